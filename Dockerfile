@@ -10,7 +10,7 @@ RUN for program in git bwrap setpriv ionice; do command -v "$program" || missing
     && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends bubblewrap git util-linux \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log; }
 
-# As `make setup` does it: exact versions of requirements/core.lock, each checked by its digest.
+# As `make setup` does it: exact versions of nightshift/requirements/core.lock, each checked by its digest.
 FROM system AS build
 ARG PIP_INDEX_URL
 # Optional packages to build in, as in `--build-arg WITH="docker gpt4all"`: a container installs none while it runs.
@@ -19,7 +19,7 @@ WORKDIR /opt/nightshift
 COPY . .
 RUN CI=true UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_NO_CACHE=1 PIP_NO_CACHE_DIR=1 python3 scripts/setup.py \
     && for name in $WITH; do .venv/bin/uv pip install --no-cache --compile-bytecode --torch-backend cpu \
-        --python .venv/bin/python -r "requirements/$name.txt" -c requirements/constraints.txt || exit; done \
+        --python .venv/bin/python -r "nightshift/requirements/$name.txt" -c nightshift/requirements/constraints.txt || exit; done \
     && .venv/bin/python -m compileall -q -x '/\.(venv|runner)/' . \
     && rm .venv/bin/uv .venv/bin/uvx .setup.lock
 

@@ -23,7 +23,7 @@ test-all: lint
 lint: setup-dev
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check -q .
-	@$(VENV) -m mypy .
+	@$(VENV) -m mypy
 	@$(VENV) scripts/size.py --check
 
 # What pytest makes of the tests and their libraries is kept: beside the linters, which leave a core idle, it is made
@@ -47,7 +47,7 @@ bench: setup-dev
 	@$(VENV) bench/sandbox.py
 	@$(VENV) bench/false_alarms.py
 	@$(VENV) bench/reading.py
-	@$(VENV) repair/bench/synthesis.py
+	@$(VENV) engine/bench/synthesis.py
 	@$(VENV) bench/sse.py
 	@$(VENV) bench/pages.py
-	@$(VENV) repair/bench/mutants.py --count 40
+	@$(VENV) engine/bench/mutants.py --count 40

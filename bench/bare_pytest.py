@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from languages.python import pytest_settings
+from nightshift.verdict.languages.python import pytest_settings
 
 OWNER = ("-c", "user.name=Owner", "-c", "user.email=owner@example.org", "-c", "core.hooksPath=/dev/null")
 LONGEST_CPU_S = 150

@@ -22,14 +22,14 @@ from collections.abc import Awaitable, Mapping
 from statistics import median
 
 from bench.map import made
-from core.shell import ShellJob
-from core.tree import Tree
-from core.verdicts import SuiteJob
-from sandbox.pool import warmed
-from test_runner import SuiteRunner
+from nightshift.core.code.tree import Tree
+from nightshift.core.shell import ShellJob
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.sandbox.pool import warmed
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.shell import ShellRunner
 from tests.support.sandboxes import bubblewrap, open_folder, runtime
 from tests.support.trees import TextTree
-from verdict.shell import ShellRunner
 
 TEST = {"tests/test_empty.py": "def test_empty():\n    assert 1 == 1\n"}
 PAUSE_S = 0.5

@@ -43,18 +43,18 @@ from dataclasses import dataclass
 
 from bench.bare_pytest import git
 from bench.overhead import plain_environment
-from bootstrap.environments import make_environments
-from bootstrap.repair import PROGRAMS
-from config import Settings
-from core.environments import Environment, MadeEnvironment
-from core.isolation import RunLimits
-from core.revisions import Author
-from core.verdicts import SuiteJob
-from environments.making import Environments
-from git_manager import GitManager
-from sandbox.pool import warmed
-from sandbox.runtime import Runtime, open_runtime
-from test_runner import SuiteRunner
+from nightshift.app.environments import make_environments
+from nightshift.app.repair import PROGRAMS
+from nightshift.config.load import Settings
+from nightshift.core.code.environments import Environment, MadeEnvironment
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.git.manager import GitManager
+from nightshift.sandbox.pool import warmed
+from nightshift.sandbox.runtime import Runtime, open_runtime
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, open_folder
 
 LIMITS = RunLimits(cpu_s=1500, memory_mb=3000, pids=512, work_mb=512)

@@ -22,14 +22,14 @@ import time
 from dataclasses import replace
 from statistics import median
 
-from bootstrap.environments import make_environments
-from bootstrap.repair import PROGRAMS
-from config import Settings
-from core.text import decode
-from core.verdicts import SuiteJob
-from sandbox.pool import warmed
-from sandbox.runtime import open_runtime
-from test_runner import SuiteRunner
+from nightshift.app.environments import make_environments
+from nightshift.app.repair import PROGRAMS
+from nightshift.config.load import Settings
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.text.encoding import decode
+from nightshift.sandbox.pool import warmed
+from nightshift.sandbox.runtime import open_runtime
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, open_folder
 from tests.support.trees import TextTree
 

@@ -27,25 +27,25 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from agent.coding import first_request
-from agent.dialogue import Dialogue
-from agent.draft import Draft
-from agent.explore import Explorer
-from agent.library import NoMemory
-from agent.services import AgentServices
-from agent.tools import specs
-from agent.tools.toolbox import Toolbox
 from bench.map import made
-from core.attempt_state import AttemptContext, AttemptState
-from core.dialogue import Completion, ModelRequest
-from core.events import Emitter
-from core.gauge import Gauge
-from core.revisions import Author
-from core.states import Phase, Status
-from core.tasks import Task, TaskSpec
-from core.tools import ToolCall
-from core.verdicts import SuiteJob, Trial, Verdict
-from git_manager import GitManager
+from nightshift.agent.coding import first_request
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.draft import Draft
+from nightshift.agent.explore import Explorer
+from nightshift.agent.library import NoMemory
+from nightshift.agent.services import AgentServices
+from nightshift.agent.tools import specs
+from nightshift.agent.tools.toolbox import Toolbox
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.events import Emitter
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
+from nightshift.core.tools import ToolCall
+from nightshift.git.manager import GitManager
 from tests.support.git_repo import make_repo
 
 GOAL_MS = 10.0
@@ -161,7 +161,7 @@ async def conversation(services: AgentServices, paths: Sequence[str]) -> None:
 
 def head_tokens(request: ModelRequest) -> int:
     """Tokens of the system prompt with the tools described in it."""
-    from core.tool_text import as_text  # noqa: PLC0415 - used here alone
+    from nightshift.core.tool_text import as_text  # noqa: PLC0415 - used here alone
 
     return Gauge().tokens(as_text(request.messages, request.tools)[0].text)
 

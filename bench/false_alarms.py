@@ -36,29 +36,29 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from agent.library import FileTree
 from bench import ordinary
 from bench.ordinary import KNOWN_REFUSALS
 from bench.pairs import PAIRS, Pair
-from checks.bandit import BanditReader
-from checks.checker import StaticChecker
-from checks.hooks.hooks import CommandHooks
-from checks.policy import Policy
-from core.change_checks import ChangeCheckJob, Finding, Severity
-from core.held_out import SHARE
-from core.isolation import Ended, RunLimits
-from core.ports import Sandbox
-from core.tasks import TaskSpec
-from core.verdicts import SuiteJob, Verdict
-from core.word_examples import read_examples
-from environments.layers import LayerStore
-from environments.wheels import Unobtainable, Unreachable
-from sandbox import SNIPPET_LIMITS, choose, run_python
-from sandbox.pool import Warmed, warmed
-from sandbox.runtime import Program, Runtime, open_runtime
-from test_runner import SuiteRunner
-from verdict import mutation
-from verdict.held.holding import hold
+from nightshift.agent.library import FileTree
+from nightshift.core.isolation import Ended, RunLimits
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.change_checks import ChangeCheckJob, Finding, Severity
+from nightshift.core.tasks.held_out import SHARE
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.core.tasks.word_examples import read_examples
+from nightshift.sandbox import SNIPPET_LIMITS, choose, run_python
+from nightshift.sandbox.pool import Warmed, warmed
+from nightshift.sandbox.runtime import Program, Runtime, open_runtime
+from nightshift.verdict import mutation
+from nightshift.verdict.checks.bandit import BanditReader
+from nightshift.verdict.checks.checker import StaticChecker
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.policy import Policy
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.wheels import Unobtainable, Unreachable
+from nightshift.verdict.held.holding import hold
+from nightshift.verdict.runner import SuiteRunner
 
 T = TypeVar("T")
 

@@ -28,10 +28,10 @@ from typing import Any
 
 from bench.fault_server import FaultyServer
 from bench.fault_tasks import Fate, Job, jobs
-from core.tool_text import with_calls
-from core.tools import ToolCall
-from db import prompts
-from db.database import Database
+from nightshift.core.tool_text import with_calls
+from nightshift.core.tools import ToolCall
+from nightshift.storage.db import prompts
+from nightshift.storage.db.database import Database
 from tests.support.daemon import git
 from tests.support.fork_server import ForkServer
 from tests.support.supervised import SupervisedDaemon

@@ -45,12 +45,12 @@ import psutil
 import psycopg
 
 from bench.queue import flushes
-from core.states import Ending, Status
-from core.tasks import TaskSpec
-from db.codec import encode
-from hub.connection import HubConnections
-from hub.nodes import Node, join
-from hub.queue import CLAIM, Held, HubQueue, Result
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.nodes import Node, join
+from nightshift.remote.hub.queue import CLAIM, Held, HubQueue, Result
+from nightshift.storage.db.codec import encode
 from tests.support.postgres import PostgresServer, hub, servers
 
 WORKERS, LEASE_S = 4, 60.0

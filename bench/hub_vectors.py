@@ -21,13 +21,13 @@ import time
 
 import numpy as np
 
-from db.database import Database
-from db.sqlite import Connection
-from hub.nodes import Node, join
-from hub.vectors import HubVectors
-from memory import elsewhere
-from memory.embedding_space import LocalVectors
-from memory.vector_index import AdaptiveIndex, VectorStore
+from nightshift.remote.hub.nodes import Node, join
+from nightshift.remote.hub.vectors import HubVectors
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory import elsewhere
+from nightshift.storage.memory.embedding_space import LocalVectors
+from nightshift.storage.memory.vector_index import AdaptiveIndex, VectorStore
 from tests.support.postgres import EMBEDDED, PostgresServer, hub
 
 AT = "2026-03-01T12:00:00.000000Z"

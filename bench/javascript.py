@@ -23,11 +23,11 @@ import subprocess
 import time
 from collections.abc import Awaitable, Callable
 
-from core.ports import Sandbox
-from core.tasks import Language
-from core.verdicts import SuiteJob
-from sandbox.pool import Pool
-from test_runner import SuiteRunner
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.sandbox.pool import Pool
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import open_folder, opened, runtime
 from tests.support.trees import TextTree
 

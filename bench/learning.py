@@ -25,26 +25,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.library import FileTree, NoMemory
-from agent.machine import FIRST, Machine
-from agent.services import AgentServices, AgentSettings
 from bench.false_alarms import opened
 from bench.learning_families import FAMILIES, Family
-from core.attempt_state import AttemptContext, AttemptState
-from core.clock import utc_now
-from core.dialogue import Completion, ModelRequest
-from core.events import Emitter
-from core.gauge import Gauge
-from core.ports import Memory, Suite
-from core.states import Ending, Phase
-from core.tasks import Task, TaskSpec
-from db.database import Database
-from db.event_log import EventLog
-from db.step_store import StepStore
-from memory.embedders import choose
-from memory.store import LongTermMemory
-from queue_manager import QueueManager
-from test_runner import SuiteRunner
+from nightshift.agent.library import FileTree, NoMemory
+from nightshift.agent.machine import FIRST, Machine
+from nightshift.agent.services import AgentServices, AgentSettings
+from nightshift.core.clock import utc_now
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.events import Emitter
+from nightshift.core.gauge import Gauge
+from nightshift.core.ports import Memory, Suite
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.step_store import StepStore
+from nightshift.storage.memory.embedders import choose
+from nightshift.storage.memory.store import LongTermMemory
+from nightshift.verdict.runner import SuiteRunner
 
 GOAL = 0.5
 _LESSONS = "## Lessons from earlier work"
@@ -61,7 +61,7 @@ class Done:
 
 
 class Learner:
-    """The scripted model for one task (`core.ports.Model`)."""
+    """The scripted model for one task (`nightshift.core.ports.Model`)."""
 
     def __init__(self, family: Family, turn: int) -> None:
         self._family, (self._function, self._module) = family, family.names[turn]

@@ -24,18 +24,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from agent.coding import first_request
-from agent.library import FileTree, NoMemory
-from agent.prompt.budget import Prompt
-from agent.services import AgentServices
-from agent.symbols import SymbolCache
-from bootstrap.symbol_cache import load_cache, save_cache
-from core.attempt_state import AttemptContext, AttemptState
-from core.dialogue import Completion, ModelRequest
-from core.events import Emitter
-from core.states import Phase, Status
-from core.tasks import Task, TaskSpec
-from core.verdicts import SuiteJob, Trial, Verdict
+from nightshift.agent.coding import first_request
+from nightshift.agent.library import FileTree, NoMemory
+from nightshift.agent.prompt.budget import Prompt
+from nightshift.agent.services import AgentServices
+from nightshift.agent.symbols import SymbolCache
+from nightshift.app.symbol_cache import load_cache, save_cache
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.events import Emitter
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 
 GOAL_S = 1.0
 

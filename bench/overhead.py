@@ -44,7 +44,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 
-from sandbox.runtime import Runtime, open_runtime
+from nightshift.sandbox.runtime import Runtime, open_runtime
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
 

@@ -33,8 +33,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from server.contract import ENDPOINTS
-from server.pages.page_table import PAGES
+from nightshift.server.contract import ENDPOINTS
+from nightshift.server.pages.page_table import PAGES
 from tests.support.browser import LIVE, addresses, chromium, context_of
 from tests.support.daemon import Daemon
 from tests.support.long_home import lengthen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from core.tasks import Files, Language
+from nightshift.core.tasks.task import Files, Language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,12 +41,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from core.states import Ending
-from core.tasks import TaskSpec
-from db.database import Database
-from db.event_log import EventLog
-from db.sqlite import Connection
-from queue_manager import QueueManager
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import Connection
 
 CLAIMERS = 4
 WAITING = 1_000

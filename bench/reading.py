@@ -23,13 +23,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.replies import edits, json_replies, reader
-from agent.replies.values import Edit
-from core.dialogue import Completion
-from core.errors import NightshiftError
-from core.masking import Masker, printable
-from intake.tasks_file import read_tasks
-from server.log import ansi
+from nightshift.agent.replies import edits, json_replies, reader
+from nightshift.agent.replies.values import Edit
+from nightshift.core.dialogue import Completion
+from nightshift.core.errors import NightshiftError
+from nightshift.core.text.masking import Masker, printable
+from nightshift.queue.intake.tasks_file import read_tasks
+from nightshift.server.log import ansi
 
 Read = Callable[[str], object]
 

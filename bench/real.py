@@ -45,20 +45,20 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from agent.assertions import excuses
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
 from bench.overhead import books, plain_environment, processor_group, processors
-from checks.catalogue import PYTHON
-from checks.python import scan
-from core.change_checks import Severity
-from core.dependencies import ImportCache, dependants
-from core.paths import is_test_path
-from core.revisions import Author
-from core.tree import Tree
-from git_manager import GitManager
-from languages.python.faults import mutated
-from sandbox.runtime import open_runtime
+from nightshift.agent.assertions import excuses
+from nightshift.core.code.dependencies import ImportCache, dependants
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree
+from nightshift.core.tasks.change_checks import Severity
+from nightshift.core.tasks.revisions import Author
+from nightshift.git.manager import GitManager
+from nightshift.sandbox.runtime import open_runtime
+from nightshift.verdict.checks.catalogue import PYTHON
+from nightshift.verdict.checks.python import scan
+from nightshift.verdict.languages.python.faults import mutated
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
 

@@ -45,13 +45,13 @@ from typing import Literal, TypeVar, get_args
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
 from bench.overhead import plain_environment
-from core.dependencies import ImportCache, dependants
-from core.paths import is_test_path
-from core.revisions import Author
-from git_manager import GitManager
-from languages.dialect import LIKELY
-from languages.python.faults import mutated
-from sandbox.runtime import open_runtime
+from nightshift.core.code.dependencies import ImportCache, dependants
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.tasks.revisions import Author
+from nightshift.git.manager import GitManager
+from nightshift.sandbox.runtime import open_runtime
+from nightshift.verdict.languages.dialect import LIKELY
+from nightshift.verdict.languages.python.faults import mutated
 
 Kind = Literal["release", "written", "mended"]
 NO_CODE = re.compile(r"(^|/)(docs?|examples?|benchmarks?|scripts)/|(^|/)(setup|conftest|__main__)\.py$")

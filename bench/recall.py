@@ -37,17 +37,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.strangers import strangers
-from db.database import Database
-from db.sqlite import Connection
-from memory.embedders import MAKERS, Embedder, Endpoints, HashedEmbedder, Loadable
-from memory.embedders.local import BlendedEmbedder
-from memory.embedders.transformer import MODEL, Provisioning, SentenceTransformerEmbedder, packaged_model
-from memory.signature import signature
-from memory.vector_index import ExactIndex, SignBitIndex, SqliteVecIndex, load_extension
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory.embedders import MAKERS, Embedder, Endpoints, HashedEmbedder, Loadable
+from nightshift.storage.memory.embedders.local import BlendedEmbedder
+from nightshift.storage.memory.embedders.transformer import (
+    MODEL,
+    Provisioning,
+    SentenceTransformerEmbedder,
+    packaged_model,
+)
+from nightshift.storage.memory.signature import signature
+from nightshift.storage.memory.vector_index import ExactIndex, SignBitIndex, SqliteVecIndex, load_extension
 from tests.support.wire_server import WireServer
 
 if TYPE_CHECKING:
-    from memory.embedders.base import Vectors
+    from nightshift.storage.memory.embedders.base import Vectors
 
 PAIRS = Path(__file__).resolve().parent / "pairs_of_errors.txt"
 BATCH = 500

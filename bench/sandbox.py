@@ -24,11 +24,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from core.ports import Sandbox
-from core.verdicts import SuiteJob
-from sandbox.pool import Pool
-from sandbox.runtime import Runtime
-from test_runner import SuiteRunner
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.sandbox.pool import Pool
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import ISOLATIONS, open_folder, opened, runtime
 from tests.support.trees import TextTree
 

@@ -31,13 +31,13 @@ from itertools import zip_longest
 from statistics import linear_regression
 from typing import Any
 
-from db.database import Database
-from taskqueue import checkpoints
+from nightshift.queue import checkpoints
+from nightshift.report.weekly import summarise, write_report
+from nightshift.storage.db.database import Database
 from tests.support.answers import RIGHT, TESTS, WRONG
 from tests.support.daemon import Daemon, settings_for
 from tests.support.scenarios import Scenario
 from tests.support.wire_server import WireServer
-from weekly_summary import summarise, write_report
 
 SETTINGS = {"KEEP_EVENTS_DAYS": "14", "KEEP_WORK_DAYS": "7", "WORKER_COUNT": "2", "CHECKPOINT_DAYS": "7"}
 HOURS = 24

@@ -16,9 +16,9 @@ import asyncio
 import time
 from datetime import datetime, timedelta
 
-from bootstrap.daemon import Daemon
-from config import load_settings
-from core.clock import Clocks, boottime, utc_now
+from nightshift.app.daemon import Daemon
+from nightshift.config.load import load_settings
+from nightshift.core.clock import Clocks, boottime, utc_now
 
 HOUR_S = 3600.0
 

@@ -17,9 +17,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from core.events import Event, Kind  # noqa: E402  the path comes first
-from server.serving.host import Host  # noqa: E402
-from server.serving.listen import Listen  # noqa: E402
+from nightshift.core.events import Event, Kind  # noqa: E402  the path comes first
+from nightshift.server.serving.host import Host  # noqa: E402
+from nightshift.server.serving.listen import Listen  # noqa: E402
 from tests.support.app_context import make_desk  # noqa: E402
 
 TICK_S = 0.005

@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/warnings_of_shapes.py [--most 40] [--seed 1]
 
-Failures are faults that `repair/bench/breakage.py` puts into the programs of `repair/bench/programs/` and `examples/`,
+Failures are faults that `engine/bench/breakage.py` puts into the programs of `engine/bench/programs/` and `examples/`,
 `--most` of each at most; memory learns the functions that the right program does not have. Then every function of the
 right programs is looked up: a hit is a false alarm. So is one on the functions of this project itself, of which none
 is a fault that was put in. Last, each fault is written again with other names: one that is not known again was missed.
@@ -24,11 +24,13 @@ import random
 import time
 from collections.abc import Iterator
 
-from memory.fingerprints import Shape, changed_by_fix, shapes, shapes_of
-from repair.bench.breakage import faults
-from repair.bench.corpus import programs
+from engine.bench.breakage import faults
+from engine.bench.corpus import programs
+from nightshift.storage.memory.fingerprints import Shape, changed_by_fix, shapes, shapes_of
 
-OWN = ("core", "agent", "memory", "models", "db", "attempt", "sandbox", "verdict", "server")
+OWN = tuple(
+    f"nightshift/{name}" for name in ("core", "agent", "storage", "models", "attempt", "sandbox", "verdict", "server")
+)
 
 
 def right_programs() -> dict[str, str]:

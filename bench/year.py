@@ -36,9 +36,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from core.clock import from_text, to_text
-from db.codec import spec_digest
-from db.sqlite import Connection, connect
+from nightshift.core.clock import from_text, to_text
+from nightshift.storage.db.codec import spec_digest
+from nightshift.storage.db.sqlite import Connection, connect
 
 DATABASE = "db/agent_logs.sqlite"
 OF_PROCESS = shutil.ignore_patterns("*.lock", "*.clean", "backups", "socket*", "port")

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from bench.overhead import processors
-from server.contract import ENDPOINTS
-from server.pages.page_table import PAGES
+from nightshift.server.contract import ENDPOINTS
+from nightshift.server.pages.page_table import PAGES
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
 

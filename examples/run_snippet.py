@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the checkout, from wherever this is started
 
-from sandbox import SNIPPET_LIMITS, run_python
+from nightshift.sandbox import SNIPPET_LIMITS, run_python
 
 SUM = "import sys\nfrom numbers_of import read\n\nprint(sum(read(sys.stdin)))\n"
 READ = "def read(stream):\n    return [int(line) for line in stream]\n"

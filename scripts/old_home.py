@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.overhead import OtherDaemon
-from db.sqlite import connect
+from nightshift.storage.db.sqlite import connect
 from tests.support.answers import job
 from tests.support.daemon import git, settings_for, until
 from tests.support.old_home import ARCHIVE, DATABASE, FACTS, HOME, MADE_AT, OWNED, OldHomeModel

@@ -25,11 +25,11 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page
 
-from core.states import Ending, Status
-from core.tasks import TaskSpec
-from hub.nodes import Node, join, nodes
-from hub.queue import HubQueue, Result
-from server.pages.page_table import PAGES
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.remote.hub.nodes import Node, join, nodes
+from nightshift.remote.hub.queue import HubQueue, Result
+from nightshift.server.pages.page_table import PAGES
 from tests.support.answers import job
 from tests.support.browser import LIVE, NARROW, WIDE, chromium, context_of, drawn
 from tests.support.daemon import Daemon, settings_for, until

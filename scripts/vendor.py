@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Brings the browser libraries into server/static/vendor, and checks that they are what the lock says.
+"""Brings the browser libraries into nightshift/server/static/vendor, and checks that they are what the lock says.
 
 `vendor.py` needs npm and a network: it installs exactly what package-lock.json pins (no install scripts), copies the
 few files that the pages load, and writes manifest.json with the version, licence and digest of each. `--check` needs
@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent.parent / "server" / "static" / "vendor"
+FOLDER = Path(__file__).resolve().parent.parent / "nightshift" / "server" / "static" / "vendor"
 OWN = {"package.json", "package-lock.json", "manifest.json"}
 NPM_FLAGS = ("--ignore-scripts", "--no-audit", "--no-fund", "--omit-lockfile-registry-resolved")
 

@@ -29,7 +29,7 @@ BESIDE = {
 }  # fmt: skip
 OUTSIDE = {"tests", "bench", "scripts", "examples", "workspace", "reports"}
 """Folders that are no part of the product, wherever they are."""
-INSIDE = (ROOT / "sandbox" / "inside", ROOT / "repair" / "inside")
+INSIDE = (ROOT / "nightshift" / "sandbox" / "inside", ROOT / "engine" / "nightshift_engine" / "inside")
 """Code that runs inside the sandbox: it is shown there alone and can import nothing else of ours."""
 SQL = ("SELECT ", "INSERT INTO", "UPDATE ", "DELETE FROM", "PRAGMA ")
 
@@ -74,7 +74,7 @@ def test_the_repair_engine_is_named_by_its_wiring_alone() -> None:
         name for name, (_, tree) in modules().items() for there, _ in imports(tree)
         if there == "repair" and package(name) != "repair"
     }  # fmt: skip
-    assert named == {"bootstrap/repair.py"}
+    assert named == {"nightshift/app/repair.py"}
 
 
 def test_each_module_opens_with_a_sentence() -> None:
@@ -108,6 +108,6 @@ def test_sql_stands_in_its_packages_only() -> None:
 
 
 def test_the_check_of_imports_can_fail() -> None:
-    tree = ast.parse("from model_handler import x\nimport db.database\n")
+    tree = ast.parse("from model_handler import x\nimport nightshift.storage.db.database\n")
     assert [name for name, _ in imports(tree)] == ["model_handler", "db"]
     assert LAYERS["model_handler"] >= LAYERS["git_manager"]

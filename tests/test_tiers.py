@@ -15,7 +15,7 @@ from tests.support import tiers
 
 MOST_KNOWN = 1
 """Known flaky tests. Lower it when one is mended; it never rises."""
-FOLDER, FILE = "tests/mcp_client/", "tests/mcp_client/test_client.py"
+FOLDER, FILE = "tests/remote/mcp_client/", "tests/remote/mcp_client/test_client.py"
 HOSTILE = [f"tests/hostile/test_a.py::test_it[{n}]" for n in range(50)]
 PAGES = [f"tests/browser/test_{n}.py::test_page" for n in range(20)]
 SEVERAL = [f"tests/mcp_client/test_a.py::test_{n}{item}" for n in range(9) for item in ("[a]", "[b]")]
@@ -46,8 +46,8 @@ def test_some_items_of_a_parametrised_test_are_quick_and_short_tests_are_whole()
 
 def test_some_tests_of_a_file_are_quick_with_all_their_items() -> None:
     quick = set(SEVERAL) - tiers.full_tier(SEVERAL)
-    assert len({id_.partition("[")[0] for id_ in quick}) == tiers.TESTS["tests/mcp_client/"]
-    assert len(quick) == 2 * tiers.TESTS["tests/mcp_client/"]
+    assert len({id_.partition("[")[0] for id_ in quick}) == tiers.TESTS["tests/remote/mcp_client/"]
+    assert len(quick) == 2 * tiers.TESTS["tests/remote/mcp_client/"]
 
 
 def test_a_folder_is_full_but_for_the_files_and_tests_that_are_named() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.assertions import all_idle, asserts_something, excuses, idle_tests, let_off
+from nightshift.agent.assertions import all_idle, asserts_something, excuses, idle_tests, let_off
 
 SAMPLE = """import pytest
 

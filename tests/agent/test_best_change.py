@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from core.attempt_state import AttemptState
-from core.best_change import holds_work
-from core.states import Ending, Phase
-from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from db.codec import decode, encode
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.best_change import holds_work
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
+from nightshift.storage.db.codec import decode, encode
 from tests.agent.test_change_check import WordGate
 from tests.support.agent_parts import Bench, block, case_for, model_for
 from tests.support.trees import TextTree

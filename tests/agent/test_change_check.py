@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
-from core.events import Event, Kind, Level
-from core.states import Outcome, Phase
-from core.tasks import Kind as TaskKind
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.task import Kind as TaskKind
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

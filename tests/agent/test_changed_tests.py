@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent.changed_tests import MOST_DIFF_CHARS
-from agent.services import AgentSettings, ChangeTests
-from attempt.regression import WithRegression
-from core.attempt_state import AttemptState
-from core.commit_message import message_for
-from core.dependencies import ImportCache
-from core.states import Outcome, Phase
+from nightshift.agent.changed_tests import MOST_DIFF_CHARS
+from nightshift.agent.services import AgentSettings, ChangeTests
+from nightshift.attempt.regression import WithRegression
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.commit_message import message_for
+from nightshift.core.tasks.states import Outcome, Phase
 from tests.support.agent_parts import Bench, block, case_for, model_for
 from tests.support.sandboxes import Judge
 

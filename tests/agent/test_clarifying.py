@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from agent.clarifying import clarity, is_wanted
-from core.brief import Question
-from core.change_checks import AskKind
-from core.states import Phase
-from core.submission import parse_spec
+from nightshift.agent.clarifying import clarity, is_wanted
+from nightshift.core.tasks.brief import Question
+from nightshift.core.tasks.change_checks import AskKind
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.submission import parse_spec
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

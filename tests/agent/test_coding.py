@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.services import AgentSettings, EditFormat
-from core.attempt_state import AttemptContext, AttemptState
-from core.events import Kind
-from core.states import Ending, Outcome, Phase
-from core.tasks import Kind as TaskKind
+from nightshift.agent.services import AgentSettings, EditFormat
+from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import Kind as TaskKind
 from tests.support.agent_parts import Bench, block, case_for, cut, model_for
 
 P = Phase

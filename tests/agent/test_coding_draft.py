@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent.draft import Draft, Taken
-from agent.replies import Edit, Parsed
-from core.paths import MAX_FILE_CHARS, MAX_FILES
-from core.tasks import TaskSpec
+from nightshift.agent.draft import Draft, Taken
+from nightshift.agent.replies import Edit, Parsed
+from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES
+from nightshift.core.tasks.task import TaskSpec
 from tests.support.agent_parts import Bench, block, case_for, model_for
 from tests.support.trees import TextTree
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.library import FileTree
-from agent.prompt.conventions import MOST_TOKENS, conventions, front_matter, nearest, skills
-from core.gauge import Gauge
-from core.states import Phase
+from nightshift.agent.library import FileTree
+from nightshift.agent.prompt.conventions import MOST_TOKENS, conventions, front_matter, nearest, skills
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 GAUGE = Gauge()

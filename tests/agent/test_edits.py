@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.replies import Edit, Refused, apply_edit, is_applied
+from nightshift.agent.replies import Edit, Refused, apply_edit, is_applied
 
 TEXT = """import os
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from agent.explore import BAD_REPLIES, KEPT_RESULTS
-from agent.prompt import sections
-from agent.services import AgentServices, AgentSettings
-from core.attempt_state import AttemptState
-from core.dialogue import Completion, Finish, ModelRequest
-from core.gauge import Gauge
-from core.isolation import Ended
-from core.shell import ShellJob, ShellResult
-from core.states import Ending, Outcome, Phase
-from core.tasks import Explore
-from core.tool_protocol import ToolProtocol
-from core.tools import ToolCall, ToolPlace, ToolRecord
+from nightshift.agent.explore import BAD_REPLIES, KEPT_RESULTS
+from nightshift.agent.prompt import sections
+from nightshift.agent.services import AgentServices, AgentSettings
+from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.gauge import Gauge
+from nightshift.core.isolation import Ended
+from nightshift.core.shell import ShellJob, ShellResult
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import Explore
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolCall, ToolPlace, ToolRecord
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

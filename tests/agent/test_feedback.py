@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from agent import protected_files, syntax
-from agent.feedback import delta, headline, passed, shape
-from agent.prompt.context import estimate_tokens
-from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.agent import protected_files, syntax
+from nightshift.agent.feedback import delta, headline, passed, shape
+from nightshift.agent.prompt.context import estimate_tokens
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 
 EVIDENCE = Evidence(tree="t", sandbox="s", label=Label.TESTS_PASSED)
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.file_ranking import Interest, interest_in, ranked, read
-from agent.library import FileTree
-from agent.prompt.context import estimate_tokens
-from agent.prompt.sections import prompt_context, the_repository
-from agent.symbols import SymbolCache, tags, words_of
-from agent.view import View
-from core.attempt_state import AttemptState
-from core.states import Phase
+from nightshift.agent.file_ranking import Interest, interest_in, ranked, read
+from nightshift.agent.library import FileTree
+from nightshift.agent.prompt.context import estimate_tokens
+from nightshift.agent.prompt.sections import prompt_context, the_repository
+from nightshift.agent.symbols import SymbolCache, tags, words_of
+from nightshift.agent.view import View
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, case_for, model_for
 
 WORK = AttemptState(phase=Phase.CODING, base="0" * 40)

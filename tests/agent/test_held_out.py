@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from agent.machine import FIRST
-from core.attempt_state import AttemptContext, AttemptState
-from core.dialogue import SAW_HELD_OUT, Completion, ModelRequest
-from core.held_out import HeldOut
-from core.states import Ending, Phase
-from core.verdicts import Label
-from sandbox.runtime import open_runtime
-from test_runner import SuiteRunner
+from nightshift.agent.machine import FIRST
+from nightshift.core.dialogue import SAW_HELD_OUT, Completion, ModelRequest
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.verdicts import Label
+from nightshift.sandbox.runtime import open_runtime
+from nightshift.verdict.held.holding import hold
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.agent_parts import REFLECTION, Bench, block, case_for
 from tests.support.sandboxes import RUNNER, bubblewrap, open_folder
-from verdict.held.holding import hold
 
 P = Phase
 TASK = "Write `twice` in double.py: the text two times, with a hyphen between."

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from agent.history import afresh, fitted, hand_over, history_tokens, lines_of
-from agent.services import AgentSettings
-from core.attempt_state import SHORT_TERM, AttemptState, Reflection, Try
-from core.brief import Brief
-from core.gauge import Gauge
-from core.states import Phase
-from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
+from nightshift.agent.history import afresh, fitted, hand_over, history_tokens, lines_of
+from nightshift.agent.services import AgentSettings
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import SHORT_TERM, AttemptState, Reflection, Try
+from nightshift.core.tasks.brief import Brief
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.states import Phase
-from core.verdicts import Label
-from sandbox import choose
-from sandbox.runtime import open_runtime
-from test_runner import SuiteRunner
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.verdicts import Label
+from nightshift.sandbox import choose
+from nightshift.sandbox.runtime import open_runtime
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 P = Phase

@@ -7,8 +7,8 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.interface import SHORT, imported, offered, touched_names
-from core.line_changes import written
+from nightshift.agent.interface import SHORT, imported, offered, touched_names
+from nightshift.core.code.line_changes import written
 
 SHOP = '''"""A shop."""
 from flask import Flask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent import assertions, javascript_outline, protected_files, syntax
+from nightshift.agent import assertions, javascript_outline, protected_files, syntax
 
 MODULE = """#!/usr/bin/env node
 import { a } from './lib/a.mjs';

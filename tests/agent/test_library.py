@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.library import Answer, solve
-from core.errors import InvalidTask
-from core.events import Event, Kind
-from core.states import Ending, Outcome, Phase
-from core.tasks import Files, Limits, TaskSpec
-from core.verdicts import SuiteJob, Verdict
+from nightshift.agent.library import Answer, solve
+from nightshift.core.errors import InvalidTask
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import Files, Limits, TaskSpec
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from tests.support.agent_parts import PlainSuite, block
 
 P = Phase

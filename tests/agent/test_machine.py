@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
-from agent.services import AgentServices, Runner
-from attempt import subtasks
-from core.attempt_state import AttemptContext, AttemptState, Step
-from core.errors import NightshiftError, Parked
-from core.events import Kind
-from core.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
-from core.subtasks import Subtask
-from core.tasks import Task
-from core.verdicts import Evidence, Label, Verdict
+from nightshift.agent.machine import FIRST, OPTIONAL, PHASES, TABLE, Machine
+from nightshift.agent.services import AgentServices, Runner
+from nightshift.attempt import subtasks
+from nightshift.core.errors import NightshiftError, Parked
+from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
+from nightshift.core.tasks.subtasks import Subtask
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import Evidence, Label, Verdict
 from tests.support.agent_parts import Bench, ScriptedModel, Walk, block, case_for, model_for
 
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent.owner_words import LATER, TITLE, UNHEARD, the_messages, with_later
-from agent.prompt.budget import compose, fixed
-from agent.services import AgentServices
-from core.attempt_state import AttemptState
-from core.dialogue import Completion, Message, ModelRequest
-from core.errors import OwnerSpoke
-from core.events import Kind
-from core.gauge import Gauge
-from core.messages import OwnerMessage
-from core.states import Phase
+from nightshift.agent.owner_words import LATER, TITLE, UNHEARD, the_messages, with_later
+from nightshift.agent.prompt.budget import compose, fixed
+from nightshift.agent.services import AgentServices
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.errors import OwnerSpoke
+from nightshift.core.events import Kind
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.messages import OwnerMessage
+from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}

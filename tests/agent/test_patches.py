@@ -7,9 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.library import FileTree
-from agent.patches import pieces
-from core.submission import parse_spec
+from nightshift.agent.library import FileTree
+from nightshift.agent.patches import pieces
+from nightshift.core.tasks.submission import parse_spec
 
 SPEC = parse_spec({"description": "Change the files"})
 LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "", "    return a", "def f():"]), max_size=60)

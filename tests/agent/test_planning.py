@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import planning
-from agent.planning import declines, is_plan, planned_packages
-from core.attempt_state import AttemptContext, AttemptState
-from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
-from core.states import Ending, Outcome, Phase
-from core.subtasks import Subtask
+from nightshift.agent import planning
+from nightshift.agent.planning import declines, is_plan, planned_packages
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.subtasks import Subtask
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_a.py": "from a import a\n\n\ndef test_a():\n    assert a(1) == 1\n"}

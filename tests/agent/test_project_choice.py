@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from agent import project_choice, whole_project
-from agent.machine import Machine
-from agent.prompt.neighbours import neighbours
-from core.attempt_state import AttemptContext, AttemptState, Step
-from core.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
-from core.dependencies import is_suite
-from core.errors import NightshiftError
-from core.gauge import Gauge
-from core.projects import PYTEST, ROOT, Scope
-from core.states import Outcome, Phase
-from core.tree import Tree, read_text
-from core.verdicts import SuiteJob, Verdict
+from nightshift.agent import project_choice, whole_project
+from nightshift.agent.machine import Machine
+from nightshift.agent.prompt.neighbours import neighbours
+from nightshift.core.code.dependencies import is_suite
+from nightshift.core.code.tree import Tree, read_text
+from nightshift.core.errors import NightshiftError
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
+from nightshift.core.tasks.projects import PYTEST, ROOT, Scope
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.verdict import removal
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 from tests.support.trees import TextTree
-from verdict import removal
 
 WORKSPACE = {
     "calc.py": "def calc():\n    return 1\n",
@@ -301,7 +301,7 @@ def test_a_project_that_its_owner_named_may_get_another_name_and_no_other_place(
 
 
 class BaseSuite(PlainSuite):
-    """Judges by all tests of the base where nothing was added, as `attempt.regression` has it done."""
+    """Judges by all tests of the base where nothing was added, as `nightshift.attempt.regression` has it done."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """The verdict; `jobs` has what was asked."""

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent import clarifying, coding, planning, reading, reflecting, testing
-from agent.library import FileTree
-from agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
-from agent.prompt.text import FILES
-from agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices, AgentSettings, EditFormat
-from core.attempt_state import AttemptContext, AttemptState, HandOver, Lesson, Reflection, Try
-from core.change_checks import CheckedChange, Finding, Severity
-from core.dialogue import Message
-from core.gauge import Gauge
-from core.remarks import Reader
-from core.states import Phase
-from core.tasks import Explore, Language
-from settings.models import LEAST_PROMPT
+from nightshift.agent import clarifying, coding, planning, reading, reflecting, testing
+from nightshift.agent.library import FileTree
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
+from nightshift.agent.prompt.text import FILES
+from nightshift.agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices, AgentSettings, EditFormat
+from nightshift.config.models import LEAST_PROMPT
+from nightshift.core.dialogue import Message
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, HandOver, Lesson, Reflection, Try
+from nightshift.core.tasks.change_checks import CheckedChange, Finding, Severity
+from nightshift.core.tasks.remarks import Reader
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Explore, Language
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

@@ -7,16 +7,23 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.file_ranking import interest_in
-from agent.library import FileTree
-from agent.prompt.context import estimate_tokens, expected_files, listing, mentioned, show_files, surroundings
-from agent.prompt.excerpts import parts
-from agent.python_outline import local_files, signatures, wanted_files
-from agent.symbols import SymbolCache
-from agent.view import View, settled
-from core.attempt_state import AttemptState
-from core.states import Phase
-from core.tasks import digest
+from nightshift.agent.file_ranking import interest_in
+from nightshift.agent.library import FileTree
+from nightshift.agent.prompt.context import (
+    estimate_tokens,
+    expected_files,
+    listing,
+    mentioned,
+    show_files,
+    surroundings,
+)
+from nightshift.agent.prompt.excerpts import parts
+from nightshift.agent.python_outline import local_files, signatures, wanted_files
+from nightshift.agent.symbols import SymbolCache
+from nightshift.agent.view import View, settled
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import digest
 from tests.support.agent_parts import case_for
 
 WORK = AttemptState(phase=Phase.CODING, base="0" * 40)

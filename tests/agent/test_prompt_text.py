@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.kinds import kind_of
-from agent.prompt.text import FILES, fenced, quoted
-from agent.replies import parse
-from core.attempt_state import Lesson
-from core.dialogue import Completion
-from core.states import Phase
-from core.tasks import Explore, Kind
+from nightshift.agent.kinds import kind_of
+from nightshift.agent.prompt.text import FILES, fenced, quoted
+from nightshift.agent.replies import parse
+from nightshift.core.dialogue import Completion
+from nightshift.core.tasks.attempt_state import Lesson
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Explore, Kind
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
-PROMPTS = Path(__file__).parents[2] / "agent" / "prompts"
+PROMPTS = Path(__file__).parents[2] / "nightshift" / "agent" / "prompts"
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
 RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
@@ -88,7 +88,7 @@ async def test_a_resumed_step_asks_exactly_the_same() -> None:
 
 
 async def test_a_prompt_keeps_to_its_budget_and_a_long_file_is_named() -> None:
-    from agent.services import AgentSettings
+    from nightshift.agent.services import AgentSettings
 
     base = {f"pkg/mod{n}.py": f"def f{n}(): pass\n" + f"# filler {n}\n" * 900 for n in range(20)}
     case = case_for("Write add in add.py; see " + " ".join(base), tests=TESTS)

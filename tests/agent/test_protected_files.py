@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agent.draft import Draft
-from agent.protected_files import more_asked, unasked
-from agent.replies import Parsed
-from core.tasks import TaskSpec
+from nightshift.agent.draft import Draft
+from nightshift.agent.protected_files import more_asked, unasked
+from nightshift.agent.replies import Parsed
+from nightshift.core.tasks.task import TaskSpec
 from tests.support.trees import TextTree
 
 BUILD = "[build-system]\n"

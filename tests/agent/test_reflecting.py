@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent import history
-from agent.reflecting import by_rule, read_reflection
-from agent.services import AgentSettings
-from core.attempt_state import AttemptState, Lesson, Reflection, Try
-from core.events import Kind
-from core.states import Ending, Outcome, Phase
-from core.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
+from nightshift.agent import history
+from nightshift.agent.reflecting import by_rule, read_reflection
+from nightshift.agent.services import AgentSettings
+from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptState, Lesson, Reflection, Try
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
 from tests.support.agent_parts import REFLECTION, Bench, ListMemory, PlainSuite, block, case_for, model_for
 
 P = Phase

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent.replies import CutReply, Edit, Parsed, parse
-from core.built_in import BUILT_IN
-from core.dialogue import Completion, Finish
-from core.errors import BadReply
-from core.paths import path_fault
-from core.tools import ToolCall
+from nightshift.agent.replies import CutReply, Edit, Parsed, parse
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.code.paths import path_fault
+from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.errors import BadReply
+from nightshift.core.tools import ToolCall
 
 CODE = 'def add(a, b):\n    """Add."""\n    return a + b\n'
 NESTED_DOC = (

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from agent.review import UNANSWERED
-from agent.services import AgentSettings, CriticalLeft
-from core.attempt_state import AttemptContext
-from core.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
-from core.events import Kind, Level
-from core.remarks import Gravity, Reader
-from core.states import Phase
-from core.tasks import Explore
+from nightshift.agent.review import UNANSWERED
+from nightshift.agent.services import AgentSettings, CriticalLeft
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptContext
+from nightshift.core.tasks.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from nightshift.core.tasks.remarks import Gravity, Reader
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Explore
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase

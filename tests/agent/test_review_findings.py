@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.replies.remarks import MOST_REMARKS, read_remarks
-from core.remarks import Gravity, Reader
+from nightshift.agent.replies.remarks import MOST_REMARKS, read_remarks
+from nightshift.core.tasks.remarks import Gravity, Reader
 
 PATHS = ("a.py", "pkg/b.py")
 ONE, BOTH = (Reader.REVIEW,), (Reader.REVIEW, Reader.AUDIT)

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from agent.services import AgentServices, AgentSettings
-from core.dialogue import Completion, Finish, ModelRequest
-from core.events import Kind
-from core.states import Phase
-from core.tasks import Explore
-from core.tool_protocol import ToolProtocol
-from core.tools import ToolCall, ToolParameter, ToolSpec
+from nightshift.agent.services import AgentServices, AgentSettings
+from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Explore
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
 from tests.agent.test_explore import BASE, DONE, EDIT, ON, TESTS, ToolBench, codings, last_text
 from tests.support.agent_parts import block, case_for, model_for
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from agent.kinds import asks_to_take_away
-from agent.services import AgentSettings
-from agent.taking_away import adds_nothing
-from core.states import Phase
-from core.tasks import Change, TaskSpec
-from core.verdicts import SuiteJob, Verdict
+from nightshift.agent.kinds import asks_to_take_away
+from nightshift.agent.services import AgentSettings
+from nightshift.agent.taking_away import adds_nothing
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Change, TaskSpec
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
 ADD = "def add(a, b):\n    return a + b\n"

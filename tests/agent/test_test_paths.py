@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent.library import FileTree
-from agent.test_paths import moved, suggested
-from core.paths import is_test_path
+from nightshift.agent.library import FileTree
+from nightshift.agent.test_paths import moved, suggested
+from nightshift.core.code.paths import is_test_path
 from tests.support.agent_parts import case_for
 
 TWO = "def add(a, b):\n    return a + b\n"

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from agent.kinds import asks_for_documents
-from core.attempt_state import AttemptState
-from core.events import Kind
-from core.isolation import RunLimits
-from core.states import Ending, Phase
-from core.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
-from db.codec import decode, encode
+from nightshift.agent.kinds import asks_for_documents
+from nightshift.core.events import Kind
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
+from nightshift.storage.db.codec import decode, encode
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
 P = Phase

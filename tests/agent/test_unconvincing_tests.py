@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.attempt_state import Try
-from core.states import Ending, Phase
-from core.verdicts import SuiteJob, Trial, Verdict
+from nightshift.core.tasks.attempt_state import Try
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 from tests.support.agent_parts import Bench, PlainSuite, ScriptedModel, block, case_for, model_for
 
 P = Phase
@@ -29,7 +29,7 @@ OLD = {
 
 @dataclass
 class WithOldTests(PlainSuite):
-    """A suite that runs the repository's own tests with every job, as `attempt.regression` has it."""
+    """A suite that runs the repository's own tests with every job, as `nightshift.attempt.regression` has it."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         return await super().judge(replace(job, given={**job.given, **OLD}))

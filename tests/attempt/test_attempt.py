@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from attempt.services import AttemptServices
-from bootstrap.services import Services
-from bootstrap.store import StoreServices, open_store
-from config import load_settings
-from core.attempt_state import AttemptState, Step
-from core.change_checks import Approval, Ask, AskKind, ChangeCheckJob, ChangeCheckReport
-from core.clock import utc_now
-from core.events import Event, Kind
-from core.states import ENDED, Ending, Outcome, Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
-from core.verdicts import Label
-from task_executor import TaskExecutor
+from nightshift.app.services import Services
+from nightshift.app.store import StoreServices, open_store
+from nightshift.attempt.pool import TaskExecutor
+from nightshift.attempt.services import AttemptServices
+from nightshift.config.load import load_settings
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.change_checks import Approval, Ask, AskKind, ChangeCheckJob, ChangeCheckReport
+from nightshift.core.tasks.states import ENDED, Ending, Outcome, Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import Label
 from tests.support.answers import RIGHT, Answers, job
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer

@@ -9,26 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from attempt import landed_packages
-from attempt.branch_integration import BranchIntegrator
-from attempt.evidence import to_note
-from attempt.integration import Integration, Landed
-from attempt.regression import WithRegression
-from attempt.revert import CommitServices, Reverter
-from attempt.services import AttemptServices
-from attempt.verify import Judgement, OpenedSuite, Verification
-from core.attempt_state import AttemptState
-from core.commit_message import CommitMessage, subject_of, trailers
-from core.errors import BranchRefused, NoEvidence, UnknownTask
-from core.events import Emitter, Kind
-from core.repository_settings import RepositorySettings
-from core.revisions import Workspace
-from core.states import Ending, Phase, Status
-from core.submission import parse_spec
-from core.tasks import Change, Task
-from core.verdicts import SuiteJob
-from db.commit_ledger import CommitLedger, PendingIntegration
-from db.state_store import Commit as Entry
+from nightshift.attempt import landed_packages
+from nightshift.attempt.branch_integration import BranchIntegrator
+from nightshift.attempt.evidence import to_note
+from nightshift.attempt.integration import Integration, Landed
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.revert import CommitServices, Reverter
+from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
+from nightshift.core.errors import BranchRefused, NoEvidence, UnknownTask
+from nightshift.core.events import Emitter, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.commit_message import CommitMessage, subject_of, trailers
+from nightshift.core.tasks.repository_settings import RepositorySettings
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.tasks.states import Ending, Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Change, Task
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.storage.db.commit_ledger import CommitLedger, PendingIntegration
+from nightshift.storage.db.state_store import Commit as Entry
 from tests.support.counting import Counting
 from tests.support.git_repo import fingerprint, git, make_repo, write
 from tests.support.services import Opened, open_services

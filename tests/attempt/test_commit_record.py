@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from attempt.integration import Integration, Landed
-from attempt.regression import WithRegression
-from core.attempt_state import AttemptState
-from core.clock import utc_now
-from core.events import Emitter
-from core.states import Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
-from core.verdicts import SuiteJob
-from db.commit_signs import ChangedFile, Signs
+from nightshift.attempt.integration import Integration, Landed
+from nightshift.attempt.regression import WithRegression
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Emitter
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.storage.db.commit_signs import ChangedFile, Signs
 from tests.support.git_repo import git, make_repo
 from tests.support.services import Opened, open_services
 

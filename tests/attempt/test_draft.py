@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from attempt.draft import leave_draft
-from attempt.evidence import read_note
-from attempt.integration import Integration, Landed
-from attempt.recovery import landed_before
-from attempt.regression import WithRegression
-from attempt.services import AttemptServices
-from attempt.verify import Judgement, OpenedSuite, Verification
-from core.attempt_state import AttemptState
-from core.clock import utc_now
-from core.commit_message import trailers
-from core.events import Emitter, Event, Kind
-from core.revisions import Workspace
-from core.states import Phase, Status
-from core.submission import parse_spec
-from core.tasks import Change, Task
-from core.verdicts import Label, SuiteJob, Verdict
-from db.state_store import Commit, describe_draft
+from nightshift.attempt.draft import leave_draft
+from nightshift.attempt.evidence import read_note
+from nightshift.attempt.integration import Integration, Landed
+from nightshift.attempt.recovery import landed_before
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Emitter, Event, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.commit_message import trailers
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Change, Task
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.storage.db.state_store import Commit, describe_draft
 from tests.support.git_repo import git, make_repo
 from tests.support.services import open_services
 

@@ -9,23 +9,23 @@ from typing import Literal
 
 import pytest
 
-from attempt.environment import EnvironmentChoice
-from attempt.services import AttemptServices
-from core.change_checks import Ask, AskKind
-from core.clock import utc_now
-from core.environments import Environment, SetupScript
-from core.errors import NeedsApproval
-from core.events import Emitter, Event, Kind, Level
-from core.states import Status
-from core.submission import parse_spec
-from core.tasks import Task
-from environments.declared_files import DeclaredFiles
-from environments.making import Environments, Recipe
-from environments.store import FolderStore
-from queue_manager import QueueManager
-from tests.environments.test_making import Copying
+from nightshift.attempt.environment import EnvironmentChoice
+from nightshift.attempt.services import AttemptServices
+from nightshift.core.clock import utc_now
+from nightshift.core.code.environments import Environment, SetupScript
+from nightshift.core.errors import NeedsApproval
+from nightshift.core.events import Emitter, Event, Kind, Level
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.queue.manager import QueueManager
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.making import Environments, Recipe
+from nightshift.verdict.environments.store import FolderStore
 from tests.support.services import open_services
 from tests.support.trees import TextTree
+from tests.verdict.environments.test_making import Copying
 
 
 class Asked:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from attempt import evidence
-from attempt.evidence import Sealed
+from nightshift.attempt import evidence
+from nightshift.attempt.evidence import Sealed
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 DATA = {"task": 7, "evidence": {"label": "verified", "ids": ["a", "ü\ud800"]}}

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from attempt import landed_packages
-from attempt.evidence import read_note
-from attempt.integration import Integration, Landed, Reopened
-from core.attempt_state import AttemptState
-from core.events import Emitter, Kind
-from core.projects import Scope
-from core.revisions import Workspace
-from core.states import Phase
-from core.submission import parse_spec
-from core.tasks import Change, Task
-from core.verdicts import SuiteJob
-from db.commit_ledger import CommitLedger
+from nightshift.attempt import landed_packages
+from nightshift.attempt.evidence import read_note
+from nightshift.attempt.integration import Integration, Landed, Reopened
+from nightshift.core.events import Emitter, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.projects import Scope
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Change, Task
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.verdict.held.holding import hold
 from tests.support.git_repo import git
 from tests.support.landing_site import Site, open_site
-from verdict.held.holding import hold
 
 ADD = "def add(a, b):\n    return a + b\n"
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"

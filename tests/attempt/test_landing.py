@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from attempt.candidate import JudgedChange, find_fault
-from attempt.evidence import read_note
-from attempt.integration import Landed, Reopened
-from attempt.verify import Judgement
-from core.commit_message import CommitMessage
-from core.events import Event, Kind
-from core.states import Phase
+from nightshift.attempt.candidate import JudgedChange, find_fault
+from nightshift.attempt.evidence import read_note
+from nightshift.attempt.integration import Landed, Reopened
+from nightshift.attempt.verify import Judgement
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.states import Phase
 from tests.support.git_repo import git, make_repo
 from tests.support.landing_site import Site, open_site
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from attempt.limits import PausableTimeLimit, TimedModel
-from core.dialogue import Completion, ModelRequest
-from core.states import Phase
+from nightshift.attempt.limits import PausableTimeLimit, TimedModel
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.tasks.states import Phase
 from tests.support.virtual_time import run
 
 HOUR = 3600.0

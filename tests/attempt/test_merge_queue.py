@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attempt.merge_queue import Candidate, JointWork, Merged, merge
-from core.commit_message import CommitMessage
-from core.revisions import Author, Workspace
-from core.tasks import Change, TaskSpec
-from git_manager import GitManager
+from nightshift.attempt.merge_queue import Candidate, JointWork, Merged, merge
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.revisions import Author, Workspace
+from nightshift.core.tasks.task import Change, TaskSpec
+from nightshift.git.manager import GitManager
 
 
 class Line:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from attempt.recovery import RecoveryServices, finish_landed
-from core.attempt_state import AttemptState, Step
-from core.commit_message import message_for
-from core.repository_settings import RepositorySettings
-from core.revisions import Commit
-from core.states import Ending, Outcome, Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
+from nightshift.attempt.recovery import RecoveryServices, finish_landed
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.commit_message import message_for
+from nightshift.core.tasks.repository_settings import RepositorySettings
+from nightshift.core.tasks.revisions import Commit
+from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
 from tests.support.landing_site import Site, open_site
 
 CHANGE = {"calc.py": "def add(a, b):\n    return a + b\n"}

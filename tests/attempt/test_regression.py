@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from attempt.regression import WithRegression
-from core.dependencies import ImportCache
-from core.ports import Suite
-from core.verdicts import Evidence, Label, SuiteJob, Trial, Verdict
+from nightshift.attempt.regression import WithRegression
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.ports import Suite
+from nightshift.core.tasks.verdicts import Evidence, Label, SuiteJob, Trial, Verdict
 from tests.support.trees import TextTree
 
 BASE = {

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from task_executor import TaskExecutor
+from nightshift.attempt.pool import TaskExecutor
 from tests.support.services import open_services
 
 

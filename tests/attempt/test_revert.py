@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from attempt.integration import Integration, Landed
-from attempt.verify import Verification
-from bootstrap.commit_actions import CommitActions
-from core.attempt_state import AttemptState
-from core.errors import NoEvidence, NotReverted, UnknownTask
-from core.events import Emitter, Kind
-from core.revert import revert_message
-from core.states import Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
-from core.text import decode
-from db.commit_ledger import Pending
+from nightshift.app.commit_actions import CommitActions
+from nightshift.attempt.integration import Integration, Landed
+from nightshift.attempt.verify import Verification
+from nightshift.core.errors import NoEvidence, NotReverted, UnknownTask
+from nightshift.core.events import Emitter, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.revert import revert_message
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.text.encoding import decode
+from nightshift.storage.db.commit_ledger import Pending
 from tests.support.git_repo import fingerprint, git, make_repo, write
 from tests.support.services import open_services
 from tests.support.trees import OTHER_BYTES

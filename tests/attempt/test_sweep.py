@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from attempt import landed_packages
-from attempt.services import AttemptServices
-from attempt.sweep import Sweep
-from core.commit_message import CommitMessage
-from core.events import Kind
-from environments.layers import LayerStore
-from test_runner import SuiteRunner
+from nightshift.attempt import landed_packages
+from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.sweep import Sweep
+from nightshift.core.events import Kind
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.services import open_services
 from tests.support.wheelhouse import environ, wheel

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from attempt import subtasks
-from core.allowance import lowered
-from core.attempt_state import AttemptState
-from core.states import Ending, Phase, Status
-from core.subtasks import Subtask
-from core.tasks import Kind, Limits, Spent, Task, TaskSpec
+from nightshift.attempt import subtasks
+from nightshift.core.tasks.allowance import lowered
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Ending, Phase, Status
+from nightshift.core.tasks.subtasks import Subtask
+from nightshift.core.tasks.task import Kind, Limits, Spent, Task, TaskSpec
 
 SPEC = TaskSpec(
     description="Write all of it.",

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from attempt.tool_log import AttemptToolLog
-from core.errors import StaleFence
-from core.tasks import TaskSpec
-from core.tools import ToolPlace, ToolRecord
+from nightshift.attempt.tool_log import AttemptToolLog
+from nightshift.core.errors import StaleFence
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tools import ToolPlace, ToolRecord
 from tests.support.store import Store, open_store
 
 RUN = ToolRecord(name="run", arguments=json.dumps({"command": "pytest -q"}), text="1 passed", took_s=1.5)

@@ -10,26 +10,26 @@ from typing import Any
 
 import pytest
 
-from attempt import evidence
-from attempt.integration import Integration, Landed
-from attempt.regression import WithRegression
-from attempt.services import AttemptServices
-from attempt.verify import Judgement, OpenedSuite, Report, Standing, Verification
-from config import Settings
-from core.attempt_state import AttemptState
-from core.clock import utc_now
-from core.errors import NoEvidence, UnknownCommit
-from core.events import Emitter
-from core.projects import Scope
-from core.states import Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
-from core.text import decode
-from core.verdicts import SuiteJob
+from nightshift.attempt import evidence
+from nightshift.attempt.integration import Integration, Landed
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.verify import Judgement, OpenedSuite, Report, Standing, Verification
+from nightshift.config.load import Settings
+from nightshift.core.clock import utc_now
+from nightshift.core.errors import NoEvidence, UnknownCommit
+from nightshift.core.events import Emitter
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.projects import Scope
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.text.encoding import decode
+from nightshift.verdict.held.holding import hold
 from tests.support.git_repo import git, make_repo
 from tests.support.services import open_services
 from tests.support.trees import OTHER_BYTES
-from verdict.held.holding import hold
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
 TESTS = {

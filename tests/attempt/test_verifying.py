@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from attempt import evidence
-from attempt.integration import Integration, Landed
-from attempt.regression import WithRegression
-from attempt.verify import Judgement, OpenedSuite, Verification
-from attempt.verifying import KEPT_CHARS, UnderWay, Verified, Verifying
-from core.attempt_state import AttemptState
-from core.clock import utc_now
-from core.errors import NotVerified
-from core.events import Emitter, Event, Kind
-from core.states import Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
-from core.verdicts import SuiteJob
-from db.commit_ledger import CommitLedger
-from db.state_store import Commit
+from nightshift.attempt import evidence
+from nightshift.attempt.integration import Integration, Landed
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
+from nightshift.attempt.verifying import KEPT_CHARS, UnderWay, Verified, Verifying
+from nightshift.core.clock import utc_now
+from nightshift.core.errors import NotVerified
+from nightshift.core.events import Emitter, Event, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.state_store import Commit
+from nightshift.verdict.held.holding import hold
 from tests.support.services import Opened, open_services
-from verdict.held.holding import hold
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
 TESTS = {"test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import ordinary
-from core.tasks import Language
+from nightshift.core.tasks.task import Language
 
 ONE = """=== adds: shop/add.py, tests/test_add.py
 from shop.add import add

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.replies import edits as read
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, git
 from bench.real import Case, Reader, edits
-from core.revisions import Author
-from git_manager import GitManager
+from nightshift.agent.replies import edits as read
+from nightshift.core.tasks.revisions import Author
+from nightshift.git.manager import GitManager
 
 TESTS = """import pytest
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from server.context import AppContext
+from nightshift.server.context import AppContext
 from tests.support.app_context import make_desk
 from tests.support.attacker import RULES
 from tests.support.browser import LIVE, Visit, Watch, chromium, context_of

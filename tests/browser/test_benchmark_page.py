@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from benchmark.store import BenchmarkStore, Mode, RunState
-from config import settings_at
-from settings.places import find_places
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.report.benchmark.store import BenchmarkStore, Mode, RunState
 from tests.browser.test_access_for_all import OUT_OF_REACH, SMALLEST, ZOOMED, faults, wide_things
 from tests.browser.test_access_for_all import opened as visited
 from tests.e2e.test_benchmark_run import bench, said

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from core.clock import utc_now
-from core.events import Event, Kind, Level
-from core.queueing import PauseReason, PauseSource
-from core.states import CircuitState, DaemonState, Phase
-from core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, ParkedTasks, WorkerStatus
-from server.context import AppContext
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, ParkedTasks, WorkerStatus
+from nightshift.core.tasks.queueing import PauseReason, PauseSource
+from nightshift.core.tasks.states import CircuitState, DaemonState, Phase
+from nightshift.server.context import AppContext
 from tests.support.app_context import make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of
 from tests.support.worked_task import submit

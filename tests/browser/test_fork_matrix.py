@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Page, expect
 
-from core.formats import money
+from nightshift.core.text.formats import money
 from tests.support.answers import Answers, job
 from tests.support.browser import LIVE, NARROW, WIDE, Visit
 from tests.support.daemon import Daemon, settings_for

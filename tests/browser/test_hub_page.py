@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from core.reasons import with_failure
-from core.states import Ending, Status
-from core.tasks import TaskSpec
-from hub.connection import HubConnections
-from hub.nodes import Node, join, nodes
-from hub.queue import Claim, HubQueue, Result
+from nightshift.core.tasks.reasons import with_failure
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.nodes import Node, join, nodes
+from nightshift.remote.hub.queue import Claim, HubQueue, Result
 from tests.browser.test_access_for_all import OUT_OF_REACH, SMALLEST, ZOOMED, faults, wide_things
 from tests.browser.test_access_for_all import opened as visited
 from tests.support.browser import NARROW, WIDE, Watch, context_of

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from server.context import AppContext
-from server.serving.listen import Listen
+from nightshift.server.context import AppContext
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.browser import LIVE, PATIENCE_MS, context_of
 from tests.support.worked_task import submit

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from core.masking import MASK
+from nightshift.core.text.masking import MASK
 from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.answers import job
 from tests.support.browser import LIVE, NARROW, Watch, context_of, drawn

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from core.events import Event, Kind, Level
-from server.context import AppContext
-from server.serving.listen import Listen
+from nightshift.core.events import Event, Kind, Level
+from nightshift.server.context import AppContext
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of, heard
 from tests.support.seeded_home import SeededDaemon

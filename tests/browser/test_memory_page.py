@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from memory import exchange
+from nightshift.storage.memory import exchange
 from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.daemon import Daemon
 from tests.support.seeded_home import SeededDaemon

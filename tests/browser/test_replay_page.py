@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Locator, Page, expect
 
-from core.clock import from_text, to_text
+from nightshift.core.clock import from_text, to_text
 from tests.support.browser import LIVE, NARROW, WIDE, Visit
 from tests.support.seeded_home import SeededDaemon
 

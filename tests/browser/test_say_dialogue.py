@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from core.dialogue import ModelRequest
-from core.messages import MOST_MESSAGES
-from core.states import Phase, Status
-from server.context import AppContext
+from nightshift.core.dialogue import ModelRequest
+from nightshift.core.tasks.messages import MOST_MESSAGES
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.server.context import AppContext
 from tests.models.test_call import Script
 from tests.support.app_context import Client, serving
 from tests.support.browser import LIVE, Watch, context_of, drawn

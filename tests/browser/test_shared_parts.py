@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from core.masking import printable
-from server.context import AppContext
+from nightshift.core.text.masking import printable
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.worked_task import submit
 
-FORMATS = json.loads((Path(__file__).parents[1] / "core" / "formats.json").read_text())
+FORMATS = json.loads((Path(__file__).parents[1] / "core" / "text" / "formats.json").read_text())
 """By function: arguments and what it writes."""
 ROWS = [{"id": 1, "size": 30, "name": "b"}, {"id": 2, "size": None, "name": "c"}, {"id": 3, "size": 4, "name": "a"}]
 # Modules are those of the page itself: they have the same addresses.
@@ -445,7 +445,7 @@ def test_what_goes_wrong_is_said_with_the_field(stage: Page, watch: Watch) -> No
 
 
 def test_the_files_of_the_pages_stay_small() -> None:
-    for path in (each for each in Path("server/static").rglob("*.js") if "vendor" not in each.parts):
+    for path in (each for each in Path("nightshift/server/static").rglob("*.js") if "vendor" not in each.parts):
         text = path.read_text()
         assert text.count("\n") <= 300, path
         assert text.startswith("//"), f"{path} does not say what it is for"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from server.context import AppContext
+from nightshift.server.context import AppContext
 from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.app_context import serving
 from tests.support.browser import LIVE, NARROW, WIDE, Watch, context_of, drawn

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.context import AppContext
+from nightshift.server.context import AppContext
 from tests.support.home import Home
 
 

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.change_checks import Ask, AskKind
-from core.states import Status
-from server.context import AppContext
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Status
+from nightshift.server.context import AppContext
 from tests.support.asking import package, wait_for
 from tests.support.home import Home
 

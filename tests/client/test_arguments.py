@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.arguments import ALIASES, ASKING, INSTEAD, Arguments, Unclear
-from client.command import commands
+from nightshift.client.arguments import ALIASES, ASKING, INSTEAD, Arguments, Unclear
+from nightshift.client.command import commands
 from tests.support.home import ROOT, Home
 from tests.support.terminal import Terminal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from client.errors import Exit
+from nightshift.client.errors import Exit
 from tests.support.git_repo import git, make_repo, write
 from tests.support.home import Home
 from tests.support.sandboxes import runtime

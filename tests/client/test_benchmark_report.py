@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.store import BenchmarkStore, Mode
-from client.errors import Exit
-from config import settings_at
-from settings.places import find_places
+from nightshift.client.errors import Exit
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.report.benchmark.store import BenchmarkStore, Mode
 from tests.support.benchmarks import NEWEST, arm, items, results, stored
 from tests.support.home import Home
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.repository_settings import opened
-from client.errors import Exit
-from config import settings_at
-from core.benchmarked import Benchmarked, Compared
-from core.clock import utc_now
-from core.errors import InvalidTask
-from settings.places import find_places
+from nightshift.app.repository_settings import opened
+from nightshift.client.errors import Exit
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.core.clock import utc_now
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.benchmarked import Benchmarked, Compared
 from tests.support.benchmarks import arm, stored
 from tests.support.git_repo import make_repo
 from tests.support.home import Home

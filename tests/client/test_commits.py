@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from db.state_store import Commit, StateStore
-from server.context import AppContext
+from nightshift.server.context import AppContext
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.home import Home
 
 FIRST = Commit(

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from client import command
-from client.offline import OfflineConnection, stopped_status
-from client.quick import call
-from config import NAMES, load_settings
-from db.database import Database
-from settings.access import names_in_code, of_nothing_set
-from settings.places import Places
+from nightshift.client import command
+from nightshift.client.offline import OfflineConnection, stopped_status
+from nightshift.client.quick import call
+from nightshift.config.access import names_in_code, of_nothing_set
+from nightshift.config.load import NAMES, load_settings
+from nightshift.config.places import Places
+from nightshift.storage.db.database import Database
 from tests.support.home import ROOT, Home
 
 HEAVY = {
@@ -35,7 +35,7 @@ HEAVY = {
 OF_HELP = {"click", "datetime"}
 ASKED = """\
 import sys
-from client.quick import call
+from nightshift.client.quick import call
 sys.argv[1:] and call(sys.argv[1:])
 print(*sorted(sys.modules), file=sys.stderr)
 """
@@ -64,12 +64,12 @@ def test_a_status_loads_no_heavy_library_while_the_settings_stay_as_they_are(
     assert "pydantic" in first, "the settings are checked once"
     assert not second & HEAVY
     assert ("http" in second, "sqlite3" in second or "pysqlite3" in second) == (True, not up)
-    assert ("core.tasks" in second) == (not up), "what a running daemon says of itself holds no tasks"
+    assert ("nightshift.core.tasks.task" in second) == (not up), "what a running daemon says of itself holds no tasks"
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_help_and_version_load_none_of_them_either(home: Home, option: str) -> None:
-    spared = HEAVY | {"sqlite3", "pysqlite3", "http", "datetime", "core.masking"}
+    spared = HEAVY | {"sqlite3", "pysqlite3", "http", "datetime", "nightshift.core.text.masking"}
     assert not loaded(home, option) & (spared - OF_HELP if option == "--help" else spared)
 
 

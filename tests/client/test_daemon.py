@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import from_text, utc_now
-from core.states import Ending
-from core.tasks import TaskSpec
-from db.database import Database
-from db.event_log import EventLog
-from queue_manager import QueueManager
-from taskqueue import checkpoints
+from nightshift.core.clock import from_text, utc_now
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.queue import checkpoints
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 from tests.support.home import Home
 
 

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from client.connection import Connection, connect
-from client.daemon_client import DaemonClient
-from client.errors import NotFound
-from config import load_settings
-from core.errors import StoreError
-from core.queueing import PauseSource
-from core.states import Ending
-from maintenance.instance_lock import InstanceLock
-from server.auth.access import kept_token
-from server.context import AppContext
-from taskqueue import checkpoints
+from nightshift.client.connection import Connection, connect
+from nightshift.client.daemon_client import DaemonClient
+from nightshift.client.errors import NotFound
+from nightshift.config.load import load_settings
+from nightshift.core.errors import StoreError
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending
+from nightshift.maintenance.instance_lock import InstanceLock
+from nightshift.queue import checkpoints
+from nightshift.server.auth.access import kept_token
+from nightshift.server.context import AppContext
 from tests.support.home import CliResult, Home
 
 
@@ -401,7 +401,7 @@ def test_a_stranger_on_the_port_is_recognised(home: Home, answer: bytes | None, 
 
 
 def test_an_answer_beyond_all_bounds_is_not_read_to_its_end(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("client.connection.MAX_ANSWER_BYTES", 100)
+    monkeypatch.setattr("nightshift.client.connection.MAX_ANSWER_BYTES", 100)
     with home.daemon():
         result = home.cli("--status")
     assert (result.code, "something answers without an end" in result.err) == (3, True)

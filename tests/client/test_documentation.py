@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 import pytest
 
-from client.commands import every_command
-from core.paths import is_test_path
-from server.contract import ENDPOINTS
-from verdict.page_checks import Files, findings
+from nightshift.client.commands import every_command
+from nightshift.core.code.paths import is_test_path
+from nightshift.server.contract import ENDPOINTS
+from nightshift.verdict.page_checks import Files, findings
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = tuple(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 
-from config import load_settings
-from core.clock import utc_now
-from environments.store import FolderStore
+from nightshift.config.load import load_settings
+from nightshift.core.clock import utc_now
+from nightshift.verdict.environments.store import FolderStore
 from tests.support.home import Home
 
 

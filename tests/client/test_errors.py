@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from client.errors import DaemonGone, Exit, NotAllowed, NotFound, Stranger, exit_of
-from core.errors import ConfigError, GitError, IllegalMove, InvalidTask, NightshiftError, StoreFull, UnknownTask
-from intake.marked_yaml import BrokenFile
+from nightshift.client.errors import DaemonGone, Exit, NotAllowed, NotFound, Stranger, exit_of
+from nightshift.core.errors import (
+    ConfigError,
+    GitError,
+    IllegalMove,
+    InvalidTask,
+    NightshiftError,
+    StoreFull,
+    UnknownTask,
+)
+from nightshift.queue.intake.marked_yaml import BrokenFile
 
 
 @pytest.mark.parametrize(

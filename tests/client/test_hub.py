@@ -10,14 +10,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from client.errors import Exit
-from core.states import Ending, Status
-from core.tasks import TaskSpec
-from hub.connection import HubConnections
-from hub.migrations import steps
-from hub.nodes import Node, join
-from hub.queue import HubQueue, Result
-from hub.signing import NodeKey, signed_text
+from nightshift.client.errors import Exit
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.migrations import steps
+from nightshift.remote.hub.nodes import Node, join
+from nightshift.remote.hub.queue import HubQueue, Result
+from nightshift.remote.hub.signing import NodeKey, signed_text
 from tests.support.home import Home
 from tests.support.postgres import EMBEDDED, PostgresServer, free_port
 
@@ -256,7 +256,7 @@ def test_missing_packages_are_told_with_the_command_that_brings_them(
     monkeypatch.setenv("EXTRAS", "off")
     monkeypatch.setitem(sys.modules, "psycopg_pool", None)
     refused = home.cli("hub", "status")
-    assert (refused.code, "pip install -r requirements/hub.txt" in refused.err) == (Exit.FAILED, True)
+    assert (refused.code, "pip install -r nightshift/requirements/hub.txt" in refused.err) == (Exit.FAILED, True)
 
 
 def test_no_line_of_the_help_is_wider_than_a_terminal(home: Home) -> None:

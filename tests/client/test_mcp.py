@@ -11,8 +11,8 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from core.states import Status
-from server.context import AppContext
+from nightshift.core.tasks.states import Status
+from nightshift.server.context import AppContext
 from tests.support.home import ROOT, Home
 
 Use = Callable[[Client], Awaitable[Any]]

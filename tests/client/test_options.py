@@ -9,8 +9,8 @@ from typing import Any
 import click
 import pytest
 
-from client.arguments import ASKING, Takes
-from client.command import commands
+from nightshift.client.arguments import ASKING, Takes
+from nightshift.client.command import commands
 from tests.support.git_repo import make_repo
 from tests.support.home import Home
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from client.output import Cell, Fields, Lines, Table, cell, plain_lines, stamp
+from nightshift.client.output import Cell, Fields, Lines, Table, cell, plain_lines, stamp
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=1)))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from client.repository_settings import value_of
-from core.repository_settings import HELP
+from nightshift.client.repository_settings import value_of
+from nightshift.core.tasks.repository_settings import HELP
 from tests.support.git_repo import make_repo
 from tests.support.home import Home
 

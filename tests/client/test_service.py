@@ -9,11 +9,11 @@ from typing import cast
 
 import pytest
 
-from client.service import MARK, unit_path
-from client.session import places_of
-from config import settings_at
-from maintenance.instance_lock import InstanceLock
-from settings.places import find_places
+from nightshift.client.service import MARK, unit_path
+from nightshift.client.session import places_of
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.maintenance.instance_lock import InstanceLock
 from tests.support.app_context import Reloads
 from tests.support.home import Home
 from tests.support.receiver import receiving
@@ -122,7 +122,7 @@ def test_optional_packages_are_installed_by_the_daemon(home: Home) -> None:
 def test_without_a_daemon_pip_installs_optional_packages(home: Home) -> None:
     result = home.cli("--install-extra", "embedder")
     assert result.code == 3
-    assert "pip install -r requirements/embedder.txt" in result.err
+    assert "pip install -r nightshift/requirements/embedder.txt" in result.err
 
 
 # ---- notices

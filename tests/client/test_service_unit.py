@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from client.service import Service, unit_text
-from core.errors import ConfigError
+from nightshift.client.service import Service, unit_text
+from nightshift.core.errors import ConfigError
 
 STRANGE = '/srv/night shift/100%s/$HOME "q" \\ ü'
 

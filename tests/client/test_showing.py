@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from client.output import Cell, Table
-from server.context import AppContext
+from nightshift.client.output import Cell, Table
+from nightshift.server.context import AppContext
 from tests.support.daemon import git
 from tests.support.home import ROOT, Home
 from tests.support.terminal import Terminal

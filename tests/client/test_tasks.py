@@ -7,11 +7,11 @@ from dataclasses import replace
 import click
 import pytest
 
-from client.tasks import parse_place
-from core.errors import StoreError
-from core.forecast import WorkSettings
-from core.states import Ending
-from server.context import AppContext
+from nightshift.client.tasks import parse_place
+from nightshift.core.errors import StoreError
+from nightshift.core.tasks.forecast import WorkSettings
+from nightshift.core.tasks.states import Ending
+from nightshift.server.context import AppContext
 from tests.support.home import Home
 from tests.support.worked_task import submit, work_on
 

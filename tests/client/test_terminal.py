@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from core.states import Ending
+from nightshift.core.tasks.states import Ending
 from tests.support.home import ROOT, Home
 from tests.support.terminal import Terminal
 

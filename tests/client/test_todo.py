@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.program import SCRIPT
-from core.tasks import Task
-from server.context import AppContext
+from nightshift.core.program import SCRIPT
+from nightshift.core.tasks.task import Task
+from nightshift.server.context import AppContext
 from tests.support.git_repo import OWNER, git, make_repo, write
 from tests.support.home import Home
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config import load_settings
-from core.clock import to_text, utc_now
-from db.database import Database
+from nightshift.config.load import load_settings
+from nightshift.core.clock import to_text, utc_now
+from nightshift.storage.db.database import Database
 from tests.support.home import Home
 
 SECRET = "hunter22-hunter22"

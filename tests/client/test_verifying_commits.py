@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from db.database import Database
-from db.state_store import Commit, StateStore
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.git_repo import fingerprint, git, make_repo
 from tests.support.home import Home
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.events import CommitData, Emitter, Event, Kind, Level
-from core.states import Phase
+from nightshift.core.events import CommitData, Emitter, Event, Kind, Level
+from nightshift.core.tasks.states import Phase
 
 
 def test_an_event_has_what_is_bound_and_what_it_is_given() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.attempt_state import AttemptState
-from core.commit_message import message_for, trailers
-from core.remarks import Gravity, Reader, Reading, Remark
-from core.states import Phase
-from core.tasks import digest
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.commit_message import message_for, trailers
+from nightshift.core.tasks.remarks import Gravity, Reader, Reading, Remark
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import digest
 from tests.support.agent_parts import case_for
 
 CHANGE = {"add.py": "def add(a, b):\n    return a - b\n"}

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.overall import OverallState
-from core.queueing import PauseReason, PauseSource
-from core.states import CircuitState, DaemonState
-from core.status import DaemonStatus, ModelStatus, ParkedTasks, SpentBudget, WorkerStatus
+from nightshift.core.overall import OverallState
+from nightshift.core.status import DaemonStatus, ModelStatus, ParkedTasks, SpentBudget, WorkerStatus
+from nightshift.core.tasks.queueing import PauseReason, PauseSource
+from nightshift.core.tasks.states import CircuitState, DaemonState
 
 NOW = datetime(2026, 11, 25, 23, tzinfo=UTC)
 ENGINE = ModelStatus(name="repair", model="", available=True, checked_at=NOW)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.quiet_hours import parse, quiet, quiet_until, work_before
+from nightshift.core.quiet_hours import parse, quiet, quiet_until, work_before
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 11, 2)  # noqa: DTZ001 - what the clock on the wall shows

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.shares import LEAST, MANY, Interval, Share, difference, mean_difference, wilson
+from nightshift.core.shares import LEAST, MANY, Interval, Share, difference, mean_difference, wilson
 
 SHARES = st.integers(1, 500).flatmap(lambda whole: st.integers(0, whole).map(lambda part: Share(part, whole)))
 

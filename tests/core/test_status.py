@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from core.status import sandbox_in_brief
+from nightshift.core.status import sandbox_in_brief
 
 
 def test_a_sandbox_that_holds_takes_one_line() -> None:

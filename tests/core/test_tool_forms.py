@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.tool_forms import ENOUGH, TOO_MANY_MALFORMED, FormCounts, choose_form, form_reports
-from core.tool_protocol import ToolProtocol
+from nightshift.core.tool_forms import ENOUGH, TOO_MANY_MALFORMED, FormCounts, choose_form, form_reports
+from nightshift.core.tool_protocol import ToolProtocol
 
 NATIVE, TEXT = ToolProtocol.NATIVE, ToolProtocol.TEXT
 COUNTS = st.builds(FormCounts, well=st.integers(0, 50), malformed=st.integers(0, 50))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sandbox import job_folders
+from nightshift.sandbox import job_folders
 from tests.support.acp_rig import agent_folder, running
 from tests.support.daemon import Daemon, git, until
 

@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from benchmark.version import version
-from client.errors import Exit
-from config import settings_at
-from settings.places import find_places
+from nightshift.client.errors import Exit
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.report.benchmark.version import version
 from tests.support import benchmark_shop
 from tests.support.daemon import Daemon, settings_for
 from tests.support.sandboxes import runtime

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.store import BenchmarkStore, Mode, RunState
-from config import settings_at
-from settings.places import find_places
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.report.benchmark.store import BenchmarkStore, Mode, RunState
 from tests.support.benchmark_shop import WRONG, answer, shop
 from tests.support.daemon import ROOT, Daemon, settings_for, until
 from tests.support.sandboxes import runtime

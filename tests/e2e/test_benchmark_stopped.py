@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from benchmark.store import BenchmarkStore, RunState
-from config import settings_at
-from settings.places import find_places
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.report.benchmark.store import BenchmarkStore, RunState
 from tests.e2e.test_benchmark_run import bench, said
 from tests.support.benchmark_shop import WRONG, answer, shop
 from tests.support.daemon import ROOT, Daemon, settings_for

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from config import settings_at
-from core.clock import utc_now
-from settings.places import find_places
+from nightshift.config.load import settings_at
+from nightshift.config.places import find_places
+from nightshift.core.clock import utc_now
 from tests.support.answers import Answers, job
 from tests.support.benchmarks import arm, stored
 from tests.support.daemon import Daemon, settings_for

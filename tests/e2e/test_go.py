@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.go_program import ENV
+from nightshift.sandbox.go_program import ENV
 from tests.support import golang
 from tests.support.daemon import Daemon, git, settings_for
 from tests.support.wire_server import WireServer

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.states import Ending, Status
-from hub.nodes import nodes
-from hub.signing import is_signed, signed_text
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.remote.hub.nodes import nodes
+from nightshift.remote.hub.signing import is_signed, signed_text
 from tests.support import tiers
 from tests.support.daemon import git, until
 from tests.support.federation import LEASE_S, Federation, federation, task

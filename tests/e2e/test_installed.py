@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bootstrap import packages
-from core.version import VERSION
+from nightshift.app import packages
+from nightshift.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 UV = packages.uv_program(Path(sys.executable))
@@ -32,7 +32,16 @@ def test_a_wheel_brings_the_command_line_and_a_daemon_that_works_in_the_users_fo
     uv("build", "-q", "--wheel", "-o", tmp_path, source)
     (wheel,) = tmp_path.glob("*.whl")
     uv("venv", "-q", "--python", sys.executable, venv)
-    uv("pip", "install", "-q", "--python", venv / "bin" / "python", "-c", "requirements/constraints.txt", wheel)
+    uv(
+        "pip",
+        "install",
+        "-q",
+        "--python",
+        venv / "bin" / "python",
+        "-c",
+        "nightshift/requirements/constraints.txt",
+        wheel,
+    )
 
     def nightshift(*words: str) -> str:
         argv = [str(venv / "bin" / "nightshift"), *words]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.version import VERSION
+from nightshift.core.version import VERSION
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.lived_home import told
 from tests.support.old_home import DATABASE, OldHome, OldHomeModel, unpack

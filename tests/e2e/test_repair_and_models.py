@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.held_out import SHARE
-from core.submission import parse_spec
+from nightshift.core.tasks.held_out import SHARE
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.verdict.held.holding import hold
 from tests.support.answers import Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
-from verdict.held.holding import hold
 
 BUGGY = "def total(items):\n    result = 1\n    for item in items:\n        result += item\n    return result\n"
 TESTS = (

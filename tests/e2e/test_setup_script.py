@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import job_folders
+from nightshift.sandbox import job_folders
 from tests.support.answers import PLAN, REFLECTION
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.package_index import PackageIndex

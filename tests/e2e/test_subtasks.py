@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import InvalidTask
-from core.submission import parse_spec
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.submission import parse_spec
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
 

@@ -19,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bootstrap.store import open_store
-from core.tasks import TaskSpec
-from db.integrity import examine
+from nightshift.app.store import open_store
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.storage.db.integrity import examine
 from tests.support import tiers
 from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, moments, settings_of, tasks_of, told
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attempt.verify import Judgement, OpenedSuite, Verification
-from core.commit_message import trailers
+from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
+from nightshift.core.tasks.commit_message import trailers
 from tests.support import tiers
 from tests.support.daemon import Daemon, settings_for
 from tests.support.git_repo import git

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.machine import PHASES, TABLE
-from core.states import MOVES, Status
+from nightshift.agent.machine import PHASES, TABLE
+from nightshift.core.tasks.states import MOVES, Status
 from tests.support import tiers
 from tests.support.crash_run import CrashRun, crash_run
 from tests.support.scenarios import SCENARIOS, Scenario
@@ -22,20 +22,20 @@ S = Status
 NOBODY_MAKES = {
     (S.QUEUED, S.SCHEDULED): "a task in the queue is ready",
     (S.QUEUED, S.BLOCKED): "what a queued task needs is done",
-    (S.QUEUED, S.FAILED): "only where its specification cannot be read: tests/test_queue_manager.py",
+    (S.QUEUED, S.FAILED): "only where its specification cannot be read: tests/queue/test_manager.py",
     (S.SCHEDULED, S.BLOCKED): "what a scheduled task needs is done",
     (S.SCHEDULED, S.FAILED): "what a scheduled task needs is done",
-    (S.BLOCKED, S.SCHEDULED): "two conditions in one: tests/test_queue_manager.py",
+    (S.BLOCKED, S.SCHEDULED): "two conditions in one: tests/queue/test_manager.py",
     (S.WAITING, S.FAILED): "what nobody answers is assumed, or waits on",
     (S.RUNNING, S.CANCELLED): "as to failed: tests/e2e/test_interruptions.py",
-    (S.FAILED, S.SCHEDULED): "as from cancelled: tests/test_queue_manager.py",
-    (S.FAILED, S.QUEUED): "as from cancelled: tests/test_queue_manager.py",
-    (S.CANCELLED, S.SCHEDULED): "as to queued: tests/test_queue_manager.py",
+    (S.FAILED, S.SCHEDULED): "as from cancelled: tests/queue/test_manager.py",
+    (S.FAILED, S.QUEUED): "as from cancelled: tests/queue/test_manager.py",
+    (S.CANCELLED, S.SCHEDULED): "as to queued: tests/queue/test_manager.py",
     (S.CANCELLED, S.BLOCKED): "as from failed: this file",
     (S.FAILED, S.DONE): "where the owner integrates a draft: tests/attempt/test_branch_integration.py",
     (S.CANCELLED, S.DONE): "as from failed",
     **{
-        (a, b): "by a hub alone: tests/hub/test_dispatcher.py, tests/e2e/test_hub.py"
+        (a, b): "by a hub alone: tests/remote/hub/test_dispatcher.py, tests/e2e/test_hub.py"
         for a in Status for b in MOVES[a] if S.SHARED in {a, b}
     },
 }  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from db.sqlite import connect
+from nightshift.storage.db.sqlite import connect
 from tests.support.answers import Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer

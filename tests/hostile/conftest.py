@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from core.ports import Sandbox
+from nightshift.core.ports import Sandbox
 from tests.support.hostile import daemon_environment
 from tests.support.hostile_host import MEMORY
 from tests.support.sandboxes import ISOLATIONS, opened

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import GitError
-from tests.git_manager.conftest import Bench, message
+from nightshift.core.errors import GitError
+from tests.git.conftest import Bench, message
 from tests.support.git_repo import IDENTITY, OWNER, git, make_repo, write
 
 HOOKS = (

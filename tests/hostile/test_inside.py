@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.ports import Sandbox
+from nightshift.core.ports import Sandbox
 from tests.hostile.manifest import ENTRIES, OPEN
 from tests.support.hostile import PAYLOADS, Seen
 from tests.support.sandboxes import bubblewrap, hierarchy

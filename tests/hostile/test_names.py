@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.draft import Draft
-from agent.replies import reader
-from core.dialogue import Completion
-from core.errors import BadReply, GitError, InvalidTask, SandboxError
-from core.paths import path_fault
-from core.submission import parse_spec
-from core.tasks import TaskSpec
-from languages import test_config
-from sandbox import packing
-from tests.git_manager.conftest import Bench, message
+from nightshift.agent.draft import Draft
+from nightshift.agent.replies import reader
+from nightshift.core.code.paths import path_fault
+from nightshift.core.dialogue import Completion
+from nightshift.core.errors import BadReply, GitError, InvalidTask, SandboxError
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.sandbox import packing
+from nightshift.verdict.languages import test_config
+from tests.git.conftest import Bench, message
 from tests.support.git_repo import git, make_repo
 from tests.support.trees import TextTree
 

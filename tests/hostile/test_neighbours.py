@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import RunLimits, SandboxJob, SandboxResult
-from core.ports import Sandbox
-from core.verdicts import SuiteJob, Verdict
-from test_runner import SuiteRunner
+from nightshift.core.isolation import RunLimits, SandboxJob, SandboxResult
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.verdict.runner import SuiteRunner
 from tests.hostile.manifest import LEFTOVERS, STAYS
 from tests.support.hostile import LIMITS, run_bare, run_inside, started
 from tests.support.hostile_host import Host, host, marked

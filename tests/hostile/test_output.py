@@ -18,14 +18,14 @@ import pytest
 import pytest_asyncio
 from flask import Flask, render_template_string
 
-from agent import feedback
-from agent.prompt import text
-from core.events import Event, Kind
-from core.masking import MASK, Masker
-from core.verdicts import SuiteJob, Verdict
-from db.file_log import FileLog
-from server.pages.shown import register
-from test_runner import SuiteRunner
+from nightshift.agent import feedback
+from nightshift.agent.prompt import text
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.core.text.masking import MASK, Masker
+from nightshift.server.pages.shown import register
+from nightshift.storage.db.file_log import FileLog
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.store import open_store
 from tests.support.trees import TextTree

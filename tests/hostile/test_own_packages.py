@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.held_out import HeldOut
-from core.tasks import Language
-from core.verdicts import Label, Verdict
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import Label, Verdict
 from tests.hostile.verdicts.every import FORGERIES
 from tests.hostile.verdicts.forgery import Did, Suite
 from tests.hostile.verdicts.right_answers import RIGHT

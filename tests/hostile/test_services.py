@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ServiceFailed
-from sandbox.nested import NestedSandbox
-from tests.environments.test_services import Runs
+from nightshift.core.errors import ServiceFailed
+from nightshift.sandbox.nested import NestedSandbox
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.service_files import CLIENT, PORT, declared, python
+from tests.verdict.environments.test_services import Runs
 
 SEES = {
     "the workspace": "import os; answer = os.listdir('/work')",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from config import Settings
-from core.isolation import SandboxJob, SandboxLimits
-from server.serving.listen import Listen
+from nightshift.config.load import Settings
+from nightshift.core.isolation import SandboxJob, SandboxLimits
+from nightshift.server.serving.listen import Listen
 from tests.support.sandboxes import open_folder, opened, runtime
 from tests.support.settings_rig import settings_served
 

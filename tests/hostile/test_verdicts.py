@@ -7,17 +7,17 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 import pytest_asyncio
 
-from checks.bandit import BanditReader
-from checks.checker import StaticChecker
-from checks.hooks.hooks import CommandHooks
-from checks.policy import Policy
-from core.change_checks import ChangeCheckJob, Severity
-from core.isolation import RunLimits
-from core.tasks import TaskSpec
-from core.verdicts import Label, SuiteJob, Verdict
-from sandbox.nested import NestedSandbox
-from sandbox.pool import Pool
-from test_runner import SuiteRunner
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.change_checks import ChangeCheckJob, Severity
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.sandbox.nested import NestedSandbox
+from nightshift.sandbox.pool import Pool
+from nightshift.verdict.checks.bandit import BanditReader
+from nightshift.verdict.checks.checker import StaticChecker
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.policy import Policy
+from nightshift.verdict.runner import SuiteRunner
 from tests.hostile.verdicts.every import FORGERIES
 from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite
 from tests.hostile.verdicts.right_answers import RIGHT

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.store import StoreServices, open_store
-from config import load_settings
-from core.events import Kind
-from core.queueing import PauseSource
-from core.states import DaemonState, Ending
-from core.submission import parse_spec
-from core.tasks import Task
-from maintenance.checkpoint import Checkpoint
-from taskqueue import checkpoints
+from nightshift.app.store import StoreServices, open_store
+from nightshift.config.load import load_settings
+from nightshift.core.events import Kind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import DaemonState, Ending
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.maintenance.checkpoint import Checkpoint
+from nightshift.queue import checkpoints
 from tests.support.clocks import HandClocks
 
 WEEK = timedelta(days=7)

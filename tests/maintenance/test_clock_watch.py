@@ -13,14 +13,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.events import Event, Kind, Level
-from core.states import Status
-from core.tasks import Task, TaskSpec
-from db.database import Database
-from db.event_log import EventLog
-from maintenance.clock_watch import JUMP, LONG_JUMP, STEADY_S, ClockWatch
-from queue_manager import QueueManager
-from taskqueue import checkpoints
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.maintenance.clock_watch import JUMP, LONG_JUMP, STEADY_S, ClockWatch
+from nightshift.queue import checkpoints
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 from tests.support import tiers
 from tests.support.clocks import HandClocks
 from tests.support.ready_database import ready

@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.queueing import PauseSource
-from core.states import Ending
-from core.tasks import TaskSpec
-from db.commit_ledger import CommitLedger
-from db.state_store import Commit
-from maintenance.conditions import (
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.maintenance.conditions import (
     Condition,
     Reason,
     at_quiet_hours,
@@ -26,7 +24,9 @@ from maintenance.conditions import (
     in_debt,
     on_battery,
 )
-from taskqueue.pauses import renew_review_debt
+from nightshift.queue.pauses import renew_review_debt
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store, open_store
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.events import Event, Kind, Level
-from core.queueing import PauseSource
-from maintenance.disk import DiskGuard
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.maintenance.disk import DiskGuard
 from tests.support.store import Store, open_store
 
 NEVER_FREE_MB = 1e9

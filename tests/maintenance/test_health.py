@@ -7,9 +7,9 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from db.database import Database
-from maintenance.health import Vitals
-from maintenance.service_manager import ServiceManagerLink, Watchdog
+from nightshift.maintenance.health import Vitals
+from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
+from nightshift.storage.db.database import Database
 
 
 @dataclass

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import NightshiftError
-from maintenance.instance_lock import AlreadyRunning, InstanceLock, is_held
+from nightshift.core.errors import NightshiftError
+from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock, is_held
 
-HOLD = "import sys,time; from pathlib import Path; from maintenance.instance_lock import InstanceLock\n"
+HOLD = "import sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
 HOLD += "with InstanceLock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
 # The child that stays behind has the lock's descriptor, as a child would that forgot to close what it was given.
-LEAVE = "import os,sys,time; from pathlib import Path; from maintenance.instance_lock import InstanceLock\n"
+LEAVE = "import os,sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
 LEAVE += "with InstanceLock(Path(sys.argv[1])):\n"
 LEAVE += "    if os.fork() == 0: print('held', flush=True); time.sleep(60)\n"
 LEAVE += "    else: os._exit(0)"
@@ -41,7 +41,7 @@ def test_a_second_process_is_refused_and_told_who_holds_it_since_when(tmp_path: 
         assert is_held(lock)
         said = str(refused.value)
         assert f"process {pid} (" in said
-        assert "maintenance.instance_lock" in said, "its command line"
+        assert "nightshift.maintenance.instance_lock" in said, "its command line"
         assert "since 2" in said
         assert str(lock) in said
     with InstanceLock(lock):

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from core.commit_message import CommitMessage
-from core.errors import GitError
-from core.events import Kind, Level
-from core.revisions import Author
-from git_manager import GitManager
-from maintenance import orphans
-from maintenance.orphans import Places
-from sandbox import job_folders
-from sandbox import orphans as of_sandbox
+from nightshift.core.errors import GitError
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.revisions import Author
+from nightshift.git.manager import GitManager
+from nightshift.maintenance import orphans
+from nightshift.maintenance.orphans import Places
+from nightshift.sandbox import job_folders
+from nightshift.sandbox import orphans as of_sandbox
 from tests.support.git_repo import git, make_repo
 
 
@@ -217,10 +217,10 @@ def test_a_lock_in_a_repository_of_the_owner_is_named_with_its_age_and_stays(hom
 JOB = """
 import asyncio, sys
 from pathlib import Path
-from core.isolation import SandboxJob
-from sandbox import job_folders
-from sandbox.orphans import JOBS
-from sandbox.process import ProcessSandbox
+from nightshift.core.isolation import SandboxJob
+from nightshift.sandbox import job_folders
+from nightshift.sandbox.orphans import JOBS
+from nightshift.sandbox.process import ProcessSandbox
 
 box = ProcessSandbox(job_folders.private(Path(sys.argv[1]) / JOBS))
 script = f"(setsid env -i sleep {sys.argv[2]} &); setsid sleep {sys.argv[2]} & sleep {sys.argv[2]}"

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from core.attempt_state import AttemptState, Step
-from core.dialogue import Completion, Message, ModelRequest
-from core.events import Event, Kind, Level
-from core.states import Ending, Outcome, Phase
-from core.tasks import Task, TaskSpec
-from db import pruning
-from maintenance.pruning import Keep, Pruner
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.maintenance.pruning import Keep, Pruner
+from nightshift.storage.db import pruning
 from tests.support.store import Store, open_store
 
 DAY_S = 86_400.0

@@ -9,8 +9,8 @@ from itertools import count
 
 import pytest
 
-from core.events import Event, Kind, Level
-from maintenance.scheduler import PeriodicJob, Scheduler
+from nightshift.core.events import Event, Kind, Level
+from nightshift.maintenance.scheduler import PeriodicJob, Scheduler
 from tests.support.clocks import HandClocks
 
 

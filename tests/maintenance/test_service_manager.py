@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.service_manager import ServiceManagerLink
+from nightshift.maintenance.service_manager import ServiceManagerLink
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`state.json`: what it says, how it is read, and what the next start makes of it; `tests/files` shows it is whole."""
+"""`state.json`: what it says, how it is read, what the next start makes of it; `tests/storage/files` shows it whole."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.events import Event
-from core.queueing import PauseReason, PauseSource
-from core.states import DaemonState, Phase, Status
-from core.status import DaemonStatus, WorkerStatus
-from db.database import Database
-from db.state_store import Commit, StateStore
-from maintenance.state_file import StateKeeper, from_json, how_it_ended
+from nightshift.core.events import Event
+from nightshift.core.status import DaemonStatus, WorkerStatus
+from nightshift.core.tasks.queueing import PauseReason, PauseSource
+from nightshift.core.tasks.states import DaemonState, Phase, Status
+from nightshift.maintenance.state_file import StateKeeper, from_json, how_it_ended
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.clocks import HandClocks
 
 CLOCKS = HandClocks()

@@ -6,16 +6,16 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from core.attempt_state import AttemptState, Step
-from core.built_in import BUILT_IN
-from core.dialogue import Completion, Message, ModelRequest
-from core.masking import Masker
-from core.states import Ending, Outcome, Phase
-from core.tasks import TaskSpec
-from core.tool_protocol import ToolProtocol
-from core.tools import ToolCall, ToolSpec
-from db.state_store import Commit
-from maintenance.training_export import export
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.text.masking import Masker
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolCall, ToolSpec
+from nightshift.maintenance.training_export import export
+from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store, open_store
 
 WRONG, RIGHT = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"

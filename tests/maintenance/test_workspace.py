@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from core.commit_message import CommitMessage
-from core.events import Event, Kind
-from core.revisions import Author
-from core.states import Ending
-from core.tasks import TaskSpec
-from git_manager import GitManager
-from gitrepo.composing import NewObjects
-from maintenance import workspace
-from maintenance.workspace import Workspace
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.git.composing import NewObjects
+from nightshift.git.manager import GitManager
+from nightshift.maintenance import workspace
+from nightshift.maintenance.workspace import Workspace
 from tests.support.git_repo import git
 from tests.support.store import Store, open_store
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.dialogue import Message, ModelRequest
-from core.states import Phase
-from models.anthropic_api import AnthropicBackend
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.tasks.states import Phase
+from nightshift.models.anthropic_api import AnthropicBackend
 from tests.support.wire_server import WireServer
 
 

@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from core.dialogue import Completion, ModelRequest
-from core.events import Event, Kind
-from core.masking import Masker
-from core.states import CircuitState
-from models.backend_client import (
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.states import CircuitState
+from nightshift.core.text.masking import Masker
+from nightshift.models.backend_client import (
     PAID_FAILURE_WEIGHT,
     POISON_FAILURES,
     CircuitBreaker,
     HealthProbe,
     PoisonRequestDetector,
 )
-from models.base import BaseModelHandler, OnText
+from nightshift.models.base import BaseModelHandler, OnText
 from tests.support import tiers
 
 

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from core.benchmarked import Benchmarked
-from core.routing import ModelResult
-from models.benchmark_prior import MOST, Prior, prior_of, priors
-from models.budgets import Price
-from models.routing import Candidate, decide
+from nightshift.core.routing import ModelResult
+from nightshift.core.tasks.benchmarked import Benchmarked
+from nightshift.models.benchmark_prior import MOST, Prior, prior_of, priors
+from nightshift.models.budgets import Price
+from nightshift.models.routing import Candidate, decide
 from tests.support import tiers
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

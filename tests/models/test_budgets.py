@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.dialogue import Completion
-from core.errors import BudgetSpent, Parked
-from core.tasks import Limits, Spent
-from models.budgets import (
+from nightshift.core.dialogue import Completion
+from nightshift.core.errors import BudgetSpent, Parked
+from nightshift.core.tasks.task import Limits, Spent
+from nightshift.models.budgets import (
     FREE,
     LEAST_REPLY,
     Budget,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from core.dialogue import Completion, Finish, Message, ModelRequest
-from core.errors import ModelUnavailable
-from core.states import Phase
-from models.base import BaseModelHandler, OnText
-from models.call import CallPolicy, call_once
-from models.errors import TimedOut
+from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
+from nightshift.core.errors import ModelUnavailable
+from nightshift.core.tasks.states import Phase
+from nightshift.models.base import BaseModelHandler, OnText
+from nightshift.models.call import CallPolicy, call_once
+from nightshift.models.errors import TimedOut
 from tests.support.virtual_time import run
 
 POLICY = CallPolicy(first_text_s=300, gap_s=120, total_s=900)

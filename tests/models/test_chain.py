@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from bootstrap.repair import built_in, nothing_runs
-from core.errors import ConfigError
-from core.states import Phase
-from models import BACKENDS, backend_class
-from models.base import BackendSettings
-from models.chain import build_chain, how_to_get_one, phase_routes
+from nightshift.app.repair import built_in, nothing_runs
+from nightshift.core.errors import ConfigError
+from nightshift.core.tasks.states import Phase
+from nightshift.models import BACKENDS, backend_class
+from nightshift.models.base import BackendSettings
+from nightshift.models.chain import build_chain, how_to_get_one, phase_routes
 
 BARE = BackendSettings()
 KEY = BackendSettings(openai_api_key="sk-1234567890")
@@ -110,7 +110,8 @@ def test_every_backend_of_the_registry_loads_under_its_own_name() -> None:
 
 def test_no_vendor_is_loaded_before_it_is_asked() -> None:
     code = (
-        "import sys, model_handler; from models.base import BackendSettings; from models.chain import build_chain;"
+        "import sys, nightshift.models.gateway; from nightshift.models.base import BackendSettings;"
+        "from nightshift.models.chain import build_chain;"
         "build_chain(BackendSettings(openai_api_key='k', anthropic_api_key='k'));"
         "heavy = {'openai', 'anthropic', 'ollama', 'gpt4all', 'xllamacpp', 'httpx', 'httpx2', 'pydantic', 'jinja2'};"
         "print(heavy & set(sys.modules))"

@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from core.built_in import BUILT_IN
-from core.dialogue import Finish, Message, ModelRequest
-from core.errors import ModelError, ModelRefused, ModelUnavailable
-from core.states import Phase
-from models import BACKENDS, backend_class
-from models.base import BackendSettings, BaseModelHandler
-from models.errors import BackendMisconfigured
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.dialogue import Finish, Message, ModelRequest
+from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
+from nightshift.core.tasks.states import Phase
+from nightshift.models import BACKENDS, backend_class
+from nightshift.models.base import BackendSettings, BaseModelHandler
+from nightshift.models.errors import BackendMisconfigured
 from tests.support.tiny_gguf import write_tiny_gguf
 from tests.support.wire_server import Reply, WireServer
 
 KEY = "sk-test-0123456789abcdef"
 HTTP = ("openai", "anthropic", "ollama")
 MODELS = tuple(name for name in BACKENDS if name not in {BUILT_IN, "acp"})
-"""The built-in engine answers no words, and an agent needs a sandbox: see `tests/repair` and `tests/acp_agents`."""
+"""The built-in engine answers no words, and an agent needs a sandbox: see `engine/tests` and `tests/models/acp`."""
 TEXT = "def add(a, b):\n    return a + b\n" * 40
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from core.dialogue import Message, ModelRequest
-from core.errors import ModelUnavailable
-from core.states import Phase
-from models import BACKENDS
-from models.base import BackendSettings, BaseModelHandler
-from models.chain import build_chain
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.errors import ModelUnavailable
+from nightshift.core.tasks.states import Phase
+from nightshift.models import BACKENDS
+from nightshift.models.base import BackendSettings, BaseModelHandler
+from nightshift.models.chain import build_chain
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = DOCS / "reference" / "backends.md"

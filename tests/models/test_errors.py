@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ModelError, ModelRefused, ModelUnavailable
-from models.errors import BackendMisconfigured, from_status, quote, retry_after_s
+from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
+from nightshift.models.errors import BackendMisconfigured, from_status, quote, retry_after_s
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.dialogue import Message
-from models.gguf import defuse, is_gguf, read_header, write_chat
+from nightshift.core.dialogue import Message
+from nightshift.models.gguf import defuse, is_gguf, read_header, write_chat
 from tests.support import tiers
 from tests.support.tiny_gguf import CHAT_TEMPLATE, write_tiny_gguf
 

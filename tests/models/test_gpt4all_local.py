@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.dialogue import Finish, Message, ModelRequest
-from core.errors import ModelRefused, ModelUnavailable
-from core.states import Phase
-from models.errors import BackendMisconfigured
-from models.gpt4all_local import GPT4AllBackend
+from nightshift.core.dialogue import Finish, Message, ModelRequest
+from nightshift.core.errors import ModelRefused, ModelUnavailable
+from nightshift.core.tasks.states import Phase
+from nightshift.models.errors import BackendMisconfigured
+from nightshift.models.gpt4all_local import GPT4AllBackend
 from tests.support.tiny_gguf import write_tiny_gguf
 
 

@@ -13,10 +13,10 @@ import httpx
 import httpx2
 import pytest
 
-from core.dialogue import Message, ModelRequest
-from core.errors import ModelUnavailable
-from core.states import Phase
-from models.http_access import UNCOMPRESSED, beginning, bounded, fetch_json
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.errors import ModelUnavailable
+from nightshift.core.tasks.states import Phase
+from nightshift.models.http_access import UNCOMPRESSED, beginning, bounded, fetch_json
 from tests.support.gateway import backend
 from tests.support.wire_server import WireServer
 

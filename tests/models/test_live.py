@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime
 
-from core.dialogue import Completion, ModelRequest
-from core.states import Phase
-from models.base import CallName, CallText
-from models.live import KEPT_CHARS, MOST_ENDED, CallEnd, LiveCalls, LivePart, LiveText
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.tasks.states import Phase
+from nightshift.models.base import CallName, CallText
+from nightshift.models.live import KEPT_CHARS, MOST_ENDED, CallEnd, LiveCalls, LivePart, LiveText
 from tests.models.test_call import Script
 
 BEGAN = datetime(2026, 11, 26, 4, 0, tzinfo=UTC)

@@ -14,16 +14,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.dialogue import Finish, Message, ModelRequest
-from core.errors import ModelUnavailable
-from core.events import Kind
-from core.states import Phase
-from models.base import BackendSettings
-from models.call import CallPolicy
-from models.chain import build_chain
-from models.errors import BackendMisconfigured
-from models.http_access import fetch_json
-from models.llama_cpp import PROGRAM, LlamaCppBackend
+from nightshift.core.dialogue import Finish, Message, ModelRequest
+from nightshift.core.errors import ModelUnavailable
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Phase
+from nightshift.models.base import BackendSettings
+from nightshift.models.call import CallPolicy
+from nightshift.models.chain import build_chain
+from nightshift.models.errors import BackendMisconfigured
+from nightshift.models.http_access import fetch_json
+from nightshift.models.llama_cpp import PROGRAM, LlamaCppBackend
 from tests.support.gateway import GatewaySetup, ask
 from tests.support.tiny_gguf import write_tiny_gguf
 

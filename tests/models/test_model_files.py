@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.dialogue import Completion, ModelRequest
-from core.errors import NightshiftError
-from models.base import OnText
-from models.errors import BackendMisconfigured
-from models.model_files import ModelFileBackend
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.errors import NightshiftError
+from nightshift.models.base import OnText
+from nightshift.models.errors import BackendMisconfigured
+from nightshift.models.model_files import ModelFileBackend
 
 PACKAGE = "nightshift_package_that_comes_later"
 
@@ -56,7 +56,7 @@ def test_a_file_that_is_no_model_is_said_to_be_and_nothing_is_installed(tmp_path
 def test_without_an_installer_it_says_how_to_get_the_package(model: Path) -> None:
     backend = Backend(path=model)
     assert not backend.is_available()
-    assert f"{PACKAGE} is not installed; `pip install -r requirements/later.txt" in backend.detail
+    assert f"{PACKAGE} is not installed; `pip install -r nightshift/requirements/later.txt" in backend.detail
     with pytest.raises(BackendMisconfigured, match=r"requirements/later\.txt"):
         backend._require_package()
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.dialogue import Completion, Message, ModelRequest
-from core.errors import ModelRefused
-from core.states import Phase
-from models.ollama_api import OllamaBackend
-from models.token_estimates import LEAST_REPORTS
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.errors import ModelRefused
+from nightshift.core.tasks.states import Phase
+from nightshift.models.ollama_api import OllamaBackend
+from nightshift.models.token_estimates import LEAST_REPORTS
 from tests.support.wire_server import Reply, WireServer
 
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.dialogue import Message, ModelRequest
-from core.errors import ModelRefused, ModelUnavailable
-from core.states import Phase
-from models.openai_compat import OFFICIAL, OpenAIBackend
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.errors import ModelRefused, ModelUnavailable
+from nightshift.core.tasks.states import Phase
+from nightshift.models.openai_compat import OFFICIAL, OpenAIBackend
 from tests.support.wire_server import Reply, WireServer
 
 REQUEST = ModelRequest(
@@ -74,7 +74,7 @@ async def test_missing_counts_are_estimated_and_say_so(backend: OpenAIBackend, s
 
 
 async def test_broken_arguments_of_a_tool_call_are_handed_on_as_text(backend: OpenAIBackend) -> None:
-    from models.tool_wire import read_arguments
+    from nightshift.models.tool_wire import read_arguments
 
     assert read_arguments('{"a": 1}') == {"a": 1}
     assert read_arguments('{"a": ') == {"text": '{"a": '}
@@ -103,7 +103,7 @@ def test_another_library_of_http_is_loaded_before_it_is_asked() -> None:
     """The package looks at `httpx` as soon as it is in `sys.modules`, though another thread may be loading it then."""
     code = """
 import asyncio, sys
-from models.openai_compat import OpenAIBackend
+from nightshift.models.openai_compat import OpenAIBackend
 assert "httpx" not in sys.modules
 asyncio.run(OpenAIBackend(model="m", api_key="k", base_url="http://127.0.0.1:1/v1")._connected())
 print(sys.modules["httpx"].Timeout.__name__)

@@ -16,18 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.events import Event
-from core.events import Kind as Told
-from core.routing import ModelResult, Results, Route
-from core.states import Ending, Phase
-from core.submission import parse_spec
-from core.tasks import Kind
-from db.event_log import EventLog
-from db.model_results import OF_A_KIND, ModelResults
-from models.backend_pool import RoutingConfig
-from models.budgets import FREE, Price, SpendingLimits
-from models.routing import HARDLY_KNOWN, LEARN, MEET, Candidate, Usage, decide, model_order
-from queue_manager import QueueManager
+from nightshift.core.events import Event
+from nightshift.core.events import Kind as Told
+from nightshift.core.routing import ModelResult, Results, Route
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Kind
+from nightshift.models.backend_pool import RoutingConfig
+from nightshift.models.budgets import FREE, Price, SpendingLimits
+from nightshift.models.routing import HARDLY_KNOWN, LEARN, MEET, Candidate, Usage, decide, model_order
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.model_results import OF_A_KIND, ModelResults
 from tests.support.gateway import QUICK, Gateway, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 

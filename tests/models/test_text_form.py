@@ -7,13 +7,13 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.services import AgentSettings
-from core.dialogue import Completion, ModelRequest
-from core.states import Phase
-from core.tasks import Explore
-from core.tool_protocol import ToolProtocol
-from core.tool_text import as_text
-from models.gpt4all_local import GPT4AllBackend
+from nightshift.agent.services import AgentSettings
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Explore
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tool_text import as_text
+from nightshift.models.gpt4all_local import GPT4AllBackend
 from tests.models.test_llama_cpp import smollm2
 from tests.support.agent_parts import Bench, case_for, model_for
 

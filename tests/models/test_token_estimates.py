@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dialogue import Completion, Message, ModelRequest
-from core.gauge import BYTES_PER_TOKEN, Gauge
-from core.states import Phase
-from models.token_estimates import LEAST_REPORTS, PLAUSIBLE, TokenEstimator, most_cautious
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge
+from nightshift.core.tasks.states import Phase
+from nightshift.models.token_estimates import LEAST_REPORTS, PLAUSIBLE, TokenEstimator, most_cautious
 
 LONG = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="x" * 4000),))
 

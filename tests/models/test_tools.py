@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from core.built_in import BUILT_IN
-from core.dialogue import Completion, Finish, Message, ModelRequest
-from core.errors import BudgetSpent, ModelError
-from core.events import Kind
-from core.masking import Masker
-from core.states import Phase
-from core.tool_forms import FormCounts, FormReport, KnownForms
-from core.tool_protocol import ToolProtocol
-from core.tools import ToolCall, ToolParameter, ToolSpec
-from db import tool_forms
-from models import BACKENDS, backend_class
-from models.base import BackendSettings, BaseModelHandler, CallName, CallText
-from models.errors import ToolsRefused
-from models.openai_compat import OpenAIBackend
-from models.token_estimates import estimate_request
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
+from nightshift.core.errors import BudgetSpent, ModelError
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.core.tool_forms import FormCounts, FormReport, KnownForms
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
+from nightshift.models import BACKENDS, backend_class
+from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText
+from nightshift.models.errors import ToolsRefused
+from nightshift.models.openai_compat import OpenAIBackend
+from nightshift.models.token_estimates import estimate_request
+from nightshift.storage.db import tool_forms
 from tests.support.gateway import KEY, QUICK, GatewaySetup, backend
 from tests.support.tiny_gguf import write_tiny_gguf
 from tests.support.wire_server import Reply, WireServer

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from core.events import Kind
-from core.queueing import PauseSource
-from report.figures import Summary
+from nightshift.core.events import Kind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.report.figures import Summary
+from nightshift.report.weekly import summarise
 from tests.support.history import FIRST, WEEK, History, open_history
-from weekly_summary import summarise
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from core.forecast import Estimate, Forecast, TimeEstimate
-from report.outlook import outlook
+from nightshift.core.tasks.forecast import Estimate, Forecast, TimeEstimate
+from nightshift.report.outlook import outlook
 
 NOW = datetime(2026, 11, 22, 20, 0, tzinfo=UTC)
 DAY_END = datetime(2026, 11, 23, tzinfo=UTC)

@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from core.attempt_state import AttemptState
-from core.change_checks import Ask, AskKind
-from core.events import Kind
-from core.queueing import PauseSource
-from core.states import Ending, Phase
-from core.submission import parse_spec
-from db.state_store import Commit
-from report.advice import recommendations
+from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.report.advice import recommendations
+from nightshift.report.weekly import summarise
+from nightshift.storage.db.state_store import Commit
 from tests.support.history import FIRST, WEEK, History, verdict
-from weekly_summary import summarise
 
 UNTIL = FIRST + WEEK
 

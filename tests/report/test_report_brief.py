@@ -5,15 +5,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.clock import to_text
-from core.states import Ending
-from core.submission import parse_spec
-from core.tasks import Spent
-from db.state_store import StateStore
-from report import brief
-from report.brief import Figures, Span, Topic, bounds, told
+from nightshift.core.clock import to_text
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Spent
+from nightshift.report import brief
+from nightshift.report.brief import Figures, Span, Topic, bounds, told
+from nightshift.report.weekly import render, summarise
+from nightshift.storage.db.state_store import StateStore
 from tests.support.history import FIRST, WEEK, History
-from weekly_summary import render, summarise
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOTHING = Figures(landed=0, failed=0, common=0, spent=Spent())

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.states import Ending
-from db.brief_queries import FailedTask
-from memory.signature import signature
-from report.causes import clustered
+from nightshift.core.tasks.states import Ending
+from nightshift.report.causes import clustered
+from nightshift.storage.db.brief_queries import FailedTask
+from nightshift.storage.memory.signature import signature
 
 AT = datetime(2026, 11, 25, 3, tzinfo=UTC)
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from core.events import Kind
-from core.states import Ending, Status
-from core.submission import parse_spec
-from core.tasks import Spent, Task
-from db.commit_signs import Signs
-from db.state_store import Commit, describe_draft
-from report import brief
-from report.brief import Figures, Topic
-from report.figures import Summary
-from report.headline import in_brief
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Spent, Task
+from nightshift.report import brief
+from nightshift.report.brief import Figures, Topic
+from nightshift.report.figures import Summary
+from nightshift.report.headline import in_brief
+from nightshift.report.weekly import render, render_html, summarise
+from nightshift.storage.db.commit_signs import Signs
+from nightshift.storage.db.state_store import Commit, describe_draft
 from tests.support.history import FIRST, History
-from weekly_summary import render, render_html, summarise
 
 DRAFT = Commit(
     task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11", base="b", subject="Draft: x", label="draft",

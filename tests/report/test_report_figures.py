@@ -8,24 +8,24 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.attempt_state import AttemptState
-from core.change_checks import Ask, AskKind
-from core.clock import to_text
-from core.events import Kind, Level
-from core.masking import Masker
-from core.queueing import PauseSource
-from core.states import Ending, Phase
-from core.submission import parse_spec
-from core.tasks import Task
-from db.commit_signs import ChangedFile, Signs
-from db.sqlite import Connection
-from db.state_store import Commit
-from report.commit_figures import short_names
-from report.figures import Summary
-from report.headline import in_brief
-from report.risk import WEIGHTS
+from nightshift.core.clock import to_text
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.text.masking import Masker
+from nightshift.report.commit_figures import short_names
+from nightshift.report.figures import Summary
+from nightshift.report.headline import in_brief
+from nightshift.report.risk import WEIGHTS
+from nightshift.report.weekly import render, render_html, summarise
+from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import Commit
 from tests.support.history import FIRST, WEEK, History, verdict
-from weekly_summary import render, render_html, summarise
 
 UNTIL = FIRST + WEEK
 HOUR = timedelta(hours=1)

@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 
 from hypothesis import given, settings
 
-from core.masking import printable
-from report.elements import element, written
-from report.figures import Summary
+from nightshift.core.text.masking import printable
+from nightshift.report.elements import element, written
+from nightshift.report.figures import Summary
+from nightshift.report.weekly import render_html
 from tests.support.hostile_words import hostile_texts
-from weekly_summary import render_html
 
 VOID = {"meta"}
 ELEMENTS = frozenset({

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.masking import printable
-from report.figures import Summary
-from report.markdown import aligned
-from report.markup import code, escaped, sentence
-from report.plots import Part, Series, bar, is_bar, legend, parts_of, spark
+from nightshift.core.text.masking import printable
+from nightshift.report.figures import Summary
+from nightshift.report.markdown import aligned
+from nightshift.report.markup import code, escaped, sentence
+from nightshift.report.plots import Part, Series, bar, is_bar, legend, parts_of, spark
+from nightshift.report.weekly import render
 from tests.support.hostile_words import hostile_texts
-from weekly_summary import render
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 

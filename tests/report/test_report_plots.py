@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from report.elements import Element
-from report.plots import BAR_WIDTH, HEIGHT, WIDTH, Part, Series, Tone, stack, trend
+from nightshift.report.elements import Element
+from nightshift.report.plots import BAR_WIDTH, HEIGHT, WIDTH, Part, Series, Tone, stack, trend
 
 VALUES = st.lists(st.none() | st.floats(0, 1e9), min_size=1, max_size=12)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from report.ranking import ranks
+from nightshift.report.ranking import ranks
+from nightshift.report.weekly import summarise
 from tests.support.history import FIRST, History
-from weekly_summary import summarise
 
 
 def test_a_commit_has_the_rank_that_its_report_gives_it(history: History) -> None:

@@ -9,16 +9,16 @@ import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from core.attempt_state import AttemptState
-from core.events import Kind
-from core.queueing import PauseSource
-from core.states import Ending, Phase, Status
-from core.submission import parse_spec
-from db.pruning import Gone, Pruned, note_events, prune_events
-from db.writer import Job
-from report.figures import Known
+from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.report.figures import Known
+from nightshift.report.weekly import render, render_html, summarise
+from nightshift.storage.db.pruning import Gone, Pruned, note_events, prune_events
+from nightshift.storage.db.writer import Job
 from tests.support.history import ERRORS, FIRST, WEEK, History, verdict
-from weekly_summary import render, render_html, summarise
 
 ROOT = Path(__file__).parents[2]
 SINCE, UNTIL = FIRST + WEEK, FIRST + 2 * WEEK

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.remarks import Gravity, Remark
-from core.verdicts import Label
-from db.commit_signs import ChangedFile, Signs
-from db.report_queries import CommitRow
-from report.risk import AREAS, HIGH, MEDIUM, WEIGHTS, Around, Level, areas_of, is_test, ordered, rank
+from nightshift.core.tasks.remarks import Gravity, Remark
+from nightshift.core.tasks.verdicts import Label
+from nightshift.report.risk import AREAS, HIGH, MEDIUM, WEIGHTS, Around, Level, areas_of, is_test, ordered, rank
+from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.report_queries import CommitRow
 
 SAFE = CommitRow(
     id=1, at=datetime(2026, 11, 18, tzinfo=UTC), task_id=1, attempt=1, commit="a" * 40, asked_repo="", subject="s",

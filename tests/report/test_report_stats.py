@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from report.stats import Spread, counted, spread
+from nightshift.report.stats import Spread, counted, spread
 
 
 def test_of_nothing_there_is_no_spread() -> None:

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.codec import decode
-from report import html, stored
-from report.elements import written
-from report.headline import facts
-from report.plots import Series
-from report.stored import Fact, Report, UnknownReport
-from report.trends import series
-from report.weeks import last_moment, report_name
+from nightshift.report import html, stored
+from nightshift.report.elements import written
+from nightshift.report.headline import facts
+from nightshift.report.plots import Series
+from nightshift.report.stored import Fact, Report, UnknownReport
+from nightshift.report.trends import series
+from nightshift.report.weekly import render, summarise, write_report
+from nightshift.report.weeks import last_moment, report_name
+from nightshift.storage.db.codec import decode
 from tests.support.history import FIRST, WEEK, History
 from tests.support.hostile_words import hostile_texts
-from weekly_summary import render, summarise, write_report
 
 OF_BEFORE = """{"since": "2026-11-15T06:00:00Z", "until": "2026-11-22T06:00:00Z", "page": {
   "title": "Nightshift, 2026-W47", "span": "2026-11-15 06:00 to 2026-11-22 06:00 UTC",

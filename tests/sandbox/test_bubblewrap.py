@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import Ended, SandboxJob, SandboxLimits
-from sandbox.bubblewrap import STILL, BubblewrapSandbox
+from nightshift.core.isolation import Ended, SandboxJob, SandboxLimits
+from nightshift.sandbox.bubblewrap import STILL, BubblewrapSandbox
 from tests.support.processes import mark, started
 from tests.support.sandboxes import bubblewrap, hierarchy, opened, own_groups
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import SandboxLimits
-from sandbox import cgroups
-from sandbox.cgroups import CgroupError, Group, Hierarchy
+from nightshift.core.isolation import SandboxLimits
+from nightshift.sandbox import cgroups
+from nightshift.sandbox.cgroups import CgroupError, Group, Hierarchy
 from tests.support.sandboxes import hierarchy, own_groups
 
 APART = Path("/sys/fs/cgroup/cpuacct/nightshift-test")

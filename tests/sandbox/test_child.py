@@ -7,9 +7,9 @@ import signal
 import psutil
 import pytest
 
-from core.errors import SandboxError
-from core.isolation import Ended
-from sandbox import child
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended
+from nightshift.sandbox import child
 
 
 def launch(script: str, **more: object) -> child.Launch:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import choose
+from nightshift.sandbox import choose
 from tests.support.sandboxes import runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,8 +36,8 @@ async def test_an_unknown_name_is_an_error(folder: Path) -> None:
 WITHOUT = """
 import asyncio, os, pathlib, sys
 os.environ['PATH'] = '/nowhere'
-from sandbox import choose
-from sandbox.runtime import open_runtime
+from nightshift.sandbox import choose
+from nightshift.sandbox.runtime import open_runtime
 choice = asyncio.run(choose('auto', runtime=open_runtime(pathlib.Path('.runner')), scratch=pathlib.Path('/nowhere')))
 print(choice.sandbox, choice.report)
 """
@@ -53,8 +53,8 @@ async def test_without_bubblewrap_nothing_is_executed_and_the_report_says_what_t
 
 PLAIN_USER = """
 import asyncio, pathlib, sys
-from sandbox import choose
-from sandbox.runtime import open_runtime
+from nightshift.sandbox import choose
+from nightshift.sandbox.runtime import open_runtime
 folder = pathlib.Path(sys.argv[1])
 choice = asyncio.run(choose('auto', runtime=open_runtime(pathlib.Path('.runner')), scratch=folder))
 print(choice.sandbox is not None, choice.report)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.masking import MASK, Masker
-from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from sandbox.cleaning import MAX_TEXT, cleaned, printed
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.core.text.masking import MASK, Masker
+from nightshift.sandbox.cleaning import MAX_TEXT, cleaned, printed
 from tests.support.sandboxes import Judge
 
 SECRET = "daemon-secret-0123456789abcdef"

@@ -16,11 +16,11 @@ from typing import Any
 import docker as docker_py  # type: ignore[import-untyped]  # ships none
 import pytest
 
-from core.errors import SandboxError
-from core.isolation import Mount, SandboxJob, SandboxLimits
-from sandbox import choose, docker_engine, docker_image, launcher, selftest
-from sandbox.docker import DockerSandbox
-from sandbox.docker_engine import Streams
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Mount, SandboxJob, SandboxLimits
+from nightshift.sandbox import choose, docker_engine, docker_image, launcher, selftest
+from nightshift.sandbox.docker import DockerSandbox
+from nightshift.sandbox.docker_engine import Streams
 from tests.support import engine
 from tests.support.processes import alive, mark, started
 from tests.support.sandboxes import docker, runtime
@@ -204,10 +204,10 @@ async def test_a_container_that_ended_while_it_waited_is_an_error_and_no_result(
 
 DAEMON = """
 import asyncio, sys
-from core.isolation import SandboxJob
-from sandbox.docker import DockerSandbox
-from sandbox.docker_engine import Streams
-from sandbox.docker_engine import Engine
+from nightshift.core.isolation import SandboxJob
+from nightshift.sandbox.docker import DockerSandbox
+from nightshift.sandbox.docker_engine import Streams
+from nightshift.sandbox.docker_engine import Engine
 
 box = DockerSandbox(Engine(sys.argv[1]), lambda: sys.argv[2], sys.argv[4:])
 asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", sys.argv[3]))))
@@ -278,7 +278,7 @@ def test_the_same_machine_gives_the_same_image() -> None:
 def test_an_image_of_the_owner_s_can_be_built_and_used(box: DockerSandbox, api: Any, folder: Path) -> None:
     """The Dockerfile's steps, on a base that needs no registry."""
     told = {"BASE": box._image, "PYTHON": runtime().python[-1], "JOB_UID": str(launcher.job_uid())}
-    with (ROOT / "sandbox" / "Dockerfile").open("rb") as file:
+    with (ROOT / "nightshift" / "sandbox" / "Dockerfile").open("rb") as file:
         lines = list(api.build(fileobj=file, tag=OWN, buildargs=told, network_mode="none", decode=True, rm=True))
     assert any("Successfully tagged" in line.get("stream", "") for line in lines), lines
     choice = asyncio.run(
@@ -313,8 +313,8 @@ async def test_without_an_engine_the_report_says_what_to_do(folder: Path) -> Non
 
 NOT_ALLOWED = """
 import sys
-from sandbox.docker_engine import Engine
-from core.errors import SandboxError
+from nightshift.sandbox.docker_engine import Engine
+from nightshift.core.errors import SandboxError
 try:
     Engine(sys.argv[1])
 except SandboxError as error:

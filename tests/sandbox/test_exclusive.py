@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from core.isolation import Ended, SandboxJob, SandboxResult
-from sandbox import exclusive
-from sandbox.exclusive import Exclusive
+from nightshift.core.isolation import Ended, SandboxJob, SandboxResult
+from nightshift.sandbox import exclusive
+from nightshift.sandbox.exclusive import Exclusive
 
 DONE = SandboxResult(exit_code=0, ended=Ended.EXITED, stdout=b"", stderr=b"", duration_s=0.0)
 

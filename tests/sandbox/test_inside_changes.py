@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.inside import changes, files
+from nightshift.sandbox.inside import changes, files
 
 
 def unpacked(texts: Mapping[str, str]) -> changes.Before:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.inside import child
+from nightshift.sandbox.inside import child
 
 JOB = {"wall_s": 30.0, "output_bytes": 1 << 20, "token": "--mark--"}
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.inside.time_limits import TOO_LONG
+from nightshift.sandbox.inside.time_limits import TOO_LONG
 
-connection: Any = import_module("sandbox.inside.connection")  # which has no types
+connection: Any = import_module("nightshift.sandbox.inside.connection")  # which has no types
 ROOT = Path(__file__).resolve().parents[2]
 WORK = """import time
 
@@ -36,7 +36,7 @@ def rest(seconds):
 SERVE = """import sys
 
 sys.path.insert(0, sys.argv[1])
-from sandbox.inside import served
+from nightshift.sandbox.inside import served
 
 served.run({"root": sys.argv[2], "environ": {}, "paths": ["."], "own": {}}, int(sys.argv[3]))
 """

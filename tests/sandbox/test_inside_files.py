@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.inside import files
+from nightshift.sandbox.inside import files
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from _pytest.runner import CallInfo, runtestprotocol
 
-from sandbox.inside.seal import Seal
+from nightshift.sandbox.inside.seal import Seal
 
 
 def other() -> None:

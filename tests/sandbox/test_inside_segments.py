@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.inside.segments import DROPPED, KEPT, NAME, SEGMENT, Segments
+from nightshift.sandbox.inside.segments import DROPPED, KEPT, NAME, SEGMENT, Segments
 
 TOKEN = b"--mark--"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.inside.services import _is_dying  # the look alone: a service is started in a sandbox only
+from nightshift.sandbox.inside.services import _is_dying  # the look alone: a service is started in a sandbox only
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from typing import cast
 
 import pytest
 
-from core.errors import SandboxError
-from core.isolation import Ended, Mount, RunLimits, SandboxJob, SandboxLimits
-from core.ports import Sandbox
-from core.verdicts import SuiteJob
-from sandbox.isolation import Isolation
-from test_runner import SuiteRunner
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, Mount, RunLimits, SandboxJob, SandboxLimits
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.sandbox.isolation import Isolation
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.processes import alive, mark, started
 from tests.support.sandboxes import ISOLATIONS, opened, runtime
 from tests.support.trees import TextTree

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SandboxError
-from sandbox import job_folders, launcher
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox import job_folders, launcher
 
 
 def test_a_folder_that_jobs_can_enter_is_used_itself(folder: Path) -> None:

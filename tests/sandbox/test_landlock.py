@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.inside import landlock
+from nightshift.sandbox.inside import landlock
 from tests.support.sandboxes import runtime
 
 SOURCE = Path(landlock.__file__).read_text()

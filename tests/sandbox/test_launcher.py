@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import SandboxJob, SandboxLimits
-from core.ports import Sandbox
-from sandbox import cgroups, docker_image, launcher
-from sandbox.bubblewrap import BubblewrapSandbox
-from sandbox.cgroups import V1, V2, CgroupError, Hierarchy
-from sandbox.docker import DockerSandbox
-from sandbox.docker_engine import Engine
-from sandbox.nested import NestedSandbox
-from sandbox.process import ProcessSandbox
+from nightshift.core.isolation import SandboxJob, SandboxLimits
+from nightshift.core.ports import Sandbox
+from nightshift.sandbox import cgroups, docker_image, launcher
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
+from nightshift.sandbox.cgroups import V1, V2, CgroupError, Hierarchy
+from nightshift.sandbox.docker import DockerSandbox
+from nightshift.sandbox.docker_engine import Engine
+from nightshift.sandbox.nested import NestedSandbox
+from nightshift.sandbox.process import ProcessSandbox
 from tests.support import engine
 from tests.support.sandboxes import runtime
 

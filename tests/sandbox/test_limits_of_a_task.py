@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from core.verdicts import Verdict
+from nightshift.core.tasks.verdicts import Verdict
 from tests.support.sandboxes import Judge, hierarchy
 
 GIVEN = {"test_given.py": "from solution import used\n\n\ndef test_used():\n    assert used() is True\n"}

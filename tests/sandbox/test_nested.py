@@ -13,11 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
-from sandbox import selftest
-from sandbox.grouped import GroupedJob
-from sandbox.nested import NestedSandbox
-from sandbox.runtime import COMMANDS
+from nightshift.core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from nightshift.sandbox import selftest
+from nightshift.sandbox.grouped import GroupedJob
+from nightshift.sandbox.nested import NestedSandbox
+from nightshift.sandbox.runtime import COMMANDS
 from tests.support.processes import words
 from tests.support.sandboxes import bubblewrap, own_groups, runtime
 
@@ -219,7 +219,7 @@ async def test_an_environment_has_a_fork_server_of_its_own_that_shows_its_folder
 async def test_fork_servers_of_other_runtimes_that_rest_are_let_go(
     nested: NestedSandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sandbox.nested.MOST_SERVERS", 1)
+    monkeypatch.setattr("nightshift.sandbox.nested.MOST_SERVERS", 1)
     for name in ("one", "two", "three"):
         (folder / name).mkdir(mode=0o755)
         other = runtime().with_layer(Mount(host=folder / name, inside="/opt/shown"))

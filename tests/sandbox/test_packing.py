@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SandboxError
-from sandbox import packing
-from sandbox.packing import pack
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox import packing
+from nightshift.sandbox.packing import pack
 
 _NAMES = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join)
 

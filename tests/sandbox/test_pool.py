@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from core.isolation import SandboxJob, SandboxLimits
-from sandbox.isolation import Begun, Isolation
-from sandbox.nested import NestedSandbox
-from sandbox.pool import Pool, warmed
+from nightshift.core.isolation import SandboxJob, SandboxLimits
+from nightshift.sandbox.isolation import Begun, Isolation
+from nightshift.sandbox.nested import NestedSandbox
+from nightshift.sandbox.pool import Pool, warmed
 from tests.support.sandboxes import bubblewrap, hierarchy, own_groups, runtime
 
 JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLimits(wall_s=10, memory_mb=128))

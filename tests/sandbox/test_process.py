@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import WORK, Mount, SandboxJob
-from sandbox.process import ProcessSandbox
+from nightshift.core.isolation import WORK, Mount, SandboxJob
+from nightshift.sandbox.process import ProcessSandbox
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SandboxError
-from core.isolation import SandboxJob
-from sandbox import interpreter, job_folders
-from sandbox.go_program import UNPACKED
-from sandbox.runtime import SUITES, Program, open_runtime, prepare
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import SandboxJob
+from nightshift.sandbox import interpreter, job_folders
+from nightshift.sandbox.go_program import UNPACKED
+from nightshift.sandbox.runtime import SUITES, Program, open_runtime, prepare
 from tests.support.sandboxes import RUNNER, bubblewrap, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_a_second_set_up_finds_nothing_to_do() -> None:
     runtime()
     done = subprocess.run(
-        [sys.executable, "-m", "sandbox.runtime", "--prepare", str(RUNNER)], cwd=ROOT, capture_output=True, check=True
+        [sys.executable, "-m", "nightshift.sandbox.runtime", "--prepare", str(RUNNER)],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     )
     assert done.stderr == b""
     assert prepare(RUNNER) is False

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import SandboxJob
-from sandbox import seccomp
+from nightshift.core.isolation import SandboxJob
+from nightshift.sandbox import seccomp
 from tests.support.sandboxes import bubblewrap, opened
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SandboxError
-from core.isolation import Ended, SandboxJob, SandboxResult
-from sandbox import selftest
-from sandbox.bubblewrap import BubblewrapSandbox
-from sandbox.process import ProcessSandbox
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, SandboxJob, SandboxResult
+from nightshift.sandbox import selftest
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
+from nightshift.sandbox.process import ProcessSandbox
 from tests.support.sandboxes import bubblewrap, runtime
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SandboxError
-from core.isolation import Ended, SandboxLimits
-from core.ports import Sandbox
-from sandbox import SNIPPET_LIMITS, Snippet, run_python
-from sandbox.process import ProcessSandbox
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, SandboxLimits
+from nightshift.core.ports import Sandbox
+from nightshift.sandbox import SNIPPET_LIMITS, Snippet, run_python
+from nightshift.sandbox.process import ProcessSandbox
 from tests.support.sandboxes import bubblewrap, open_folder, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,7 +157,7 @@ def test_nothing_runs_where_no_isolation_holds(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     code = f"""
 import asyncio
-from sandbox import run_python
+from nightshift.sandbox import run_python
 async def main():
     await run_python("open({str(marker)!r}, 'w')")
 asyncio.run(main())
@@ -185,7 +185,7 @@ def test_the_example_of_the_page_is_the_one_that_runs() -> None:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = ("pydantic", "pytest", "docker", "sandbox.runtime")
-    code = f"import sys, sandbox; print([name for name in {heavy} if name in sys.modules])"
+    heavy = ("pydantic", "pytest", "docker", "nightshift.sandbox.runtime")
+    code = f"import sys, nightshift.sandbox; print([name for name in {heavy} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"

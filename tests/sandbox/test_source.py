@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import decode, encode
-from sandbox.source import Edit, Source
+from nightshift.core.text.encoding import decode, encode
+from nightshift.sandbox.source import Edit, Source
 
 
 def test_nodes_are_found_behind_wide_characters_and_odd_line_ends() -> None:

@@ -5,7 +5,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from sandbox.trees import TreeStore
+from nightshift.sandbox.trees import TreeStore
 from tests.support.trees import TextTree
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.context import AppContext
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.sse import Listener
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.auth.access import Access, kept_token
-from server.auth.asgi import Scope
+from nightshift.server.auth.access import Access, kept_token
+from nightshift.server.auth.asgi import Scope
 
 
 def scope(**headers: str) -> Scope:

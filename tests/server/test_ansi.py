@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.masking import printable
-from server.log.ansi import has_colours, plain, runs, terminal
+from nightshift.core.text.masking import printable
+from nightshift.server.log.ansi import has_colours, plain, runs, terminal
 from tests.support.hostile_words import hostile_texts
 
 VOCABULARY = {f"a-{kind}{number}" for kind in ("fg", "bg") for number in range(16)}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.events import Level
-from core.queueing import PauseSource
-from server.context import AppContext
-from server.lists.task_answers import MAX_LISTED_CHARS
+from nightshift.core.events import Level
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.server.context import AppContext
+from nightshift.server.lists.task_answers import MAX_LISTED_CHARS
 from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.worked_task import submit, work_on
 

@@ -8,9 +8,9 @@ import pytest
 from flask import url_for
 from werkzeug.routing import BuildError
 
-from server.app import create_api
-from server.context import AppContext
-from server.contract import ENDPOINTS
+from nightshift.server.app import create_api
+from nightshift.server.context import AppContext
+from nightshift.server.contract import ENDPOINTS
 
 
 def test_an_address_is_built_of_a_rule_where_one_is_asked_for(context: AppContext) -> None:

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.attempt_state import AttemptState, Step
-from core.change_checks import Ask, AskKind
-from core.clock import utc_now
-from core.states import Outcome, Phase, Status
-from server.context import AppContext
+from nightshift.core.clock import utc_now
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Outcome, Phase, Status
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.asking import package, wait_for
 from tests.support.worked_task import submit

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from server.pages.assets import Assets
+from nightshift.server.pages.assets import Assets
 from tests.support.app_context import Client
 
-FOLDER = Path("server/static")
+FOLDER = Path("nightshift/server/static")
 
 
 @pytest.fixture

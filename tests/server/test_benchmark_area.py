@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.running import Asked
-from benchmark.store import BenchmarkStore, Mode, RunState
-from bootstrap.benchmark_process import BenchmarkProcess
-from config import Settings, load_settings
-from maintenance.instance_lock import InstanceLock
-from server.context import AppContext
+from nightshift.app.benchmark_process import BenchmarkProcess
+from nightshift.config.load import Settings, load_settings
+from nightshift.maintenance.instance_lock import InstanceLock
+from nightshift.report.benchmark.running import Asked
+from nightshift.report.benchmark.store import BenchmarkStore, Mode, RunState
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, serving
 from tests.support.benchmarks import NEWEST, arm, items, results, stored
 from tests.support.daemon import until

@@ -10,12 +10,12 @@ import pytest
 from flask import Flask
 from werkzeug.routing import Map
 
-from core.errors import UnknownTask
-from server.app import create_app
-from server.context import AppContext
-from server.pages.assets import Assets
-from server.pages.boot import boot_data
-from server.pages.page_table import PAGES, STATUS, TASKS, Page
+from nightshift.core.errors import UnknownTask
+from nightshift.server.app import create_app
+from nightshift.server.context import AppContext
+from nightshift.server.pages.assets import Assets
+from nightshift.server.pages.boot import boot_data
+from nightshift.server.pages.page_table import PAGES, STATUS, TASKS, Page
 from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.worked_task import submit
 

@@ -9,11 +9,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from core.attempt_state import AttemptState
-from core.clock import from_text, to_text
-from core.states import Ending, Phase
-from db.state_store import Commit, StateStore
-from server.context import AppContext
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.server.context import AppContext
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client
 from tests.support.worked_task import claimed, submit, verdict
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.events import Kind
-from core.states import Status
-from server.context import AppContext
-from server.lists.bulk import MAX_AT_ONCE
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Status
+from nightshift.server.context import AppContext
+from nightshift.server.lists.bulk import MAX_AT_ONCE
 from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.attempt_state import AttemptState
-from core.states import Ending, Phase, Status
-from server.context import AppContext
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Ending, Phase, Status
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.worked_task import claimed, save, submit
 

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-from core.clock import to_text, utc_now
-from core.remarks import Gravity, Remark
-from db.commit_ledger import CommitLedger
-from db.commit_signs import ChangedFile, Signs
-from db.state_store import Commit, StateStore
-from server.context import AppContext
+from nightshift.core.clock import to_text, utc_now
+from nightshift.core.tasks.remarks import Gravity, Remark
+from nightshift.server.context import AppContext
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client
 from tests.support.worked_task import submit
 

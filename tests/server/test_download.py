@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.events import Event, Kind, Level
-from server.context import AppContext
+from nightshift.core.events import Event, Kind, Level
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, fill, make_desk, serving
 
 AT = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from server.context import AppContext
-from server.endpoint import Endpoint, Reply, Routes
-from server.query import LoginQuery, Query
-from server.schemas import Answer
+from nightshift.server.context import AppContext
+from nightshift.server.endpoint import Endpoint, Reply, Routes
+from nightshift.server.query import LoginQuery, Query
+from nightshift.server.schemas import Answer
 
 
 class Sent(BaseModel):

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from core.errors import HookRefused
-from server.context import no_hooks
-from server.routes.forges import HOOK_PATH
-from server.serving.listen import Listen
+from nightshift.core.errors import HookRefused
+from nightshift.server.context import no_hooks
+from nightshift.server.routes.forges import HOOK_PATH
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import make_desk, serving
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.masking import Masker
-from core.states import Phase
-from server.formatting import LINE_CHARS, shortened
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.server.formatting import LINE_CHARS, shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.serving.listen import Listen
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.raw_http import ask, chunk
 

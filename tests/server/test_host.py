@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError
-from core.status import DaemonStatus
-from server.context import AppContext
-from server.serving.host import Host
-from server.serving.listen import Listen
+from nightshift.core.errors import ConfigError
+from nightshift.core.status import DaemonStatus
+from nightshift.server.context import AppContext
+from nightshift.server.serving.host import Host
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.raw_http import ask
 from tests.support.sse import Listener

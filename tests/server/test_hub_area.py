@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bootstrap.hub_client import AT_ONCE, HubClient
-from core.errors import HubAway
-from core.states import Ending, Status
-from core.tasks import TaskSpec
-from hub.connection import HubConnections
-from hub.nodes import Node, join, remove
-from hub.queue import HubQueue, Result
-from server.context import AppContext
-from server.hub_answers import linkable
-from server.hub_port import OwnNode
+from nightshift.app.hub_client import AT_ONCE, HubClient
+from nightshift.core.errors import HubAway
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.nodes import Node, join, remove
+from nightshift.remote.hub.queue import HubQueue, Result
+from nightshift.server.context import AppContext
+from nightshift.server.hub_answers import linkable
+from nightshift.server.hub_port import OwnNode
 from tests.support.app_context import Client, Got, serving
 from tests.support.daemon import until
 from tests.support.postgres import EMBEDDED, PostgresServer, free_port, hub
@@ -196,7 +196,7 @@ def test_missing_packages_are_told_with_the_command_that_brings_them(
     bare = HubClient("postgresql://nobody@127.0.0.1:1/none", lambda: OWN)
     with serving(replace(context, hub=bare)) as client:
         refused = client.get("/api/hub")
-    assert (refused.status, "pip install -r requirements/hub.txt" in refused.json["error"]) == (409, True)
+    assert (refused.status, "pip install -r nightshift/requirements/hub.txt" in refused.json["error"]) == (409, True)
 
 
 def test_a_hub_that_is_back_is_asked_again(rig: Rig, server: PostgresServer) -> None:

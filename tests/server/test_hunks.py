@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.diffs.hunks import MOST_CHARS, MOST_LINES, Difference, difference
+from nightshift.server.diffs.hunks import MOST_CHARS, MOST_LINES, Difference, difference
 from tests.support import tiers
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "def f():", "    return x", "x = 1  # 'y'", "é"]), max_size=30)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from core.change_checks import Ask, AskKind
-from core.clock import utc_now
-from core.states import Status
-from db.commit_signs import ChangedFile
-from db.state_store import StateStore
-from server.context import AppContext
+from nightshift.core.clock import utc_now
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Status
+from nightshift.server.context import AppContext
+from nightshift.storage.db.commit_signs import ChangedFile
+from nightshift.storage.db.state_store import StateStore
 from tests.server.test_commits import FIRST
 from tests.support.app_context import Client
 from tests.support.asking import package, wait_for

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from server.auth.asgi import Message, Refused, Scope
-from server.auth.limits import MAX_ADDRESSES, Attempts, Bucket, Pace, read_body
+from nightshift.server.auth.asgi import Message, Refused, Scope
+from nightshift.server.auth.limits import MAX_ADDRESSES, Attempts, Bucket, Pace, read_body
 
 
 class Clock:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import ConfigError
-from server.serving.listen import Listen, is_loopback, is_wildcard
+from nightshift.core.errors import ConfigError
+from nightshift.server.serving.listen import Listen, is_loopback, is_wildcard
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.5.5.5", "::1", "localhost"])

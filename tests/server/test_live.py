@@ -10,13 +10,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.dialogue import Completion, ModelRequest
-from core.masking import Masker
-from core.states import Phase
-from models.base import CallName, CallText
-from models.live import KEPT_CHARS, LiveCalls, LiveText
-from server.context import AppContext
-from server.log.live import MOST_FRAMES, Live, Watcher
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.models.base import CallName, CallText
+from nightshift.models.live import KEPT_CHARS, LiveCalls, LiveText
+from nightshift.server.context import AppContext
+from nightshift.server.log.live import MOST_FRAMES, Live, Watcher
 from tests.models.test_call import Script
 from tests.server.test_stream import streaming
 from tests.support.app_context import Client

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from server.contract import ENDPOINTS
-from server.pages.page_table import PAGES
-from server.routes.forges import HOOK_PATH
-from server.serving.listen import Listen
+from nightshift.server.contract import ENDPOINTS
+from nightshift.server.pages.page_table import PAGES
+from nightshift.server.routes.forges import HOOK_PATH
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, Got, make_desk, serving
 from tests.support.sse import Listener
 from tests.support.worked_task import submit

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from core.events import Event, Kind, Level
-from server.context import AppContext
+from nightshift.core.events import Event, Kind, Level
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, fill
 
 START = datetime(2026, 11, 22, 8, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.diffs.marking import MOST_CHARS, MOST_LINE, cut_at, language_of, lines_of, words
+from nightshift.server.diffs.marking import MOST_CHARS, MOST_LINE, cut_at, language_of, lines_of, words
 from tests.support import tiers
 
 EVIL = "<script>alert(1)</script>"

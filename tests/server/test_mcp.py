@@ -16,11 +16,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
-from core.change_checks import Ask, AskKind
-from core.states import Status
-from server.context import AppContext
-from server.mcp import http
-from server.serving.listen import Listen
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Status
+from nightshift.server.context import AppContext
+from nightshift.server.mcp import http
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, serving
 from tests.support.asking import package, wait_for
 from tests.support.daemon import until
@@ -122,7 +122,7 @@ def test_a_task_that_ended_tells_what_it_did(client: Client, context: AppContext
 def test_a_long_difference_comes_in_pieces_that_make_the_whole(
     client: Client, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.mcp.answers.MOST_DIFF", 40)
+    monkeypatch.setattr("nightshift.server.mcp.answers.MOST_DIFF", 40)
     submit(context, "Add numbers")
     work_on(context)
     text, more = "", 0

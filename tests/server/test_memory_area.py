@@ -9,13 +9,13 @@ from functools import partial
 
 import pytest
 
-from core.attempt_state import AttemptState
-from core.clock import to_text
-from core.events import Event, Kind
-from core.states import Phase
-from memory import exchange, recall_log
-from memory.recall_log import Assignment, Recalled
-from server.context import AppContext, no_memory
+from nightshift.core.clock import to_text
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Phase
+from nightshift.server.context import AppContext, no_memory
+from nightshift.storage.memory import exchange, recall_log
+from nightshift.storage.memory.recall_log import Assignment, Recalled
 from tests.support.app_context import Client, serving
 from tests.support.lessons import learn
 from tests.support.worked_task import submit

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from core.clock import utc_now
-from core.events import Event, Kind
-from core.states import Ending
-from server.context import AppContext
-from server.serving.listen import Listen
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.states import Ending
+from nightshift.server.context import AppContext
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, serving
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.events import Event, Kind
-from server.settings_port import SettingsPort
+from nightshift.core.events import Event, Kind
+from nightshift.server.settings_port import SettingsPort
 from tests.support.app_context import Client, make_desk, serving
 
 

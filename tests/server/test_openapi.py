@@ -12,24 +12,24 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from benchmark.store import BenchmarkStore, Mode
-from bootstrap.benchmark_process import BenchmarkProcess
-from bootstrap.hub_client import HubClient
-from bootstrap.repository_settings import RepositoryService
-from config import load_settings
-from core.change_checks import Ask, AskKind
-from core.clock import utc_now
-from core.revisions import Author
-from core.submission import TaskIn
-from core.tasks import TaskSpec
-from db.state_store import Commit, StateStore
-from git_manager import GitManager
-from hub.nodes import Node, join
-from hub.queue import HubQueue
-from server.context import AppContext
-from server.contract import ENDPOINTS
-from server.hub_port import OwnNode
-from server.openapi import document
+from nightshift.app.benchmark_process import BenchmarkProcess
+from nightshift.app.hub_client import HubClient
+from nightshift.app.repository_settings import RepositoryService
+from nightshift.config.load import load_settings
+from nightshift.core.clock import utc_now
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.submission import TaskIn
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.git.manager import GitManager
+from nightshift.remote.hub.nodes import Node, join
+from nightshift.remote.hub.queue import HubQueue
+from nightshift.report.benchmark.store import BenchmarkStore, Mode
+from nightshift.server.context import AppContext
+from nightshift.server.contract import ENDPOINTS
+from nightshift.server.hub_port import OwnNode
+from nightshift.server.openapi import document
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client, Got, Reloads, fill, serving
 from tests.support.asking import package, wait_for
 from tests.support.benchmarks import arm, stored

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.events import Event, Kind, Level
-from server.context import AppContext
+from nightshift.core.events import Event, Kind, Level
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.worked_task import submit, work_on
 
@@ -69,7 +69,7 @@ def test_no_page_has_inline_script_or_style(client: Client, context: AppContext)
 
 def test_no_script_writes_markup() -> None:
     sinks = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|DOMParser|srcdoc")
-    scripts = [path for path in Path("server/static").rglob("*.js") if "vendor" not in path.parts]
+    scripts = [path for path in Path("nightshift/server/static").rglob("*.js") if "vendor" not in path.parts]
     assert len(scripts) >= 5
     for script in scripts:
         assert not sinks.search(script.read_text()), script.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.context import AppContext
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 

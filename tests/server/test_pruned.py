@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.events import Event, Kind
-from db import pruning
-from db.pruning import Pruned
-from server.context import AppContext
-from taskqueue import store as task_rows
+from nightshift.core.events import Event, Kind
+from nightshift.queue import store as task_rows
+from nightshift.server.context import AppContext
+from nightshift.storage.db import pruning
+from nightshift.storage.db.pruning import Pruned
 from tests.support.app_context import Client, fill
 from tests.support.sse import Listener
 from tests.support.worked_task import RIGHT, submit, work_on

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.states import Status
-from server.lists.task_list import TasksQuery
-from server.log.log_query import DownloadQuery, LogsQuery
-from server.query import BadQuery, Query, read_query
+from nightshift.core.tasks.states import Status
+from nightshift.server.lists.task_list import TasksQuery
+from nightshift.server.log.log_query import DownloadQuery, LogsQuery
+from nightshift.server.query import BadQuery, Query, read_query
 
 
 def test_values_are_read_into_their_types() -> None:

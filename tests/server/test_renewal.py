@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from server.context import AppContext
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, Reloads
 
 

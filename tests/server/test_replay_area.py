@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import pytest
 
-from core.clock import from_text, to_text, utc_now
-from db.sqlite import Connection
-from server.context import AppContext
-from server.timeline import replay as area
+from nightshift.core.clock import from_text, to_text, utc_now
+from nightshift.server.context import AppContext
+from nightshift.server.timeline import replay as area
+from nightshift.storage.db.sqlite import Connection
 from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from server.context import AppContext, cannot_report
+from nightshift.report.weekly import summarise, write_report
+from nightshift.server.context import AppContext, cannot_report
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.history import FIRST, WEEK, History, open_history
-from weekly_summary import summarise, write_report
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 

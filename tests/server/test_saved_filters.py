@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from core.clock import midnight, to_text, utc_now
-from core.states import Ending
-from server.context import AppContext
+from nightshift.core.clock import midnight, to_text, utc_now
+from nightshift.core.tasks.states import Ending
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.worked_task import claimed, submit
 

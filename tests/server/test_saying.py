@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.dialogue import ModelRequest
-from core.messages import MAX_MESSAGE_CHARS
-from core.states import Phase
-from server.context import AppContext
+from nightshift.core.dialogue import ModelRequest
+from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS
+from nightshift.core.tasks.states import Phase
+from nightshift.server.context import AppContext
 from tests.models.test_call import Script
 from tests.support.app_context import Client
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from core.clock import Moment
-from core.states import Status
-from server.openapi import document
-from server.schemas import Answer, adapter, as_json
+from nightshift.core.clock import Moment
+from nightshift.core.tasks.states import Status
+from nightshift.server.openapi import document
+from nightshift.server.schemas import Answer, adapter, as_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.events import Emitter, Kind
-from server.context import AppContext
+from nightshift.core.events import Emitter, Kind
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.clock import to_text
-from core.states import Ending
-from core.submission import parse_spec
-from db.database import Database
-from db.event_log import EventLog
-from db.sqlite import Connection
-from queue_manager import QueueManager
-from server.context import AppContext
-from server.lists.series import MAX_BUCKETS, MAX_MODELS, Range, stats
+from nightshift.core.clock import to_text
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.queue.manager import QueueManager
+from nightshift.server.context import AppContext
+from nightshift.server.lists.series import MAX_BUCKETS, MAX_MODELS, Range, stats
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import Connection
 from tests.support import tiers
 from tests.support.app_context import Client
 from tests.support.ready_database import ready

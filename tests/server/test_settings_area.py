@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config import NAMES, Settings, load_settings
-from settings.catalogue import describe
+from nightshift.config.catalogue import describe
+from nightshift.config.load import NAMES, Settings, load_settings
 from tests.support.settings_rig import SettingsRig, settings_served
 
 KNOWN = describe(Settings)

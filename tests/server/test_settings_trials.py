@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config import Settings
+from nightshift.config.load import Settings
 from tests.support.receiver import receiving
 from tests.support.settings_rig import SettingsRig, settings_served
 from tests.support.wire_server import WireServer

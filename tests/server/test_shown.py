@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from flask import Flask, render_template_string
 
-from core.masking import Masker
-from server.pages.shown import register
+from nightshift.core.text.masking import Masker
+from nightshift.server.pages.shown import register
 
 
 def test_a_page_shows_neither_secrets_nor_what_a_reader_would_obey_nor_markup() -> None:

@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from server.auth.limits import Pace
-from server.context import AppContext
-from server.serving.listen import Listen
+from nightshift.server.auth.limits import Pace
+from nightshift.server.context import AppContext
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, fill, serving
 from tests.support.sse import Listener
 from tests.support.worked_task import submit

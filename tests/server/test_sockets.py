@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError
-from server.serving.sockets import bind_tcp, bind_unix
+from nightshift.core.errors import ConfigError
+from nightshift.server.serving.sockets import bind_tcp, bind_unix
 
 
 def test_a_taken_port_is_named_with_the_setting_that_mends_it() -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, Kind, Level
-from db.database import Database
-from db.event_log import EventLog
-from server.context import AppContext
-from server.log.stream import Stream
-from server.serving.engine import Engine
-from server.serving.sockets import bind_tcp
+from nightshift.core.events import Event, Kind, Level
+from nightshift.server.context import AppContext
+from nightshift.server.log.stream import Stream
+from nightshift.server.serving.engine import Engine
+from nightshift.server.serving.sockets import bind_tcp
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 from tests.support.app_context import Client, fill, make_desk
 from tests.support.sse import Listener
 

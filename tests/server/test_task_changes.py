@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from core.attempt_state import AttemptState
-from core.revisions import Author
-from core.states import Ending, Phase
-from core.verdicts import Evidence, Label, TriedMutant, Verdict
-from db.state_store import Commit, StateStore
-from git_manager import GitManager
-from server.context import AppContext
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.verdicts import Evidence, Label, TriedMutant, Verdict
+from nightshift.git.manager import GitManager
+from nightshift.server.context import AppContext
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.daemon import git
 from tests.support.worked_task import RIGHT, WRONG, claimed, save, submit, work_on

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from core.attempt_state import AttemptState
-from core.dialogue import Completion, Message, ModelRequest
-from core.states import Outcome, Phase
-from core.tasks import Task
-from core.tool_protocol import ToolProtocol
-from core.tools import ToolCall, ToolSpec
-from core.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from db.commit_signs import ChangedFile, Signs
-from db.state_store import Commit, StateStore
-from server.context import AppContext
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolCall, ToolSpec
+from nightshift.server.context import AppContext
+from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client
 from tests.support.worked_task import WRONG, claimed, save, submit, work_on
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.states import Ending, Status
-from core.tasks import Spent, Task
-from server.context import AppContext
-from taskqueue.listing import STANDING, Order, Place, Sort, TaskFilter
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import Spent, Task
+from nightshift.queue.listing import STANDING, Order, Place, Sort, TaskFilter
+from nightshift.server.context import AppContext
 from tests.support import tiers
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.worked_task import submit, work_on

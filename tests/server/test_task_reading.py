@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from core.attempt_state import AttemptState, Step
-from core.brief import Brief, Question
-from core.clock import utc_now
-from core.events import Event, Kind
-from core.states import Outcome, Phase
-from memory import recall_log
-from memory.recall_log import Assignment, Recalled
-from server.context import AppContext
-from server.timeline.task_reading import shown_findings
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.brief import Brief, Question
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.server.context import AppContext
+from nightshift.server.timeline.task_reading import shown_findings
+from nightshift.storage.memory import recall_log
+from nightshift.storage.memory.recall_log import Assignment, Recalled
 from tests.support.app_context import Client
 from tests.support.worked_task import submit
 

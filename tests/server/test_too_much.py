@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.tasks import TaskSpec
-from server.context import AppContext
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, Got, make_desk, serving
 from tests.support.worked_task import submit, work_on
 

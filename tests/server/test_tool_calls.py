@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.masking import MASK
-from server.context import AppContext
+from nightshift.core.text.masking import MASK
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.explored_task import ACTS, LONG, TRACE, Act, explored
 

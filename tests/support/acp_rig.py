@@ -13,16 +13,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from acp_agents.agent import AgentPlace, AgentSettings
-from acp_agents.backend import AcpBackend
-from core.attempt_state import AttemptContext, AttemptState
-from core.dialogue import Completion, Material, Message, ModelRequest
-from core.events import Event
-from core.states import Phase, Status
-from core.tasks import Task, TaskSpec
-from environments.registries import Registries
-from environments.registry_proxy import Endpoint
-from sandbox import job_folders
+from nightshift.core.dialogue import Completion, Material, Message, ModelRequest
+from nightshift.core.events import Event
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.models.acp.agent import AgentPlace, AgentSettings
+from nightshift.models.acp.backend import AcpBackend
+from nightshift.sandbox import job_folders
+from nightshift.verdict.environments.registries import Registries
+from nightshift.verdict.environments.registry_proxy import Endpoint
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 

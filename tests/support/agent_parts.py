@@ -12,18 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent.library import FileTree
-from agent.machine import FIRST, PHASES, Machine
-from agent.services import AgentServices, AgentSettings, Runner
-from agent.view import View
-from core.attempt_state import AttemptContext, AttemptState, Lesson, Step
-from core.dialogue import Completion, Finish, ModelRequest
-from core.events import Emitter, Event
-from core.ports import ChangeCheck
-from core.states import Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
-from core.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
+from nightshift.agent.library import FileTree
+from nightshift.agent.machine import FIRST, PHASES, Machine
+from nightshift.agent.services import AgentServices, AgentSettings, Runner
+from nightshift.agent.view import View
+from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.events import Emitter, Event
+from nightshift.core.ports import ChangeCheck
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson, Step
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
 
 REFLECTION = json.dumps({"error_pattern": "off by one", "root_cause": "the bound", "suggested_fix": "mend the bound"})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_manager import QueueManager
+from nightshift.queue.manager import QueueManager
 
 
 def answer(queue: QueueManager, task_id: int, text: str = "") -> None:

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from attempt.verify import Judgement, ok
-from attempt.verifying import UnderWay, Verified
-from core.clock import utc_now
-from core.errors import (
+from nightshift.attempt.verify import Judgement, ok
+from nightshift.attempt.verifying import UnderWay, Verified
+from nightshift.config.reloaded import Later, Reloaded
+from nightshift.core.clock import utc_now
+from nightshift.core.errors import (
     BranchRefused,
     ConfigError,
     ExtraMissing,
@@ -26,26 +27,25 @@ from core.errors import (
     UnknownTask,
     UnknownWorker,
 )
-from core.events import Event, Kind, Level
-from core.integrating import Discarded, Integrated
-from core.masking import Masker
-from core.revert import Reverted
-from core.states import Phase
-from core.status import DaemonStatus, ModelStatus, Restart, WorkerStatus
-from db.database import Database
-from db.event_log import EventLog
-from db.state_store import Commit
-from db.step_store import StepStore
-from memory.embedders import choose
-from memory.store import LongTermMemory
-from queue_manager import QueueManager
-from report.weeks import asked_span
-from server.context import AppContext
-from server.serving.host import Host
-from server.serving.listen import Listen
-from settings.reloaded import Later, Reloaded
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.status import DaemonStatus, ModelStatus, Restart, WorkerStatus
+from nightshift.core.tasks.integrating import Discarded, Integrated
+from nightshift.core.tasks.revert import Reverted
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.queue.manager import QueueManager
+from nightshift.report.weekly import summarise, write_report
+from nightshift.report.weeks import asked_span
+from nightshift.server.context import AppContext
+from nightshift.server.serving.host import Host
+from nightshift.server.serving.listen import Listen
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import Commit
+from nightshift.storage.db.step_store import StepStore
+from nightshift.storage.memory.embedders import choose
+from nightshift.storage.memory.store import LongTermMemory
 from tests.support.ready_database import ready
-from weekly_summary import summarise, write_report
 
 A = TypeVar("A")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.change_checks import Ask, AskKind
-from core.tasks import Task
-from queue_manager import QueueManager
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.task import Task
+from nightshift.queue.manager import QueueManager
 
 
 def package(name: str, text: str = "") -> Ask:

@@ -27,7 +27,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from server.pages.page_table import PAGES
+from nightshift.server.pages.page_table import PAGES
 
 Visit = Callable[[str], Page]
 """Opens an address and waits until its data are live."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from checks.catalogue import Finding
-from checks.hooks.commands import Command
-from checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.catalogue import Finding
+from nightshift.verdict.checks.hooks.commands import Command
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
 
 
 def hooks(commands: Sequence[Command]) -> Iterable[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from core.clock import Clocks
+from nightshift.core.clock import Clocks
 
 
 @dataclass

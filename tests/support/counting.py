@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.ports import Suite
-from core.verdicts import SuiteJob, Trial, Verdict
+from nightshift.core.ports import Suite
+from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 
 
 @dataclass

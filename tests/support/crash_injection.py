@@ -80,9 +80,9 @@ class CrashInjector:
 
 def vocabulary() -> frozenset[str]:
     """The words that tell one write of a table from another: statuses, endings, phases, outcomes, kinds of events."""
-    from core.events import Kind
-    from core.queueing import PauseSource
-    from core.states import Ending, Outcome, Phase, Status
+    from nightshift.core.events import Kind
+    from nightshift.core.tasks.queueing import PauseSource
+    from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
 
     return frozenset(str(word) for words in (Status, Ending, Phase, Outcome, Kind, PauseSource) for word in words)
 
@@ -192,6 +192,6 @@ def install(folder: Path, home: Path) -> None:
 def run() -> int:
     """Run the daemon with its libraries watched; its exit code."""
     install(Path(os.environ["CRASH_DIR"]), Path(os.environ["NIGHTSHIFT_HOME"]))
-    import main
+    from nightshift.app import main
 
     return main.main()

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SandboxError
-from sandbox.docker_engine import Engine
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox.docker_engine import Engine
 
 PLACE = Path("/var/tmp")
 PREFIX = "nightshift-engine-"

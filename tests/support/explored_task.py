@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from core.attempt_state import AttemptState, Step
-from core.clock import utc_now
-from core.dialogue import Completion, Message, ModelRequest
-from core.states import Outcome, Phase
-from core.tasks import Change, Task
-from core.tools import ToolPlace, ToolRecord
-from db.tool_store import ToolStore
-from server.context import AppContext
+from nightshift.core.clock import utc_now
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.task import Change, Task
+from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.server.context import AppContext
+from nightshift.storage.db.tool_store import ToolStore
 from tests.support.worked_task import claimed, save, submit
 
 ABOUT = "Names that begin with a dollar sign are split: make the lexer keep `$name` as one token"

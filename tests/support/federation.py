@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.states import Status
-from hub import migrations
-from hub.connection import HubConnections
-from hub.queue import HubQueue, HubTask
+from nightshift.core.tasks.states import Status
+from nightshift.remote.hub import migrations
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.queue import HubQueue, HubTask
 from tests.support.cut_proxy import CutProxy
 from tests.support.daemon import Daemon, git, settings_for
 from tests.support.postgres import EMBEDDED, PostgresServer, hub

@@ -19,9 +19,16 @@ from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
-    *("tests.support.crash_injection", "main", "bootstrap.daemon", "bootstrap.single"),
-    *("weekly_summary", "models.openai_compat"),
-    *("server.app", "server.api", "server.pages.frame", "flask", "uvicorn", "uvicorn.protocols.http.h11_impl"),
+    *("tests.support.crash_injection", "main", "nightshift.app.daemon", "nightshift.app.single"),
+    *("nightshift.report.weekly", "nightshift.models.openai_compat"),
+    *(
+        "nightshift.server.app",
+        "nightshift.server.api",
+        "nightshift.server.pages.frame",
+        "flask",
+        "uvicorn",
+        "uvicorn.protocols.http.h11_impl",
+    ),
     *("uvicorn.lifespan.off", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy", "_strptime"),
 )
 """What a daemon imports sooner or later."""

@@ -13,25 +13,25 @@ import anthropic
 import ollama
 import openai
 
-from bootstrap.models import DatabasePauseStore
-from core.clock import utc_now
-from core.dialogue import Message, ModelRequest
-from core.events import Event, Kind
-from core.states import Phase
-from core.tasks import Limits, Spent, TaskSpec
-from db.database import Database
-from db.event_log import EventLog
-from db.model_results import ModelResults
-from db.state_store import StateStore
-from db.step_store import StepStore
-from db.tool_forms import ToolForms
-from model_handler import BoundModel, ModelHandler
-from models.backend_pool import RoutingConfig
-from models.base import BackendSettings, BaseModelHandler
-from models.budgets import Price
-from models.call import CallPolicy
-from models.chain import build_chain
-from queue_manager import QueueManager
+from nightshift.app.models import DatabasePauseStore
+from nightshift.core.clock import utc_now
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Limits, Spent, TaskSpec
+from nightshift.models.backend_pool import RoutingConfig
+from nightshift.models.base import BackendSettings, BaseModelHandler
+from nightshift.models.budgets import Price
+from nightshift.models.call import CallPolicy
+from nightshift.models.chain import build_chain
+from nightshift.models.gateway import BoundModel, ModelHandler
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.model_results import ModelResults
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.db.step_store import StepStore
+from nightshift.storage.db.tool_forms import ToolForms
 from tests.support.ready_database import ready
 from tests.support.wire_server import WireServer
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.repair import PROGRAMS
-from sandbox import go_program, job_folders
-from sandbox.runtime import Runtime, open_runtime, prepare
+from nightshift.app.repair import PROGRAMS
+from nightshift.sandbox import go_program, job_folders
+from nightshift.sandbox.runtime import Runtime, open_runtime, prepare
 from tests.support import sandboxes
 
 PACKAGE = "golang-go"

@@ -12,20 +12,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from core.attempt_state import AttemptState, Reflection, Step, Try
-from core.change_checks import Ask, AskKind
-from core.dialogue import Completion, Message, ModelRequest
-from core.events import Event, Kind, Level
-from core.queueing import PauseSource
-from core.states import Ending, Outcome, Phase, Status
-from core.submission import parse_spec
-from core.tasks import Task
-from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from db.commit_ledger import CommitLedger, Pending
-from db.commit_signs import ChangedFile, Signs
-from db.state_store import Commit
-from memory.embedders import choose
-from memory.store import LongTermMemory
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Step, Try
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.storage.db.commit_ledger import CommitLedger, Pending
+from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.state_store import Commit
+from nightshift.storage.memory.embedders import choose
+from nightshift.storage.memory.store import LongTermMemory
 from tests.support.store import HandClock, Store, open_store
 
 FIRST = datetime(2026, 9, 20, 6, tzinfo=UTC)

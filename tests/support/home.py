@@ -14,20 +14,20 @@ from typing import Any
 
 import pytest
 
-from client.command import call
-from config import load_settings
-from core.masking import Masker
-from core.states import Phase
-from core.status import DaemonStatus, ModelStatus, WorkerStatus
-from db.database import Database
-from db.event_log import EventLog
-from db.state_store import StateStore
-from db.step_store import StepStore
-from maintenance.instance_lock import InstanceLock
-from queue_manager import QueueManager
-from server.context import AppContext
-from server.serving.host import Host
-from server.serving.listen import Listen
+from nightshift.client.command import call
+from nightshift.config.load import load_settings
+from nightshift.core.status import DaemonStatus, ModelStatus, WorkerStatus
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.maintenance.instance_lock import InstanceLock
+from nightshift.queue.manager import QueueManager
+from nightshift.server.context import AppContext
+from nightshift.server.serving.host import Host
+from nightshift.server.serving.listen import Listen
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.db.step_store import StepStore
 from tests.support.app_context import Reloads, installed
 from tests.support.ready_database import ready
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
-from core.ports import Sandbox
-from sandbox import launcher
+from nightshift.core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from nightshift.core.ports import Sandbox
+from nightshift.sandbox import launcher
 from tests.support.hostile_host import ENVIRONMENT_NAME, SHOWN, Host, host, marked
 from tests.support.sandboxes import runtime
 

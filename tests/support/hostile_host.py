@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox import launcher
+from nightshift.sandbox import launcher
 from tests.support.git_repo import fingerprint
 from tests.support.sandboxes import runtime
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core.isolation import Ended, SandboxResult
+from nightshift.core.isolation import Ended, SandboxResult
 from tests.support.hostile import LIMITS, command, run_inside, started, told_to
 from tests.support.hostile_host import Host, host
 from tests.support.sandboxes import opened

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.errors import HubAway, StaleFence
-from core.states import Ending, Status
-from hub.connection import HubConnections
-from hub.nodes import Node, join
-from hub.queue import Claim, HubQueue, Result
+from nightshift.core.errors import HubAway, StaleFence
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.nodes import Node, join
+from nightshift.remote.hub.queue import Claim, HubQueue, Result
 
 NEVER = 10**9
 

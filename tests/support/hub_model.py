@@ -1,7 +1,8 @@
 """The hub's queue in plain Python: what every call should do, without a database.
 
-Each method does what the function of the same name in `hub/migrations/` promises, or returns the error it should raise.
-Time is what a walk says: a lease holds until it is said to be over, and what is for later is late until it is due.
+Each method does what the function of the same name in `nightshift/remote/hub/migrations/` promises, or returns the
+error it should raise. Time is what a walk says: a lease holds until it is said to be over, and what is for later is
+late until it is due.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import IllegalMove, InvalidTask, StaleFence, TaskError, UnknownTask
-from core.states import ENDED, Ending, Status, may_move
-from hub.queue import Held
+from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence, TaskError, UnknownTask
+from nightshift.core.tasks.states import ENDED, Ending, Status, may_move
+from nightshift.remote.hub.queue import Held
 
 CRASHES = 3
 LOST = {Status.FAILED, Status.CANCELLED}

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.revisions import Author
-from core.tasks import Task, TaskSpec
-from db.database import Database
-from db.event_log import EventLog
-from git_manager import GitManager
-from hub import migrations
-from hub.connection import HubConnections
-from hub.dispatcher import Dispatcher, NodeServices, NodeState
-from hub.nodes import Node
-from hub.repositories import SharedRepositories
-from hub.signing import NodeKey
-from queue_manager import QueueManager
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.git.manager import GitManager
+from nightshift.queue.manager import QueueManager
+from nightshift.remote.hub import migrations
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices, NodeState
+from nightshift.remote.hub.nodes import Node
+from nightshift.remote.hub.repositories import SharedRepositories
+from nightshift.remote.hub.signing import NodeKey
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 from tests.support.daemon import git
 from tests.support.ready_database import ready
 

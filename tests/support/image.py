@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from bootstrap import packages
-from sandbox import docker_image
+from nightshift.app import packages
+from nightshift.sandbox import docker_image
 from tests.support import engine
 from tests.support.daemon import ROOT
 

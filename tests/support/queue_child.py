@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from core.states import Ending
-from core.tasks import TaskSpec
-from db.database import Database
-from db.event_log import EventLog
-from queue_manager import QueueManager
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 
 
 def produce(queue: QueueManager) -> None:

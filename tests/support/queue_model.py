@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from core.errors import IllegalMove, InvalidTask, TaskError
-from core.states import Ending, Status
+from nightshift.core.errors import IllegalMove, InvalidTask, TaskError
+from nightshift.core.tasks.states import Ending, Status
 
 LEASE = timedelta(seconds=60)
 TRIES, CRASHES = 3, 3

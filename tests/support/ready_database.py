@@ -6,7 +6,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from db.database import Database
+from nightshift.storage.db.database import Database
 
 
 def ready(path: Path) -> Path:

@@ -13,21 +13,21 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from bootstrap.repair import PROGRAMS
-from core.events import Event
-from core.isolation import RunLimits
-from core.ports import Sandbox
-from core.tasks import Change, Files
-from core.verdicts import SuiteJob, Verdict
-from sandbox import cgroups, docker_image
-from sandbox.bubblewrap import BubblewrapSandbox
-from sandbox.cgroups import CgroupError, Hierarchy
-from sandbox.docker import DockerSandbox
-from sandbox.docker_engine import Engine
-from sandbox.nested import NestedSandbox
-from sandbox.process import ProcessSandbox
-from sandbox.runtime import Runtime, open_runtime, prepare
-from test_runner import SuiteRunner
+from nightshift.app.repair import PROGRAMS
+from nightshift.core.events import Event
+from nightshift.core.isolation import RunLimits
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.task import Change, Files
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.sandbox import cgroups, docker_image
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
+from nightshift.sandbox.cgroups import CgroupError, Hierarchy
+from nightshift.sandbox.docker import DockerSandbox
+from nightshift.sandbox.docker_engine import Engine
+from nightshift.sandbox.nested import NestedSandbox
+from nightshift.sandbox.process import ProcessSandbox
+from nightshift.sandbox.runtime import Runtime, open_runtime, prepare
+from nightshift.verdict.runner import SuiteRunner
 from tests.support import engine
 from tests.support.trees import TextTree
 

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.tools import specs
-from core.tool_text import block
-from core.tools import ToolCall
+from nightshift.agent.tools import specs
+from nightshift.core.tool_text import block
+from nightshift.core.tools import ToolCall
 from tests.support.answers import PLAN, RIGHT, TESTS, WRONG
 from tests.support.git_repo import git, make_repo
 from tests.support.supervised import SupervisedDaemon

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from db.sqlite import connect
+from nightshift.storage.db.sqlite import connect
 from tests.support.answers import PLAN, REFLECTION, Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wheelhouse import environ, wheel

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from environments.making import Environments
-from environments.services import ServicesMaker
-from environments.store import FolderStore
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.environments.services import ServicesMaker
+from nightshift.verdict.environments.store import FolderStore
 from tests.support.sandboxes import runtime
 
 PATH, PORT = ".nightshift/environment.yaml", 7411

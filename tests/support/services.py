@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from attempt.services import AttemptServices
-from bootstrap.services import Services
-from bootstrap.store import StoreServices, open_store
-from config import Settings, load_settings
-from core.clock import utc_now
+from nightshift.app.services import Services
+from nightshift.app.store import StoreServices, open_store
+from nightshift.attempt.services import AttemptServices
+from nightshift.config.load import Settings, load_settings
+from nightshift.core.clock import utc_now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

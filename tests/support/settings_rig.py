@@ -14,15 +14,15 @@ from typing import Any
 
 import yaml
 
-from bootstrap.models import chain_of
-from bootstrap.reload import LiveSettings
-from bootstrap.repair import nothing_runs
-from bootstrap.settings_service import settings_port
-from config import Settings, load_settings, settings_at
-from core.clock import utc_now
-from core.events import Event
-from core.masking import Masker
-from server.serving.listen import Listen
+from nightshift.app.models import chain_of
+from nightshift.app.reload import LiveSettings
+from nightshift.app.repair import nothing_runs
+from nightshift.app.settings_service import settings_port
+from nightshift.config.load import Settings, load_settings, settings_at
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event
+from nightshift.core.text.masking import Masker
+from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, Got, make_desk, serving
 
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.isolation import SandboxJob, SandboxResult
-from environments.making import Environments
-from environments.python import PythonMaker, Series
-from environments.setup_maker import SetupMaker
-from environments.setup_run import LIMITS, SetupRunner
-from environments.store import FolderStore
-from environments.uv import Uv
-from sandbox.runtime import Runtime
+from nightshift.core.isolation import SandboxJob, SandboxResult
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.environments.python import PythonMaker, Series
+from nightshift.verdict.environments.setup_maker import SetupMaker
+from nightshift.verdict.environments.setup_run import LIMITS, SetupRunner
+from nightshift.verdict.environments.store import FolderStore
+from nightshift.verdict.environments.uv import Uv
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 

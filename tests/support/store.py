@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
-from core.masking import Masker
-from core.queueing import RetryPolicy
-from db.database import Database
-from db.event_log import EventLog
-from db.state_store import StateStore
-from db.step_store import StepStore
-from db.tool_store import ToolStore
-from queue_manager import QueueManager
+from nightshift.core.tasks.queueing import RetryPolicy
+from nightshift.core.text.masking import Masker
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.db.step_store import StepStore
+from nightshift.storage.db.tool_store import ToolStore
 from tests.support.ready_database import ready
 
 

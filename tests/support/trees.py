@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from core.text import encode
+from nightshift.core.text.encoding import encode
 
 OTHER_BYTES = {
     "names.py": b"# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n\n\ndef name():\n    return NAME\n",

@@ -8,23 +8,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from attempt.branch_integration import BranchIntegrator
-from attempt.revert import CommitServices, Reverter
-from attempt.verify import OpenedSuite as Suites
-from bootstrap.services import make_git
-from bootstrap.store import StoreServices, open_store
-from config import load_settings
-from core.clock import utc_now
-from core.commit_message import CommitMessage
-from core.events import Event, Kind
-from core.ports import Suite
-from core.revisions import Workspace
-from core.submission import parse_spec
-from core.tasks import Change, Limits
-from db.commit_ledger import CommitLedger
-from db.state_store import Commit as Entry
-from git_manager import GitManager
-from test_runner import SuiteRunner
+from nightshift.app.services import make_git
+from nightshift.app.store import StoreServices, open_store
+from nightshift.attempt.branch_integration import BranchIntegrator
+from nightshift.attempt.revert import CommitServices, Reverter
+from nightshift.attempt.verify import OpenedSuite as Suites
+from nightshift.config.load import load_settings
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event, Kind
+from nightshift.core.ports import Suite
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Change, Limits
+from nightshift.git.manager import GitManager
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.state_store import Commit as Entry
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.counting import Counting
 from tests.support.sandboxes import bubblewrap, runtime
 

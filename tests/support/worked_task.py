@@ -6,16 +6,16 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from core.attempt_state import AttemptState, Step
-from core.clock import utc_now
-from core.dialogue import Completion, Message, ModelRequest
-from core.states import Ending, Outcome, Phase
-from core.submission import parse_spec
-from core.tasks import Spent, Task
-from core.tools import ToolPlace, ToolRecord
-from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from db.tool_store import ToolStore
-from server.context import AppContext
+from nightshift.core.clock import utc_now
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Spent, Task
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.server.context import AppContext
+from nightshift.storage.db.tool_store import ToolStore
 
 WRONG = "def add(a, b):\n    return a - b\n"
 RIGHT = "def add(a, b):\n    return a + b\n"

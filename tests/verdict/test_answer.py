@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.isolation import Ended, SandboxResult
-from core.verdicts import Result
-from verdict.answer import Answer, CaseReport, Report, read
+from nightshift.core.isolation import Ended, SandboxResult
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict.answer import Answer, CaseReport, Report, read
 
 KEY = b"k" * 32
 ROWS = [[when, "passed", False, False, None, False, 0.01] for when in ("setup", "call", "teardown")]

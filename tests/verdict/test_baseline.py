@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from core.isolation import RunLimits, SandboxJob, SandboxResult
-from core.ports import Sandbox
-from core.verdicts import Result, SuiteJob, Verdict
-from test_runner import SuiteRunner
+from nightshift.core.isolation import RunLimits, SandboxJob, SandboxResult
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
+from nightshift.verdict import baseline
+from nightshift.verdict.baseline import Baselines
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import Judge, runtime
 from tests.support.trees import TextTree
-from verdict import baseline
-from verdict.baseline import Baselines
 
 APP = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
 BASE = {

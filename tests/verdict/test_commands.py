@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from core.isolation import Ended, SandboxLimits, SandboxResult
-from core.verdicts import Result
-from languages.plan import Plan
-from verdict import commands, environment, judging
-from verdict.answer import Answer, Session
-from verdict.judging import Judgement, Run
-from verdict.reports import Reported
-from verdict.reports.collected import Told
-from verdict.shaping import Names
-from verdict.time_limits import TimeLimit
+from nightshift.core.isolation import Ended, SandboxLimits, SandboxResult
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict import commands, environment, judging
+from nightshift.verdict.answer import Answer, Session
+from nightshift.verdict.judging import Judgement, Run
+from nightshift.verdict.languages.plan import Plan
+from nightshift.verdict.reports import Reported
+from nightshift.verdict.reports.collected import Told
+from nightshift.verdict.shaping import Names
+from nightshift.verdict.time_limits import TimeLimit
 
 PLAN = Plan(
     files=(), texts={}, mounted={}, removed=(), closure=None, dropped={}, options=(), paths=(), command=("make", "test")

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from core.isolation import RunLimits, SandboxJob, SandboxResult
-from core.ports import Sandbox
-from core.tasks import Language
-from core.verdicts import Result, SuiteJob, Verdict
-from test_runner import SuiteRunner
+from nightshift.core.isolation import RunLimits, SandboxJob, SandboxResult
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
+from nightshift.verdict import time_limits
+from nightshift.verdict.judging import LIMIT
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import ISOLATIONS, opened, runtime
 from tests.support.trees import TextTree
-from verdict import time_limits
-from verdict.judging import LIMIT
 
 RIGHT = "def add(a, b):\n    return a + b\n"
 WORK = """import time

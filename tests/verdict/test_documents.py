@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.documents import is_documentation
-from core.verdicts import Label, Verdict
+from nightshift.core.code.documents import is_documentation
+from nightshift.core.tasks.verdicts import Label, Verdict
+from nightshift.verdict.page_checks import Files, findings
+from nightshift.verdict.pages import read
 from tests.support.sandboxes import Judge
-from verdict.page_checks import Files, findings
-from verdict.pages import read
 
 SHOP = 'def total(prices):\n    """Add up."""\n    return sum(prices)\n\n\nclass Cart:\n    size = 0\n'
 TREE = {

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from core.verdicts import Result
+from nightshift.core.tasks.verdicts import Result
 from tests.support.sandboxes import Judge, runtime
 
 GIVEN = {

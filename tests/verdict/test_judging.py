@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from core.isolation import Ended, SandboxLimits, SandboxResult
-from core.verdicts import Result
-from languages import plan
-from languages.plan import Plan, Role, SplitPlan, SuiteFile
-from languages.python.outline import outline
-from languages.python.pytest_settings import PytestSettings
-from verdict import judging
-from verdict.answer import Answer, CaseReport, Fault, Report, Session, Split
-from verdict.judging import Run
-from verdict.shaping import Names
-from verdict.time_limits import TimeLimit
+from nightshift.core.isolation import Ended, SandboxLimits, SandboxResult
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict import judging
+from nightshift.verdict.answer import Answer, CaseReport, Fault, Report, Session, Split
+from nightshift.verdict.judging import Run
+from nightshift.verdict.languages import plan
+from nightshift.verdict.languages.plan import Plan, Role, SplitPlan, SuiteFile
+from nightshift.verdict.languages.python.outline import outline
+from nightshift.verdict.languages.python.pytest_settings import PytestSettings
+from nightshift.verdict.shaping import Names
+from nightshift.verdict.time_limits import TimeLimit
 
 TEXT = "def test_1a():\n    assert f() == 1\n\n\ndef test_2b():\n    assert f() == 1\n"
 FILE = SuiteFile(

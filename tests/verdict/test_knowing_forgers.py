@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.held_out import HeldOut, ValueCase
-from core.verdicts import Label
+from nightshift.core.tasks.held_out import HeldOut, ValueCase
+from nightshift.core.tasks.verdicts import Label
 from tests.support.sandboxes import Judge
 from tests.verdict.test_forgeries import GIVEN, WRONG
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.verdicts import SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from tests.support.sandboxes import Judge
 from tests.support.trees import TextTree
 

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from core.verdicts import Label
+from nightshift.core.tasks.verdicts import Label
+from nightshift.verdict.mutation import Mutant, MutationScore, mutants
 from tests.support.sandboxes import Judge
-from verdict.mutation import Mutant, MutationScore, mutants
 
 
 def made(after: str, before: str | None = None, most: int = 100) -> tuple[Mutant, ...]:

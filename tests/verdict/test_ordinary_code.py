@@ -9,10 +9,10 @@ import pytest
 
 from bench import ordinary
 from bench.pairs import Pair
-from core.held_out import SHARE, HeldOut
-from core.tasks import TaskSpec
+from nightshift.core.tasks.held_out import SHARE, HeldOut
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.verdict.held.holding import hold
 from tests.support.sandboxes import Judge
-from verdict.held.holding import hold
 
 PAIRS = {pair.name: pair for pair in ordinary.pairs()}
 TRICKY = {

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import NotJudgeable
-from core.held_out import HeldOut, ValueCase
-from core.shell import ShellJob
-from core.verdicts import SuiteJob
+from nightshift.core.errors import NotJudgeable
+from nightshift.core.shell import ShellJob
+from nightshift.core.tasks.held_out import HeldOut, ValueCase
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.shell import ShellRunner
 from tests.support.sandboxes import Judge, bubblewrap, runtime
 from tests.support.trees import TextTree
-from verdict.shell import ShellRunner
 
 PROJECT = '[project]\nname = "packaging"\nversion = "1.0"\n'
 EMPTY = "class Version:\n    def __init__(self, text):\n        self.text = text\n"

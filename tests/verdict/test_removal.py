@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.verdicts import Label, SuiteJob
+from nightshift.core.tasks.verdicts import Label, SuiteJob
+from nightshift.verdict import removal
 from tests.support.trees import TextTree
-from verdict import removal
 
 BASE = TextTree({"README.md": "# stat\n", "stat.py": "", "tests/test_stat.py": ""})
 JOB = SuiteJob(

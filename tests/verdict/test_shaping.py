@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from core.isolation import WORK
-from core.masking import MAX_LINE
-from core.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from languages.plan import Role, SuiteFile
-from verdict import shaping
-from verdict.answer import Fault
-from verdict.shaping import Names
+from nightshift.core.isolation import WORK
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.core.text.masking import MAX_LINE
+from nightshift.verdict import shaping
+from nightshift.verdict.answer import Fault
+from nightshift.verdict.languages.plan import Role, SuiteFile
+from nightshift.verdict.shaping import Names
 
 TEXT = "from app import f\n\n\ndef test_one():\n    assert f(1) == 1\n"
 FILE = SuiteFile(

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from core.errors import SandboxError
-from core.isolation import Ended, RunLimits
-from core.shell import ShellJob, ShellResult
-from environments.layers import LayerStore
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, RunLimits
+from nightshift.core.shell import ShellJob, ShellResult
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.shell import ShellRunner
 from tests.support.processes import alive, mark
 from tests.support.sandboxes import ISOLATIONS, bubblewrap, opened, runtime
 from tests.support.trees import TextTree
 from tests.support.wheelhouse import environ, wheel
-from verdict.shell import ShellRunner
 
 LIMITS = RunLimits(memory_mb=256, pids=64)
 TREE = {"a.py": "A = 1\n", "docs/b.txt": "b\n", "docs/c.txt": "c\n", "src/lib.py": "LIB = 1\n"}

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from core.isolation import RunLimits, SandboxJob, SandboxResult
-from core.ports import Sandbox
-from core.verdicts import SuiteJob, Verdict
-from test_runner import SuiteRunner
+from nightshift.core.isolation import RunLimits, SandboxJob, SandboxResult
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.suite_runs import surely_fail_before
 from tests.support.sandboxes import Judge, runtime
 from tests.support.trees import TextTree
-from verdict.suite_runs import surely_fail_before
 
 RIGHT = {"solution.py": "def add(a, b):\n    return a + b\n"}
 WRONG = {"solution.py": "def add(a, b):\n    return a * b\n"}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from core.isolation import RunLimits
-from languages.plan import Plan, Role, SuiteFile
-from verdict.time_limits import EVERY_S, FIRST_S, SHORTEST_S, SuiteTimes, Taken, TimeLimit
+from nightshift.core.isolation import RunLimits
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.time_limits import EVERY_S, FIRST_S, SHORTEST_S, SuiteTimes, Taken, TimeLimit
 
 WHOLE = TimeLimit.of(RunLimits(cpu_s=60))
 

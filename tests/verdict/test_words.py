@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from core.tasks import Language
-from core.verdicts import Verdict
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import Verdict
 from tests.support.sandboxes import Judge
 
 SLUG = {"slug.py": "def slugify(text):\n    return '-'.join(text.lower().split())\n"}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.tools import specs
-from agent.tools.calls import MOST_CALLS, Calls, read_calls
-from core.dialogue import Completion, Finish
-from core.tool_text import block
-from core.tools import ToolCall
+from nightshift.agent.tools import specs
+from nightshift.agent.tools.calls import MOST_CALLS, Calls, read_calls
+from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.tool_text import block
+from nightshift.core.tools import ToolCall
 
 READ = {"path": "src/a.py", "start": 3}
 EDIT = "```edit path=a.py\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```\n"

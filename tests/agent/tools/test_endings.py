@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.replies import parse
-from agent.tools.arguments import Ask, Cannot, Done
-from agent.tools.endings import FORMS, implied, stated
-from core.built_in import BUILT_IN
-from core.dialogue import Completion, Finish
-from core.errors import BadReply
+from nightshift.agent.replies import parse
+from nightshift.agent.tools.arguments import Ask, Cannot, Done
+from nightshift.agent.tools.endings import FORMS, implied, stated
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.errors import BadReply
 from tests.support.agent_parts import block
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.tools import arguments, reading
-from agent.tools.corpus import CorpusCache
-from agent.view import View
-from core.errors import BadReply
+from nightshift.agent.tools import arguments, reading
+from nightshift.agent.tools.corpus import CorpusCache
+from nightshift.agent.view import View
+from nightshift.core.errors import BadReply
 from tests.support.trees import TextTree
 
 FILES = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.draft import Draft
-from agent.tools import arguments, writing
-from core.errors import BadReply
-from core.submission import parse_spec
+from nightshift.agent.draft import Draft
+from nightshift.agent.tools import arguments, writing
+from nightshift.core.errors import BadReply
+from nightshift.core.tasks.submission import parse_spec
 from tests.support.trees import TextTree
 
 TEXT = "def f(x):\n    return x\n\n\ndef g(x):\n    return x\n"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.held_out import HeldOut
-from core.tasks import Language
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.task import Language
 
 
 class Kind(StrEnum):

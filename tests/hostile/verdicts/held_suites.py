@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.held_out import HeldOut, ValueCase
+from nightshift.core.tasks.held_out import HeldOut, ValueCase
+from nightshift.verdict.held.holding import of_tests
 from tests.hostile.verdicts.forgery import Suite, code
-from verdict.held.holding import of_tests
 
 PATH = "tests/test_given.py"
 

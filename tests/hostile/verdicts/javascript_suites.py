@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.tasks import Language
+from nightshift.core.tasks.task import Language
 from tests.hostile.verdicts.forgery import Suite, code
 
 _STRICT = "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"

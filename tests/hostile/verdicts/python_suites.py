@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.held_out import HeldOut
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.verdict.held.holding import of_tests
 from tests.hostile.verdicts.forgery import Suite, code
-from verdict.held.holding import of_tests
 
 
 def _suite(name: str, tests: str, honest: str, words: str, *, share: float = 0.0) -> Suite:

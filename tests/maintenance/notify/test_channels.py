@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.notify.channels import for_desktop, post, run_command
-from maintenance.notify.forms import written
-from maintenance.notify.notices import Notice, NoticeKind
+from nightshift.maintenance.notify.channels import for_desktop, post, run_command
+from nightshift.maintenance.notify.forms import written
+from nightshift.maintenance.notify.notices import Notice, NoticeKind
 from tests.support.daemon import until
 from tests.support.receiver import receiving
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import utc_now
-from maintenance.notify.channels import Channels
-from maintenance.notify.forms import MOST_DISCORD, Form, form_of, written
-from maintenance.notify.notices import Notice, NoticeKind
+from nightshift.core.clock import utc_now
+from nightshift.maintenance.notify.channels import Channels
+from nightshift.maintenance.notify.forms import MOST_DISCORD, Form, form_of, written
+from nightshift.maintenance.notify.notices import Notice, NoticeKind
 from tests.support.receiver import receiving
 
 EVIL = "<!channel> @everyone <@U123> [x](http://evil.example) *b* `c` &amp;"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.events import Event, Kind, Level
-from maintenance.notify.notices import MAX_LINES, Notice, NoticeKind, digest, from_row, notice_of
+from nightshift.core.events import Event, Kind, Level
+from nightshift.maintenance.notify.notices import MAX_LINES, Notice, NoticeKind, digest, from_row, notice_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, Kind, Level
-from maintenance.notify.channels import Channels
-from maintenance.notify.notices import NoticeKind
-from maintenance.notify.notifier import BURST, KEY, WINDOW_S, Notifier
+from nightshift.core.events import Event, Kind, Level
+from nightshift.maintenance.notify.channels import Channels
+from nightshift.maintenance.notify.notices import NoticeKind
+from nightshift.maintenance.notify.notifier import BURST, KEY, WINDOW_S, Notifier
 from tests.support.receiver import Receiver, receiving
 from tests.support.store import Store, open_store
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.built_in import BUILT_IN
-from core.events import Event, Kind, Level
-from core.states import CircuitState
-from core.status import ModelStatus
-from maintenance.notify.outage import LONG_S, Outage
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.status import ModelStatus
+from nightshift.core.tasks.states import CircuitState
+from nightshift.maintenance.notify.outage import LONG_S, Outage
 
 
 class Bench:

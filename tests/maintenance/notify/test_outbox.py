@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.notify.notices import Notice, NoticeKind
-from maintenance.notify.outbox import (
+from nightshift.maintenance.notify.notices import Notice, NoticeKind
+from nightshift.maintenance.notify.outbox import (
     LONGEST_REST_S,
     MAX_TRIES,
     MAX_WAITING,

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from bootstrap.git_beside import git_beside
-from config import load_settings
-from core.errors import NoEvidence
-from core.masking import Masker
-from git_manager import GitManager
-from server.proof.page import Proof, Subject, proof_of
+from nightshift.app.git_beside import git_beside
+from nightshift.config.load import load_settings
+from nightshift.core.errors import NoEvidence
+from nightshift.core.text.masking import Masker
+from nightshift.git.manager import GitManager
+from nightshift.server.proof.page import Proof, Subject, proof_of
 from tests.support.git_repo import OWNER, git, make_repo, write
 
 SECRET = "correct-horse-battery"

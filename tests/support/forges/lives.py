@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from bootstrap.forges import evidence_of
-from core.commit_message import CommitMessage
-from core.events import Event
-from core.ports import Sink
-from core.revisions import Author
-from core.states import Ending
-from core.tasks import Task
-from db.state_store import Commit as Entry
-from forges.connections import Connection, open_forge
-from forges.poller import Poller
-from forges.sync import Services
-from git_manager import GitManager
+from nightshift.app.forges import evidence_of
+from nightshift.core.events import Event
+from nightshift.core.ports import Sink
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import Task
+from nightshift.git.manager import GitManager
+from nightshift.remote.forges.connections import Connection, open_forge
+from nightshift.remote.forges.poller import Poller
+from nightshift.remote.forges.sync import Services
+from nightshift.storage.db.state_store import Commit as Entry
 from tests.support.forges.server import TOKEN
 from tests.support.store import Store, open_store
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from core.held_out import HeldOut
-from core.verdicts import Label, Verdict
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.verdicts import Label, Verdict
+from nightshift.verdict.held.holding import of_tests
 from tests.support.sandboxes import Judge
-from verdict.held.holding import of_tests
 
 GIVEN = {
     "tests/test_given.py": (

@@ -7,12 +7,12 @@ import textwrap
 
 import pytest
 
-from core import literals
-from core.held_out import Compare, HeldOut, ValueCase
-from core.submission import parse_spec
-from sandbox.source import Source
-from verdict.held.extract import spots
-from verdict.held.holding import hold, of_tests
+from nightshift.core.code import literals
+from nightshift.core.tasks.held_out import Compare, HeldOut, ValueCase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.sandbox.source import Source
+from nightshift.verdict.held.extract import spots
+from nightshift.verdict.held.holding import hold, of_tests
 
 TEXT = "Write it."
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from core import literals
-from core.held_out import HeldOut, ValueCase
-from core.isolation import SandboxJob, SandboxResult
-from core.ports import Sandbox
-from core.submission import parse_spec
-from core.verdicts import Label, SuiteJob, Verdict
-from sandbox.runtime import CALLS, PLAIN, SUITES
-from test_runner import SuiteRunner
+from nightshift.core.code import literals
+from nightshift.core.isolation import SandboxJob, SandboxResult
+from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.held_out import HeldOut, ValueCase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.sandbox.runtime import CALLS, PLAIN, SUITES
+from nightshift.verdict.held.asking import variants
+from nightshift.verdict.held.holding import hold, of_tests
+from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import Judge, opened, runtime
 from tests.support.trees import TextTree
-from verdict.held.asking import variants
-from verdict.held.holding import hold, of_tests
 
 TESTS = {"tests/test_given.py": "from solution import mean\n\n\ndef test_a():\n    assert mean([1, 3]) == 2\n"}
 RIGHT = "def mean(values):\n    return sum(values) / len(values)\n"
@@ -159,7 +159,7 @@ async def test_objects_whose_truth_alone_is_asked_for_leave_the_tests_as_the_jud
 
 
 class Noting:
-    """A sandbox that notes which trusted parents it runs (a `core.ports.Sandbox`)."""
+    """A sandbox that notes which trusted parents it runs (a `nightshift.core.ports.Sandbox`)."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.name, self.parents = sandbox.name, list[str]()

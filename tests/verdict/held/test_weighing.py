@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import literals
-from core.held_out import Compare, ValueCase
-from sandbox.inside import values
-from verdict.answer import Reply
-from verdict.held.weighing import Finding, plainly, weigh
+from nightshift.core.code import literals
+from nightshift.core.tasks.held_out import Compare, ValueCase
+from nightshift.sandbox.inside import values
+from nightshift.verdict.answer import Reply
+from nightshift.verdict.held.weighing import Finding, plainly, weigh
 
 F = Finding
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.verdicts import Result
-from verdict import reports
-from verdict.answer import Session
-from verdict.reports import Reported, cargo, go_json, junit, tap
-from verdict.reports.collected import MOST, Collected
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict import reports
+from nightshift.verdict.answer import Session
+from nightshift.verdict.reports import Reported, cargo, go_json, junit, tap
+from nightshift.verdict.reports.collected import MOST, Collected
 
 JUNIT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites name="all"><testsuite name="pytest" errors="0" failures="2" skipped="1" tests="5" time="0.03">

@@ -1,0 +1,78 @@
+"""Which tests are run, and fixtures that tests of several packages share."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import AsyncIterator, Generator, Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from nightshift.core.ports import Sandbox
+from tests.support import tiers
+from tests.support.sandboxes import Judge, open_folder, opened
+
+hypothesis.settings.register_profile(
+    "quick", max_examples=tiers.MOST_EXAMPLES, stateful_step_count=tiers.MOST_STEPS, deadline=None
+)
+hypothesis.settings.register_profile("all", deadline=None)
+hypothesis.settings.load_profile("all" if tiers.ALL else "quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Do not look for garbage among what is collected, which stays to the end: it takes a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of which nothing is run, before they are imported."""
+    return True if not _asks_for_more(config) and collection_path in tiers.full_files() else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the full tier, and leave it out unless it was asked for; begin with long files."""
+    full = tiers.full_tier(item.nodeid for item in items)
+    for item in items:
+        if item.nodeid in full:
+            item.add_marker("full")
+    if not tiers.ALL and not _asks_for_more(config):
+        out = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+    items.sort(key=lambda item: not item.nodeid.startswith(tiers.FIRST))
+
+
+def _asks_for_more(config: pytest.Config) -> bool:
+    """Tell whether files or single tests were named, not folders, or markers."""
+    return bool(config.option.markexpr) or any(
+        not Path(argument.partition("::")[0]).is_dir() for argument in config.args
+    )
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that jobs can enter, which pytest's own are not."""
+    with open_folder() as path:
+        yield path
+
+
+@pytest.fixture
+async def sandbox(folder: Path) -> AsyncIterator[Sandbox]:
+    """The strong sandbox, nested as the daemon's is."""
+    async with opened("nested", folder) as box:
+        yield box
+
+
+@pytest.fixture
+async def judge(folder: Path) -> AsyncIterator[Judge]:
+    made = Judge(folder / "staging")
+    yield made
+    await made.aclose()

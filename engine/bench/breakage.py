@@ -1,0 +1,455 @@
+"""Puts faults into programs, one at a time: what people get wrong, by kind.
+
+Written apart from the engine's edits, which it is to test: a fault here is what a slip does to a program, not the
+inverse of an entry in a table there.
+
+An engine that knows no model can copy, turn and combine what is there; what somebody thought of once and what is gone
+without a trace it can only meet by chance. Such faults are counted apart (`lost`). A piece of a program is not lost if
+another piece differs from it in one word at most, or if it is one of the usual guards against what is empty, None or
+zero.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import io
+import random
+import re
+import tokenize
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from nightshift_engine.tree import Place, at, places, replaced, spliced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A program with a fault: its whole text, the kind, and the line of the original where it lies.
+
+    `lost` tells that something is gone that stands nowhere else in the program (`is_lost`).
+    """
+
+    kind: str
+    line: int
+    text: str
+    lost: bool = False
+
+
+def faults(text: str) -> Iterator[Fault]:
+    """Every fault that is known for a program, in the order of the text; each text once."""
+    tree = ast.parse(text)
+    seen = {ast.unparse(tree)}
+    for kind, line, made in _trees(tree):
+        broken = ast.unparse(ast.fix_missing_locations(made))
+        if broken not in seen and _compiles(broken):
+            seen.add(broken)
+            yield Fault(kind=kind, line=line, text=broken + "\n", lost=is_lost(kind, tree, made))
+
+
+def by_kind(text: str) -> dict[str, list[Fault]]:
+    """The faults of a program, kind to faults."""
+    found = defaultdict[str, list[Fault]](list)
+    for fault in faults(text):
+        found[fault.kind].append(fault)
+    return dict(found)
+
+
+def several(text: str, number: int, chance: random.Random) -> Fault | None:
+    """A program with faults of different kinds in different places; None where chance finds no such thing."""
+    kinds, line, lost = list[str](), 0, False
+    for _ in range(number):
+        known = by_kind(text)
+        left = sorted(set(known) - set(kinds))
+        if not left:
+            return None
+        fault = chance.choice(known[kind := chance.choice(left)])
+        text, line = fault.text, line or fault.line
+        kinds.append(kind)
+        lost = lost or fault.lost
+    return Fault(kind=" + ".join(kinds), line=line, text=text, lost=lost)
+
+
+def same(one: str, other: str) -> bool:
+    """Tell whether two programs are the same but for comments and layout."""
+    try:
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except SyntaxError:
+        return False
+
+
+def _trees(tree: ast.Module) -> Iterator[tuple[str, int, ast.Module]]:
+    docstrings = set(_docstrings(tree))
+    for place, node in places(tree):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.expr) and not _within(tree, place, docstrings):
+            for kind, new in _broken_expression(node, _names(tree, place)):
+                yield kind, line, replaced(tree, place, new)
+        if isinstance(node, ast.stmt) and id(node) not in docstrings:
+            for kind, count, body in _broken_statement(tree, place):
+                yield kind, line, spliced(tree, place, count, body)
+
+
+def _docstrings(tree: ast.Module) -> Iterator[int]:
+    held = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, held) and ast.get_docstring(node) is not None:
+            yield id(node.body[0])
+
+
+def _within(tree: ast.Module, place: Place, holders: set[int]) -> bool:
+    return any(id(at(tree, place[:end])) in holders for end in range(1, len(place) + 1))
+
+
+def _names(tree: ast.Module, place: Place) -> tuple[str, ...]:
+    """Variables of the innermost function around a place, in the order of the text."""
+    for end in range(len(place) - 1, -1, -1):
+        holder = at(tree, place[:end])
+        if isinstance(holder, ast.FunctionDef | ast.AsyncFunctionDef):
+            bound = [node.arg for node in ast.walk(holder) if isinstance(node, ast.arg)]
+            bound += [n.id for n in ast.walk(holder) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+            return tuple(dict.fromkeys(name for name in bound if name not in {"self", "_"}))
+    return ()
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "program", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+# Faults of expressions: a wrong operator, bound, constant, index, variable, argument, condition, method or name.
+
+
+ExpressionFault = tuple[str, ast.expr]
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
+_BOUNDARY: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+}  # fmt: skip
+_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.Gt, ast.GtE), ast.LtE: (ast.GtE, ast.Gt), ast.Gt: (ast.Lt, ast.LtE), ast.GtE: (ast.LtE, ast.Lt),
+    ast.Eq: (ast.NotEq, ast.LtE), ast.NotEq: (ast.Eq, ast.Gt), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
+    ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
+}  # fmt: skip
+_METHODS = (
+    ("append", "extend"), ("append", "remove"), ("strip", "lstrip", "rstrip"), ("upper", "lower"), ("keys", "values"),
+    ("items", "keys"), ("startswith", "endswith"), ("partition", "rpartition"), ("ljust", "rjust"), ("add", "discard"),
+    ("get", "pop"), ("capitalize", "title"), ("isdigit", "isalpha"), ("union", "intersection"), ("index", "count"),
+    ("isupper", "islower"), ("split", "splitlines"),
+)  # fmt: skip
+
+
+def _broken_expression(node: ast.expr, names: Sequence[str]) -> Iterator[ExpressionFault]:
+    """What may stand wrongly in place of an expression, by kind; `names` are the variables around it."""
+    yield from _operators(node)
+    yield from _comparisons(node)
+    yield from _constants(node)
+    yield from _bounds(node)
+    yield from _variables(node, names)
+    yield from _arguments(node)
+    yield from _conditions(node)
+    yield from _missing(node)
+    yield from _misspelt(node)
+
+
+def _operators(node: ast.expr) -> Iterator[ExpressionFault]:
+    match node:
+        case ast.BinOp(op=op) if isinstance(op, _ARITHMETIC):
+            for other in _ARITHMETIC:
+                if not isinstance(op, other):
+                    yield "operator", _with(node, op=other())
+        case ast.BoolOp(op=op):
+            yield "operator", _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
+            for value in node.values:
+                yield "clause missing", _without(node, value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.expr() as operand):
+            yield "operator", operand
+
+
+def _comparisons(node: ast.expr) -> Iterator[ExpressionFault]:
+    if isinstance(node, ast.Compare):
+        for at, op in enumerate(node.ops):
+            if other := _BOUNDARY.get(type(op)):
+                yield "boundary", _with(node, ops=_put(node.ops, at, other()))
+            for other in _COMPARISONS[type(op)]:
+                yield "comparison", _with(node, ops=_put(node.ops, at, other()))
+
+
+def _constants(node: ast.expr) -> Iterator[ExpressionFault]:
+    match node:
+        case ast.Constant(value=bool() as value):
+            yield "constant", ast.Constant(value=not value)
+        case ast.Constant(value=int() | float() as number):
+            for other in sorted({number + 1, number - 1, number * 10, 0} - {number}):
+                yield "constant", ast.Constant(value=other)
+        case ast.Constant(value=str() as text):
+            for word in sorted({"", text + " ", text.upper(), text.strip()} - {text}):
+                yield "constant", ast.Constant(value=word)
+
+
+def _bounds(node: ast.expr) -> Iterator[ExpressionFault]:
+    """One too many or too few in an index, a slice, a range."""
+    match node:
+        case ast.Subscript(slice=ast.Slice() as part):
+            for end in ("lower", "upper"):
+                if value := getattr(part, end):
+                    for moved in _off_by_one(value):
+                        yield "off by one", _with(node, slice=_with(part, **{end: moved}))
+        case ast.Subscript(slice=ast.expr() as index) if not isinstance(index, ast.Constant | ast.Tuple):
+            for moved in _off_by_one(index):
+                yield "off by one", _with(node, slice=moved)
+        case ast.Call(func=ast.Name(id="range"), args=arguments):
+            for at, argument in enumerate(arguments):
+                for moved in _off_by_one(argument):
+                    yield "off by one", _with(node, args=_put(arguments, at, moved))
+
+
+def _off_by_one(value: ast.expr) -> Iterator[ast.expr]:
+    """A value less one and one more; `n - 1` loses its one."""
+    match value:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
+            yield left
+        case ast.Constant(value=int() as number):
+            yield from (ast.Constant(value=number + 1), ast.Constant(value=number - 1))
+        case _:
+            yield ast.BinOp(left=value, op=ast.Add(), right=ast.Constant(value=1))
+            yield ast.BinOp(left=value, op=ast.Sub(), right=ast.Constant(value=1))
+
+
+def _variables(node: ast.expr, names: Sequence[str]) -> Iterator[ExpressionFault]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        for name in names:
+            if name != node.id:
+                yield "wrong variable", ast.Name(id=name, ctx=ast.Load())
+
+
+def _arguments(node: ast.expr) -> Iterator[ExpressionFault]:
+    if isinstance(node, ast.Call) and len(node.args) > 1:
+        for at in range(len(node.args) - 1):
+            arguments = [*node.args[:at], node.args[at + 1], node.args[at], *node.args[at + 2 :]]
+            yield "arguments swapped", _with(node, args=arguments)
+    if isinstance(node, ast.Call) and node.args and node.keywords:
+        yield "argument missing", _with(node, keywords=node.keywords[:-1])
+
+
+def _conditions(node: ast.expr) -> Iterator[ExpressionFault]:
+    if isinstance(node, ast.IfExp):
+        yield "condition negated", _with(node, body=node.orelse, orelse=node.body)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield "condition negated", node.operand
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        for at, part in enumerate(node.generators):
+            for index, test in enumerate(part.ifs):
+                less = _with(part, ifs=[*part.ifs[:index], *part.ifs[index + 1 :]])
+                yield "clause missing", _with(node, generators=_put(node.generators, at, less))
+                turned = _with(part, ifs=_put(part.ifs, index, ast.UnaryOp(op=ast.Not(), operand=test)))
+                yield "condition negated", _with(node, generators=_put(node.generators, at, turned))
+
+
+def _missing(node: ast.expr) -> Iterator[ExpressionFault]:
+    """A call, an await or a yield that is forgotten."""
+    match node:
+        case ast.Call(func=ast.Name(), args=[argument], keywords=[]) if not isinstance(argument, ast.Starred):
+            yield "call missing", argument
+        case ast.Call(func=ast.Attribute(value=inner, attr="copy" | "strip" | "lower" | "split" | "rstrip")):
+            yield "call missing", inner
+        case ast.Await(value=inner):
+            yield "await missing", inner
+        case ast.YieldFrom(value=inner):
+            yield "yield missing", ast.Yield(value=inner)
+            yield "yield missing", inner
+        case ast.Yield(value=ast.expr() as inner):
+            yield "yield missing", inner
+
+
+def _misspelt(node: ast.expr) -> Iterator[ExpressionFault]:
+    """Another method of the same object, and misspelt words."""
+    match node:
+        case ast.Attribute(attr=name):
+            for group in _METHODS:
+                if name in group:
+                    for other in group:
+                        if other != name:
+                            yield "wrong method", _with(node, attr=other)
+            if isinstance(node.ctx, ast.Load):
+                yield from (("misspelt", _with(node, attr=word)) for word in _slips(name))
+        case ast.Name(id=name, ctx=ast.Load()):
+            yield from (("misspelt", _with(node, id=word)) for word in _slips(name))
+
+
+def _slips(word: str) -> Iterator[str]:
+    """A letter left out, two letters turned round."""
+    if len(word) > 3:
+        yield word[:2] + word[3:]
+        yield word[0] + word[2] + word[1] + word[3:]
+
+
+N = TypeVar("N", bound=ast.AST)
+T = TypeVar("T")
+
+
+def _with(node: N, **fields: object) -> N:
+    values = {name: getattr(node, name) for name in node._fields}
+    make: Callable[..., N] = type(node)
+    return make(**{**values, **fields})
+
+
+def _put(items: Sequence[T], at: int, new: T) -> list[T]:
+    return [*items[:at], new, *items[at + 1 :]]
+
+
+def _without(node: ast.BoolOp, value: ast.expr) -> ast.expr:
+    left = [one for one in node.values if one is not value]
+    return left[0] if len(left) == 1 else _with(node, values=left)
+
+
+# Faults of statements: one deleted, moved, swapped, turned round; a guard, a return or an import that is missing.
+
+
+StatementFault = tuple[str, int, list[ast.stmt]]
+
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Raise, ast.Delete, ast.Continue, ast.Break)
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.AsyncFor)
+
+
+def _broken_statement(tree: ast.Module, place: Place) -> Iterator[StatementFault]:
+    """What may stand wrongly from a statement on: the kind, how many statements it takes the place of, and which."""
+    node, inside = at(tree, place), len(place) > 1
+    assert isinstance(node, ast.stmt)
+    following = _following(tree, place)
+    yield from _deleted(node)
+    yield from _returns(node, inside=inside)
+    yield from _initial_values(node)
+    yield from _branches(node)
+    yield from _reordered(node, following)
+
+
+def _following(tree: ast.Module, place: Place) -> ast.stmt | None:
+    *way, (name, index) = place
+    assert index is not None
+    body = getattr(at(tree, tuple(way)), name)
+    return body[index + 1] if index + 1 < len(body) else None
+
+
+def _deleted(node: ast.stmt) -> Iterator[StatementFault]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield "import deleted", 1, []
+    elif isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
+        yield "guard deleted", 1, []
+        if not isinstance(node.body[-1], ast.Raise):
+            yield "guard deleted", 1, node.body[:-1] or [ast.Pass()]
+    elif isinstance(node, _SIMPLE):
+        yield "statement deleted", 1, []
+
+
+def _returns(node: ast.stmt, *, inside: bool) -> Iterator[StatementFault]:
+    if isinstance(node, ast.Return) and node.value is not None and inside:
+        yield "return removed", 1, [ast.Expr(value=node.value)]
+        yield "return lost", 1, [ast.Return(value=None)]
+        match node.value:
+            case ast.Tuple(elts=[first, second]):
+                yield "return changed", 1, [ast.Return(value=ast.Tuple(elts=[second, first], ctx=ast.Load()))]
+            case ast.Compare() | ast.BoolOp():
+                turned = ast.UnaryOp(op=ast.Not(), operand=node.value)
+                yield "return changed", 1, [ast.Return(value=turned)]
+
+
+def _initial_values(node: ast.stmt) -> Iterator[StatementFault]:
+    """A variable that begins with a wrong value."""
+    match node:
+        case ast.Assign(value=ast.Constant(value=value)):
+            others: tuple[bool | int | str | None, ...] = (
+                (not value,) if isinstance(value, bool) else (0, 1, -1, None, "")
+            )
+            for other in others:
+                if other != value or other is None is not value:
+                    yield "initial value", 1, [_assigned(node, ast.Constant(value=other))]
+        case ast.Assign(value=ast.List(elts=[]) | ast.Dict(keys=[])):
+            yield "initial value", 1, [_assigned(node, ast.Constant(value=None))]
+        case ast.Assign(value=ast.Subscript(value=whole)):
+            yield "initial value", 1, [_assigned(node, whole)]
+        case ast.AugAssign(op=ast.Add()):
+            yield "operator", 1, [ast.AugAssign(target=node.target, op=ast.Sub(), value=node.value)]
+        case ast.AugAssign(op=ast.Sub()):
+            yield "operator", 1, [ast.AugAssign(target=node.target, op=ast.Add(), value=node.value)]
+    if isinstance(node, ast.AugAssign):
+        target = copy.copy(node.target)
+        yield "operator", 1, [ast.Assign(targets=[target], value=node.value, lineno=node.lineno)]
+
+
+def _assigned(node: ast.Assign, value: ast.expr) -> ast.stmt:
+    return ast.Assign(targets=node.targets, value=value, lineno=node.lineno)
+
+
+def _branches(node: ast.stmt) -> Iterator[StatementFault]:
+    if isinstance(node, ast.If):
+        turned = ast.UnaryOp(op=ast.Not(), operand=node.test)
+        yield "condition negated", 1, [ast.If(test=turned, body=node.body, orelse=node.orelse)]
+        yield "condition missing", 1, list(node.body)
+        if len(node.orelse) == 1 and isinstance(inner := node.orelse[0], ast.If):
+            yield "else lost", 1, [ast.If(test=node.test, body=node.body, orelse=[]), inner]
+
+
+def _reordered(node: ast.stmt, following: ast.stmt | None) -> Iterator[StatementFault]:
+    """Two statements in the wrong order, one that slipped into or out of the block before it."""
+    if isinstance(node, _SIMPLE) and isinstance(following, _SIMPLE):
+        yield "statements swapped", 2, [following, node]
+    if isinstance(node, _BLOCKS) and len(node.body) > 1 and isinstance(node.body[-1], _SIMPLE):
+        less = copy.copy(node)
+        less.body = node.body[:-1]
+        yield "statement moved", 1, [less, node.body[-1]]
+    if isinstance(node, _BLOCKS) and isinstance(following, ast.Return | ast.Assign | ast.AugAssign | ast.Expr):
+        more = copy.copy(node)
+        more.body = [*node.body, following]
+        yield "statement moved", 2, [more]
+
+
+# Whether a fault takes something out of a program that stands nowhere else in it.
+
+
+TAKING = frozenset({"statement deleted", "guard deleted", "clause missing", "condition missing", "return lost"})
+"""The kinds of faults that take something away; all others leave what is needed in its place, changed."""
+_USUAL = re.compile(
+    r"(not )?[\w.]+|[\w.]+ is (not )?None|(len\([\w.]+\)|[\w.]+) (==|!=|<=|<|>|>=) [01]|"
+    r"return( (-1|''|\[\]|\{\}|[\w.]+))?|continue|break"
+)
+
+
+def is_lost(kind: str, before: ast.Module, after: ast.Module) -> bool:
+    """Tell whether a fault of this kind took away what stands nowhere else."""
+    if kind not in TAKING:
+        return False
+    left = set(_pieces(after))
+    gone = [piece for piece in _pieces(before) if piece not in left]
+    return any(not _USUAL.fullmatch(piece) and not _is_near(piece, left) for piece in gone)
+
+
+def _pieces(tree: ast.Module) -> Iterator[str]:
+    """Simple statements, conditions and parts of conditions, as text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            yield ast.unparse(node)
+        for test in [getattr(node, "test", None), *getattr(node, "ifs", ())]:
+            if isinstance(test, ast.BoolOp):
+                yield from map(ast.unparse, test.values)
+            elif isinstance(test, ast.expr):
+                yield ast.unparse(test)
+
+
+def _is_near(piece: str, others: Iterable[str]) -> bool:
+    words = _token_texts(piece)
+    for other in others:
+        found = _token_texts(other)
+        if len(found) == len(words) and sum(a != b for a, b in zip(words, found, strict=True)) <= 1:
+            return True
+    return False
+
+
+def _token_texts(text: str) -> list[str]:
+    return [token.string for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.string.strip()]

@@ -1,0 +1,89 @@
+"""Reads the small programs under `engine/bench/programs/` and parts the tests of each into given and hidden ones.
+
+A file of the corpus holds several programs: a line `=== name`, the text of `name.py`, a line `--- tests`, the text of
+`test_name.py`. All are ours.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+FEWEST = 3
+"""A list of parameters that is shorter is not parted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A right program with its tests."""
+
+    name: str
+    text: str
+    tests: str
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return f"{self.name}.py"
+
+    @property
+    def test_path(self) -> str:
+        """Where its tests lie."""
+        return f"test_{self.name}.py"
+
+
+def programs(folder: Path = PROGRAMS) -> tuple[Program, ...]:
+    """All programs, in the order of their names."""
+    found = (program for path in folder.glob("*.txt") for program in _programs(path.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda program: program.name))
+
+
+def _programs(text: str) -> Iterator[Program]:
+    for part in ("\n" + text).split("\n=== ")[1:]:
+        name, _, rest = part.partition("\n")
+        program, _, tests = rest.partition("--- tests\n")
+        yield Program(name=name, text=program.rstrip() + "\n", tests=tests.rstrip() + "\n")
+
+
+def parted(tests: str, seed: str, share: float) -> tuple[str, str]:
+    """The tests to give and those to hide: `share` of the functions, and of the rows of parametrised ones, are given.
+
+    Where nothing would be hidden or nothing given, one test is.
+    """
+    tree = ast.parse(tests)
+    chance = random.Random(seed)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+    rows = {node.name: _rows(node) for node in functions}
+    units = [(node.name, at) for node in functions for at in (range(len(rows[node.name])) or [None])]
+    chance.shuffle(units)
+    cut = min(max(round(len(units) * share), 1), len(units) - 1)
+    return _only(tests, set(units[:cut])), _only(tests, set(units[cut:]))
+
+
+def _rows(function: ast.FunctionDef) -> Sequence[ast.expr]:
+    """The rows of a single `parametrize` with a list of literals."""
+    if len(function.decorator_list) == 1 and isinstance(call := function.decorator_list[0], ast.Call):
+        listed = call.args[1] if ast.unparse(call.func).endswith("parametrize") and len(call.args) > 1 else None
+        if isinstance(listed, ast.List) and len(listed.elts) >= FEWEST:
+            return listed.elts
+    return []
+
+
+def _only(tests: str, units: set[tuple[str, int | None]]) -> str:
+    """The tests with these units alone."""
+    tree = ast.parse(tests)
+    body = list[ast.stmt]()
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test"):
+            body.append(node)
+        elif (rows := _rows(node)) and (kept := [row for at, row in enumerate(rows) if (node.name, at) in units]):
+            node.decorator_list[0].args[1].elts = kept  # type: ignore[attr-defined] # a call with a list, see _rows
+            body.append(node)
+        elif (node.name, None) in units:
+            body.append(node)
+    tree.body = body
+    return ast.unparse(tree) + "\n"

@@ -1,0 +1,235 @@
+"""The harness of the repair benches: the engine on the real sandbox, and the suite runner that judges what it finds.
+
+A change is judged as a task's is in the daemon: by the given tests, must-fail copies, and the cases held out of them.
+Where the judge refuses, the engine is asked again with that change excluded, as long as there is time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bench.false_alarms import opened
+from engine.bench.task_files import Row
+from nightshift.agent.library import FileTree
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.held_out import SHARE, HeldOut
+from nightshift.core.tasks.task import Change, TaskSpec, digest
+from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
+from nightshift.core.text.masking import Masker
+from nightshift.verdict.held.holding import hold
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift_engine import PROGRAM
+from nightshift_engine.engine import Engine
+from nightshift_engine.evaluation import EvaluationJob, Evaluator, Synthesiser
+from nightshift_engine.evaluator import SandboxEvaluator
+from nightshift_engine.problem import Finding, Problem, Progress, settled
+from nightshift_engine.synthesis import SandboxSynthesiser
+
+SUITE_S = 20.0
+"""How long one run of a suite may take where its task says nothing."""
+JUDGED_S = 2.0
+"""Time that is kept for the judge."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What became of one task.
+
+    Attributes:
+        change: what the judge accepted; None without.
+        refused: why the judge refused findings before, in order.
+        hidden_why: why the accepted change is wrong by the hidden tests; empty where it is right or there are none.
+        why_not: why there is no change.
+        kind: the kind of edit.
+        tried: candidates, of all rounds.
+        search_s: seconds that the engine searched; `took_s` has the judge's as well.
+    """
+
+    name: str
+    has_hidden: bool = False
+    change: Change | None = None
+    refused: list[str] = field(default_factory=list)
+    hidden_why: str = ""
+    why_not: str = ""
+    kind: str = ""
+    warning: str = ""
+    tried: int = 0
+    search_s: float = 0.0
+    took_s: float = 0.0
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the judge accepted a change in time."""
+        return self.change is not None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it was accepted and fails hidden tests."""
+        return self.fixed and bool(self.hidden_why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harness:
+    """An engine and a judge, on `cores` cores."""
+
+    evaluator: Evaluator
+    synthesiser: Synthesiser | None
+    suite: SuiteRunner
+    cores: int
+
+    async def repaired(self, row: Row, within_s: float, say: Say = lambda _text: None) -> Outcome:
+        """Look for a fix of one task, and judge it; never longer than `within_s` seconds, the hidden tests apart."""
+        done, started = Outcome(name=row.name, has_hidden=bool(row.hidden)), time.perf_counter()
+        change: Change | None = None
+        try:
+            async with asyncio.timeout(within_s):
+                change = await self._accepted(row, done, started + within_s - JUDGED_S, say)
+        except TimeoutError:
+            done.why_not = "out of time"
+        except Exception as error:  # noqa: BLE001 (a bench tells what broke and goes on)
+            done.why_not = f"broke: {error!r}"
+            say(traceback.format_exc())
+        done.took_s = time.perf_counter() - started
+        if change is not None:
+            done.change, done.hidden_why = change, await self._hidden_why(row, change)
+        return done
+
+    async def judged(self, row: Row, change: Change, held: HeldOut | None = None) -> Verdict:
+        """The full verdict on a change, on top of the task's files."""
+        spec = row.spec
+        job = SuiteJob(
+            base=_base(spec),
+            change={**spec.files, **change},
+            given=spec.tests,
+            held=held or HeldOut(),
+            start=spec.files,
+            command=spec.test_command,
+            allow=spec.allow,
+            language=spec.language,
+            limits=RunLimits(**self._limits(row)),
+        )
+        return await self.suite.judge(job)
+
+    async def shown(self, row: Row) -> Row:
+        """The task as the engine sees it: without what the daemon holds out of its tests."""
+        held = await asyncio.to_thread(hold, row.spec, (), SHARE)
+        return replace(row, spec=replace(row.spec, tests={**row.spec.tests, **held.shown}))
+
+    async def _accepted(self, row: Row, done: Outcome, end: float, say: Say) -> Change | None:
+        """The first finding that the judge accepts."""
+        engine = Engine(self.evaluator, self.synthesiser)
+        held = await asyncio.to_thread(hold, row.spec, (), SHARE)
+        job = self._job(row, held)
+        whole, excluded = row.spec.tests if held.shown else {}, frozenset[str]()
+        while (left := end - time.perf_counter()) > 0:
+            problem = Problem(
+                job=job,
+                whole_tests=whole,
+                task_id=1,
+                description=row.spec.description,
+                excluded=excluded,
+                budget_s=left,
+            )
+            finding = await engine.solve(problem, lambda progress: say(_line(progress)))
+            _note(done, finding)
+            if finding.change is None:
+                return None
+            verdict = await self.judged(row, finding.change, held.seen() if finding.saw_held_out else held)
+            if verdict.passed:
+                return finding.change
+            done.refused.append(verdict.reason)
+            done.why_not = f"refused: {verdict.reason}"
+            excluded |= {digest(settled(job.base, {**job.change, **finding.change}))}
+        return None
+
+    async def _hidden_why(self, row: Row, change: Change) -> str:
+        """What hidden tests have against a change; empty where they all pass, or where there are none."""
+        if not row.hidden:
+            return ""
+        verdict = await self.judged(
+            replace(row, spec=replace(row.spec, tests={**row.spec.tests, **row.hidden})), change
+        )
+        fails = [case for case in verdict.results if case.result is not Result.PASSED]
+        if verdict.results and not fails:
+            return ""
+        return f"{fails[0].id}: {fails[0].message.partition(chr(10))[0]}" if fails else verdict.reason
+
+    def _job(self, row: Row, held: HeldOut) -> EvaluationJob:
+        """What the engine is shown: the task without what is held out of its tests."""
+        spec = row.spec
+        return EvaluationJob(
+            base=_base(spec),
+            change=dict(spec.files),
+            tests={**spec.tests, **held.shown},
+            command=spec.test_command,
+            start=spec.files,
+            **self._limits(row),
+        )
+
+    def _limits(self, row: Row) -> dict[str, Any]:
+        """What bounds a run of the suite: what the task says, and else what is usual here."""
+        said = row.spec.limits
+        kept = {name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(said, name)) is not None}
+        return {"wall_s": said.suite_s or SUITE_S, "cpus": said.cpus or float(self.cores), **kept}
+
+
+def _base(spec: TaskSpec) -> FileTree:
+    """The repository: empty where the task brings tests; a command runs those that the repository has."""
+    return FileTree(spec.files if spec.test_command else {})
+
+
+def _note(done: Outcome, finding: Finding) -> None:
+    done.tried += finding.tried
+    done.search_s += finding.seconds
+    done.kind, done.warning, done.why_not = finding.kind, finding.warning, finding.why_not
+
+
+def _line(progress: Progress) -> str:
+    return f"{progress.tried}/{progress.estimated} best {progress.best}: {progress.text}"
+
+
+@contextmanager
+def _on(cores: int) -> Iterator[None]:
+    """Keep the process, and what it starts, on the first `cores` cores that it may use."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(sorted(before)[:cores]))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@asynccontextmanager
+async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness]:
+    """A harness whose sandboxes run on so many cores."""
+    with _on(cores):
+        async with opened(sandbox, cores, [PROGRAM]) as (kept, runtime, folder):
+            staging, mask = folder / "staging", Masker()
+            suite_runs = SuiteRuns(kept.sandbox, runtime, staging, mask=mask)
+            suite = SuiteRunner(kept.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
+            yield Harness(
+                evaluator=SandboxEvaluator(suite_runs),
+                synthesiser=SandboxSynthesiser(suite_runs),
+                suite=suite,
+                cores=cores,
+            )
+
+
+def middle(values: Sequence[float]) -> str:
+    """Median and 95 % of some seconds, in words."""
+    if not values:
+        return "no time"
+    ordered = sorted(values)
+    p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+    return f"{statistics.median(ordered):.1f} s (median), {p95:.1f} s (95 %)"

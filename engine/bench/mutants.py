@@ -1,0 +1,186 @@
+"""How often the built-in engine fixes a fault that chance put into a small program of ours, by kind of fault.
+
+    .venv/bin/python engine/bench/mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--kind WORD]
+
+The programs lie in `programs/`, the faults come from `breakage.py`, which knows nothing of the engine's edits. Each
+program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a fix is
+right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The goal is
+90 % of single faults, each within 30 s; the exit status is 1 when it is missed. Faults that take away what stands
+nowhere else in the program (a deleted statement that is like no other) are counted apart.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+# ruff: noqa: E402 - the path comes first
+import argparse
+import asyncio
+import json
+import random
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from engine.bench.breakage import Fault, by_kind, same, several
+from engine.bench.corpus import Program, parted, programs
+from engine.bench.harness import Harness, Outcome, harness_on, middle
+from engine.bench.task_files import Row
+from engine.bench.tasks import shown
+from nightshift.core.tasks.task import TaskSpec
+
+GOAL = 0.9
+GIVEN = 0.7
+"""The share of the tests that the engine sees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One fault and what became of it; `restored` tells that the fixed program is the original again."""
+
+    fault: Fault
+    done: Outcome
+    restored: bool
+
+
+def row_of(program: Program, fault: Fault, seed: int) -> Row:
+    """The task that a fault makes of a program."""
+    given, hidden = parted(program.tests, f"{seed} {program.name}", GIVEN)
+    spec = TaskSpec(
+        description=f"{program.name} is broken; make its tests pass",
+        files={program.path: fault.text},
+        tests={program.test_path: given},
+    )
+    name = f"{program.name}:{fault.line} {fault.kind}"
+    return Row(name=name, spec=spec, hidden={f"test_hidden_{program.name}.py": hidden})
+
+
+def drawn(known: Sequence[Program], faults: int, chance: random.Random) -> tuple[Program, Fault] | None:
+    """A program with a fault, each program and each kind of fault as likely as any other."""
+    program = chance.choice(known)
+    if faults > 1:
+        found = several(program.text, faults, chance)
+        return (program, found) if found else None
+    kinds = by_kind(program.text)
+    return program, chance.choice(kinds[chance.choice(sorted(kinds))])
+
+
+@dataclass(slots=True)
+class Draws:
+    """Faults that chance draws; `unseen` counts those that only checks notice that the daemon holds out."""
+
+    count: int
+    faults: int
+    seed: int
+    kind: str = ""
+    unseen: int = 0
+
+    async def noticed(self, here: Harness) -> AsyncIterator[tuple[Program, Fault, Row]]:
+        """As many faults as are wanted that the tests notice which the engine is shown."""
+        chance, known, seen = random.Random(f"{self.seed} {self.faults}"), programs(), set[str]()
+        while len(seen) < self.count:
+            draw = drawn(known, self.faults, chance)
+            if draw is None or draw[1].text in seen or self.kind not in draw[1].kind:
+                continue
+            row = row_of(*draw, self.seed)
+            if (await here.judged(row, {})).passed:
+                continue
+            if (await here.judged(await here.shown(row), {})).passed:
+                self.unseen += 1
+                continue
+            seen.add(draw[1].text)
+            yield *draw, row
+
+
+async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[Tried]:
+    """Try each fault in turn, and print the outcome at once."""
+    found = list[Tried]()
+    async with harness_on(a.cores, a.sandbox) as here:
+        async for program, fault, row in draws.noticed(here):
+            done = await here.repaired(row, a.within)
+            text = (done.change or {}).get(program.path) or ""
+            found.append(Tried(fault=fault, done=done, restored=same(text, program.text)))
+            print(shown(done), "= the original" if found[-1].restored else "", flush=True)
+            if out:
+                print(json.dumps(_kept(program, row, found[-1])), file=out, flush=True)
+    return found
+
+
+def _kept(program: Program, row: Row, tried: Tried) -> dict[str, object]:
+    """What a look at a failure needs, and what `engine/bench/tasks.py` takes as a task."""
+    done = tried.done
+    return {
+        "id": done.name,
+        "files": dict(row.spec.files),
+        "tests": dict(row.spec.tests),
+        "hidden_tests": dict(row.hidden),
+        "right": {program.path: program.text},
+        "change": dict(done.change) if done.change else None,
+        "fixed": done.fixed,
+        "wrong": done.wrong,
+        "why_not": done.why_not,
+        "tried": done.tried,
+        "took_s": done.took_s,
+    }
+
+
+def report(found: Sequence[Tried], faults: int) -> bool:
+    """Print the figures by kind; true when the goal is met."""
+    kinds = defaultdict[str, list[Tried]](list)
+    for one in found:
+        kinds["(lost)" if one.fault.lost else one.fault.kind if faults == 1 else f"{faults} faults"].append(one)
+    print(f"\n{'kind of fault':22}{'fixed':>10}{'right':>7}{'same':>6}{'median s':>10}{'candidates':>12}")
+    for kind in sorted(kinds):
+        print(_line(kind, kinds[kind]))
+    if len(kinds) > 1:
+        print(_line("all", found))
+    kept = [one for one in found if not one.fault.lost]
+    fixed = [one.done for one in kept if one.done.fixed]
+    share = len(fixed) / len(kept) if kept else 0.0
+    wrong = sum(one.wrong for one in fixed)
+    goal = f" (goal {GOAL:.0%})" if faults == 1 else ""
+    print(f"fixed {len(fixed)} of {len(kept)}, {share:.0%}{goal}, in {middle([one.took_s for one in fixed])}; ", end="")
+    print(f"{wrong} of {len(fixed)} fail hidden tests")
+    lost = [one.done.fixed for one in found if one.fault.lost]
+    print(f"besides, {sum(lost)} of {len(lost)} faults that took away what stands nowhere else in the program")
+    return share >= GOAL or faults > 1
+
+
+def _line(kind: str, found: Sequence[Tried]) -> str:
+    fixed = sorted((one for one in found if one.done.fixed), key=lambda one: one.done.took_s)
+    right = sum(not one.done.wrong for one in fixed)
+    restored = sum(one.restored for one in fixed)
+    took = f"{fixed[len(fixed) // 2].done.took_s:.1f}" if fixed else "-"
+    tried = sum(one.done.tried for one in found) // len(found)
+    return f"{kind:22}{f'{len(fixed)} of {len(found)}':>10}{right:7}{restored:6}{took:>10}{tried:12}"
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=60, help="how many faults")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--within", type=float, default=30.0, help="seconds of wall clock for each fault")
+    parser.add_argument("--faults", type=int, default=1, help="so many faults in each program")
+    parser.add_argument("--kind", default="", help="only faults of kinds whose names hold this")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument(
+        "--out", type=Path, help="write what was tried there, one task a line, for engine/bench/tasks.py"
+    )
+    parser.add_argument("--sandbox", default="auto")
+    a = parser.parse_args()
+    out = a.out.open("w", encoding="utf-8") if a.out else None
+    draws = Draws(a.count, a.faults, a.seed, a.kind)
+    met = report(asyncio.run(run(draws, a, out)), a.faults)
+    print(f"{draws.unseen} more are noticed by held-out checks alone and were passed over")
+    if not met:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

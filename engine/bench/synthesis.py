@@ -1,0 +1,118 @@
+"""How many small functions the search finds from a stub and its tests, and how many of these hold further checks.
+
+    .venv/bin/python engine/bench/synthesis.py [--budget 20] [--only NAME] [--show]
+
+The stubs are in `engine/bench/stubs.py`. Each goes through the sandbox as a task's would.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+# ruff: noqa: E402 - the path comes first
+import argparse
+import asyncio
+import os
+import tempfile
+import textwrap
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from engine.bench.stubs import STUBS, Task
+from nightshift.agent.library import FileTree
+from nightshift.core.ports import Sandbox
+from nightshift.sandbox import choose, run_python
+from nightshift.sandbox.runtime import open_runtime, prepare
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift_engine import PROGRAM
+from nightshift_engine.evaluation import EvaluationJob, SynthesisJob, SynthesisResult
+from nightshift_engine.synthesis import SandboxSynthesiser
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """How one stub went: what was found, whether the first text holds the hidden checks, and the seconds it took."""
+
+    task: Task
+    found: SynthesisResult
+    holds: bool
+    seconds: float
+
+
+def job_of(task: Task, budget_s: float) -> SynthesisJob:
+    """The job of a stub."""
+    test = (
+        f"import pytest\n\nfrom solution import {task.name}\n\n\ndef test_it():\n{textwrap.indent(task.tests, '    ')}"
+    )
+    trial = EvaluationJob(
+        base=FileTree({}),
+        change={},
+        start={"solution.py": task.code},
+        tests={"test_solution.py": test},
+        whole_tree=False,
+    )
+    return SynthesisJob(job=trial, path="solution.py", scope=task.name, budget_s=budget_s)
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
+    """The strongest sandbox, and the runner in it."""
+    prepare(ROOT / ".runner", [PROGRAM])
+    runtime = open_runtime(ROOT / ".runner", programs=[PROGRAM])
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        os.chmod(folder, 0o755)  # noqa: PTH101 (nothing else runs in this loop yet)
+        choice = await choose("auto", runtime=runtime, scratch=Path(folder))
+        if choice.sandbox is None:
+            raise SystemExit(choice.report)
+        suite_runs = SuiteRuns(choice.sandbox, runtime, Path(folder) / "trees", mask=str)
+        yield choice.sandbox, SandboxSynthesiser(suite_runs)
+
+
+async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SandboxSynthesiser) -> Row:
+    """One stub."""
+    begun = time.perf_counter()
+    found = await runner.synthesise(job_of(task, budget_s))
+    seconds = time.perf_counter() - begun
+    checks = f"import pytest\n{found.texts[0]}\n{task.tests}{task.hidden}" if found.texts else "raise SystemExit(1)"
+    libraries = [mount.host for mount in open_runtime(ROOT / ".runner").mounts if mount.inside.endswith("lib")]
+    ran = await run_python(checks, sandbox=sandbox, libraries=libraries)
+    return Row(task=task, found=found, holds=ran.ok, seconds=seconds)
+
+
+def line(row: Row) -> str:
+    """A row in words."""
+    state = "right" if row.holds else "wrong" if row.found.texts else "-"
+    return (
+        f"{row.task.name:18}{state:7}{row.seconds:6.1f} s {row.found.examples:3} examples {row.found.tried:10,} tried"
+    )
+
+
+async def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Measures the search for small functions.")
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds for each")
+    parser.add_argument("--only", default="", help="stubs whose name contains this")
+    parser.add_argument("--show", action="store_true", help="print what was found")
+    arguments = parser.parse_args()
+    rows = []
+    async with opened() as (sandbox, runner):
+        for task in STUBS:
+            if arguments.only not in task.name:
+                continue
+            rows.append(await row_of(task, arguments.budget, sandbox, runner))
+            print(line(rows[-1]), flush=True)
+            if arguments.show:
+                print(textwrap.indent("\n".join(rows[-1].found.texts[:3]) or rows[-1].found.why, "      "))
+    found, right = sum(bool(row.found.texts) for row in rows), sum(row.holds for row in rows)
+    seconds = sum(row.seconds for row in rows)
+    print(f"{len(rows)} stubs: {found} found, of these {right} hold the hidden checks; {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,103 @@
+"""Reads tasks for the repair benches: one JSON object a line, in the format of the task API, hidden tests beside it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Files, TaskSpec
+
+_USED = (
+    "description", "language", "tests", "test_command", "files", "key", "limits", "allow", "cases",
+    "oracle",
+)  # fmt: skip
+_OTHER_NAMES = {"test_files": "tests", "start_files": "files"}
+_HIDDEN = ("hidden_tests", "hidden_test_files", "hidden")
+_DESCRIPTION = "Fix the program so that its tests pass"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One task: `hidden` are tests, path to text, that its fix is held against afterwards."""
+
+    name: str
+    spec: TaskSpec
+    hidden: Files = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadRow:
+    """A line that is no task: the field that is wrong, or `line`, and what is wrong with it."""
+
+    line: int
+    field: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.field}: {self.why}"
+
+
+def read(path: Path) -> tuple[list[Row], list[BadRow]]:
+    """The tasks of a file, which may be gzipped, and the lines that are none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    rows, bad = list[Row](), list[BadRow]()
+    for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), start=1):
+        if line.strip():
+            try:
+                rows.append(_row(json.loads(line), number))
+            except json.JSONDecodeError as error:
+                bad.append(BadRow(line=number, field="line", why=f"no JSON: {error}"))
+            except InvalidTask as error:
+                bad.extend(BadRow(line=number, field=name, why=why) for name, why in error.fields.items())
+    return rows, bad
+
+
+def chosen(rows: Collection[Row], only: Collection[str], limit: int | None) -> list[Row]:
+    """Those with the wanted names, if any are wanted, and no more than the limit.
+
+    Raises:
+        InvalidTask: a wanted name is not there.
+    """
+    if missing := sorted(set(only) - {row.name for row in rows}):
+        raise InvalidTask({"only": f"no such task: {', '.join(missing)}"})
+    return [row for row in rows if not only or row.name in only][:limit]
+
+
+def _row(said: Any, number: int) -> Row:
+    if not isinstance(said, Mapping):
+        raise InvalidTask({"task": "must be an object with files and tests"})
+    fields = {name: said[name] for name in _USED if said.get(name) is not None}
+    for other, name in _OTHER_NAMES.items():
+        if said.get(other) is not None:
+            fields.setdefault(name, said[other])
+    fields.setdefault("description", _DESCRIPTION)
+    spec = parse_spec(fields)
+    if not spec.tests and not spec.test_command:
+        raise InvalidTask({"tests": "a task needs tests or a test_command"})
+    name = next((str(said[key]) for key in ("id", "key") if said.get(key) is not None), f"line {number}")
+    return Row(name=name, spec=spec, hidden=_hidden(said))
+
+
+def _hidden(said: Mapping[str, Any]) -> Files:
+    return dict(_texts(said))
+
+
+def _texts(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in _HIDDEN:
+        files = said.get(name) or {}
+        if not isinstance(files, Mapping):
+            raise InvalidTask({name: "must be an object, path to text"})
+        for path, text in files.items():
+            if not isinstance(text, str):
+                raise InvalidTask({f"{name}.{path}": "must be a text"})
+            yield path, text

@@ -1,0 +1,101 @@
+"""What the built-in engine fixes of any set of tasks: fixed, wrongly accepted, time and candidates for each.
+
+    .venv/bin/python engine/bench/tasks.py --tasks FILE [--limit N] [--within 60] [--cores 2] [--only ID,…] [--out FILE]
+
+FILE has one task a line as JSON, in the format of the task API: `description`, `files`, `tests` or `test_command`, and,
+if wanted, `id` or `key`, `language`, `limits`; `start_files` and `test_files` are other names of files and tests.
+`hidden_tests` (also `hidden`, `hidden_test_files`), path to text, are shown to nobody: what passes the given tests and
+fails these was wrongly accepted. Lines that are no tasks are reported and skipped.
+
+A task is fixed when the suite runner's whole verdict passes within the time: given tests, copies that must fail, and
+the cases that the daemon holds out. The engine runs in the sandbox that the daemon would use, on so many cores.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+
+# ruff: noqa: E402 - the path comes first
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TextIO
+
+from engine.bench.harness import Outcome, harness_on, middle
+from engine.bench.task_files import Row, chosen, read
+from nightshift.core.errors import InvalidTask
+
+
+def shown(done: Outcome) -> str:
+    """One task in a line."""
+    if not done.fixed:
+        word = "not fixed"
+    elif done.wrong:
+        word = "WRONG    "
+    else:
+        word = "fixed    "
+    why = done.hidden_why or done.why_not or done.warning
+    again = f", refused {len(done.refused)} times: {done.refused[0]}" if done.refused else ""
+    kind = f"  {done.kind}" if done.kind else ""
+    return f"{word}  {done.took_s:6.1f} s  {done.tried:6} tried  {done.name}{kind}{again}{f'  ({why})' if why else ''}"
+
+
+def total(found: Sequence[Outcome]) -> str:
+    """All tasks in a line."""
+    fixed = [one for one in found if one.fixed]
+    wrong = sum(one.wrong for one in fixed)
+    known = sum(one.has_hidden for one in fixed)
+    searched = sum(one.search_s for one in found)
+    rate = sum(one.tried for one in found) / searched * 60 if searched else 0
+    held = f"wrongly accepted {wrong} of {known} with hidden tests" if known else "no hidden tests"
+    return (
+        f"fixed {len(fixed)} of {len(found)}; {held}; "
+        f"fixed in {middle([one.took_s for one in fixed])}; {rate:.0f} candidates a minute"
+    )
+
+
+async def run(rows: Sequence[Row], a: argparse.Namespace, out: TextIO | None) -> list[Outcome]:
+    """Try each task in turn, and print the outcome at once."""
+    found = list[Outcome]()
+    async with harness_on(a.cores, a.sandbox) as here:
+        for row in rows:
+            say = (lambda text: print("   ", text, flush=True)) if a.verbose else (lambda _text: None)
+            done = await here.repaired(row, a.within, say)
+            print(shown(done), flush=True)
+            if out:
+                print(json.dumps(asdict(done)), file=out, flush=True)
+            found.append(done)
+    return found
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=Path, required=True, help="tasks, one JSON object a line")
+    parser.add_argument("--limit", type=int, help="only the first N tasks")
+    parser.add_argument("--within", type=float, default=60.0, help="seconds of wall clock for each task")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--only", default="", help="names of tasks, with commas between")
+    parser.add_argument("--out", type=Path, help="also write the results there, one JSON object a line")
+    parser.add_argument("--sandbox", default="auto")
+    parser.add_argument("--verbose", action="store_true", help="show the engine's progress")
+    a = parser.parse_args()
+    rows, bad = read(a.tasks)
+    for one in bad:
+        print(f"no task: {one}", file=sys.stderr)
+    try:
+        rows = chosen(rows, [name for name in a.only.split(",") if name], a.limit)
+    except InvalidTask as error:
+        raise SystemExit(str(error)) from None
+    out = a.out.open("w", encoding="utf-8") if a.out else None
+    print(total(asyncio.run(run(rows, a, out))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+"""The built-in engine: program repair and synthesis that need no model.
+
+It localises the fault by the lines that failing tests run (`fault_localisation`), makes typed edits of the syntax tree
+there (`edits`), tries them in the sandbox (`search`), and chooses among those that pass (`choose`). Nothing in it knows
+any task, program or benchmark.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nightshift.sandbox.runtime import Program
+
+PROGRAM = Program(name="nightshift_repair", folder=Path(__file__).resolve().parent / "inside", module="entry")
+"""What of the engine runs inside the sandbox."""

@@ -1,0 +1,424 @@
+"""The built-in engine as a backend of the chain: it answers where it has found a change, and else says why not.
+
+One search serves all phases. PLANNING searches and says what was found, CODING gives the files, REFLECTING says what a
+suite has refused. The result is cached by the state of the work, so that the next phase does not search again. A search
+that ran out of time is repeated only when there is more time than before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import text_of
+from nightshift.core.dialogue import SAW_HELD_OUT, Completion, Material, ModelRequest
+from nightshift.core.errors import ModelRefused, ModelUnavailable, SandboxError
+from nightshift.core.events import Kind, Level
+from nightshift.core.reply_text import file_block
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Change, Files, Language, digest
+from nightshift.core.text.formats import duration
+from nightshift.models.base import BackendSettings, BaseModelHandler, OnText, events_about
+from nightshift.models.errors import BackendUnfit
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift_engine.evaluation import EvaluationJob
+from nightshift_engine.evaluator import SandboxEvaluator
+from nightshift_engine.problem import Finding, OnProgress, Problem, Progress, settled
+from nightshift_engine.synthesis import SandboxSynthesiser
+
+log = logging.getLogger(__name__)
+
+Solver = Callable[[Problem, OnProgress], Awaitable[Finding]]
+"""Looks for a change; raises `SandboxError` where nothing can be run."""
+
+REMEMBERED = 64
+ENDED_EARLY = 0.9
+"""A search that took less than this share of its time looked at all there was: more time would not help it."""
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+_State = tuple[int | None, int, str, str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CachedSearch:
+    """What a search found, from where it began, with how much time."""
+
+    finding: Finding
+    start: Change
+    budget_s: float
+
+    def answers(self, budget_s: float) -> bool:
+        """Whether a search with so much time would find the same."""
+        ended = self.finding.seconds < ENDED_EARLY * self.budget_s
+        return self.finding.change is not None or ended or budget_s <= self.budget_s
+
+
+class RepairBackend(BaseModelHandler):
+    """Program repair and synthesis; needs a sandbox and no model. Used from one event loop.
+
+    Args:
+        solve: the engine.
+        budget_s: how long a search may take where the request says nothing else.
+        grace_s: how much longer than it was given it may take, to end what runs.
+        missing: why nothing can be run yet, in words for the owner; empty when all is well.
+    """
+
+    name = BUILT_IN
+    setup = "it is built in; it needs a sandbox that can run tests"
+
+    def __init__(
+        self, solve: Solver, *, budget_s: float = 60.0, grace_s: float = 10.0, missing: Callable[[], str] = str
+    ) -> None:
+        super().__init__()
+        self._solve, self._budget_s, self._grace_s, self._missing = solve, budget_s, grace_s, missing
+        self._known: OrderedDict[_State, _CachedSearch] = OrderedDict()
+        self._starts: OrderedDict[tuple[int | None, str], Change] = OrderedDict()
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
+        """The engine that the settings bring; a model's name means nothing to it."""
+        made = settings.built_in() if settings.built_in else None
+        return made if isinstance(made, cls) else None
+
+    @classmethod
+    def over(cls, runs: Callable[[], SuiteRuns | str], *, budget_s: float = 60.0) -> Self:
+        """One that searches in a sandbox; `runs` gives it, or says why there is none yet."""
+        return cls(_solver(runs), budget_s=budget_s, missing=lambda: why if isinstance(why := runs(), str) else "")
+
+    @property
+    def needs_sandbox(self) -> bool:
+        """Candidates run in one."""
+        return True
+
+    @property
+    def free(self) -> bool:
+        """It runs here."""
+        return True
+
+    def is_available(self) -> bool:
+        """Whether there is a sandbox."""
+        self._detail = self._missing()
+        return not self._detail
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """Search, or take what was found for the same state of the work, and answer in the form of the phase.
+
+        Raises:
+            BackendUnfit: it cannot help here, or has found nothing.
+            ModelUnavailable: nothing can be run at present.
+        """
+        if why := why_unfit(request):
+            raise BackendUnfit(why)
+        assert request.material is not None, "requests without are unfit"
+        began = asyncio.get_running_loop().time()
+        reporter = Reporter(request, on_text)
+        known = await self._cached_or_searched(request, request.material, reporter)
+        took_s, finding = asyncio.get_running_loop().time() - began, known.finding
+        if finding.change is None:
+            raise BackendUnfit(finding.why_not or "nothing was found", seconds=took_s, tried=finding.tried)
+        text = self._reply_text(request, request.material, known)
+        extra = {"kind": finding.kind, "tried": finding.tried, "estimated": finding.estimated}
+        if finding.saw_held_out:
+            extra[SAW_HELD_OUT] = True
+        return Completion(text=text, backend=self.name, model=BUILT_IN, latency_s=took_s, cost_usd=0.0, extra=extra)
+
+    def _reply_text(self, request: ModelRequest, material: Material, known: _CachedSearch) -> str:
+        if request.phase is Phase.PLANNING:
+            return plan_text(known.finding)
+        if request.phase is Phase.REFLECTING:
+            return reflection_text(known.finding, material)
+        target = {**known.start, **(known.finding.change or {})}
+        _remember(self._starts, (request.task_id, digest(settled(material.tree, target))), known.start)
+        return coding_text(known.finding, changed_files(material, target))
+
+    async def _cached_or_searched(self, request: ModelRequest, material: Material, reporter: Reporter) -> _CachedSearch:
+        """The cached search for this state of the work, unless a new one has more time and could find more."""
+        work = material.state
+        excluded = frozenset(work.seen)
+        state = (request.task_id, work.attempt, material.tree.commit, digest(work.change), excluded)
+        budget_s = self._budget_s if request.within_s is None else min(request.within_s, self._budget_s)
+        known = self._known.get(state)
+        if known is None or not known.answers(budget_s):
+            start, change = self._beginning(request.task_id, material)
+            problem = Problem(
+                job=job_of(material, change),
+                whole_tests=whole_tests(material),
+                task_id=request.task_id,
+                description=material.context.task.spec.description,
+                excluded=excluded,
+                budget_s=budget_s,
+            )
+            known = _CachedSearch(
+                finding=await self._searched(problem, reporter.progress), start=start, budget_s=budget_s
+            )
+            _remember(self._known, state, known)
+            reporter.found(known.finding)
+        return known
+
+    def _beginning(self, task_id: int | None, material: Material) -> tuple[Change, Change]:
+        """From where findings count, and the change that the engine is shown.
+
+        Shown its own refused change, the engine goes on with the search that found it: what it finds then counts from
+        where that search began.
+        """
+        change = settled(material.tree, material.state.change)
+        start = self._starts.get((task_id, digest(change)))
+        if start is not None:
+            return start, change
+        return (first := first_change(material)), first
+
+    async def _searched(self, problem: Problem, on_progress: OnProgress) -> Finding:
+        try:
+            async with asyncio.timeout(problem.budget_s + self._grace_s):
+                return await self._solve(problem, on_progress)
+        except TimeoutError:
+            why = f"its search did not end within {problem.budget_s:g} s"
+            return Finding(why_not=why, seconds=problem.budget_s)
+        except SandboxError as error:
+            raise ModelUnavailable(f"nothing could be run: {error}") from error
+        except Exception as error:
+            # A fault of the engine must not end a task that a model can do; it is logged, and the chain goes on.
+            log.exception("the built-in engine failed")
+            raise ModelRefused(f"a fault of its own: {type(error).__name__}: {error}") from error
+
+
+def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
+    """The engine, made when it is first asked: its generators are many modules."""
+    made: list[Solver] = []
+
+    async def solve(problem: Problem, on_progress: OnProgress) -> Finding:
+        if not made:
+            found = runs()
+            if isinstance(found, str):
+                raise SandboxError(found)
+            from nightshift_engine.engine import Engine  # noqa: PLC0415 - see above
+
+            made.append(Engine(SandboxEvaluator(found), SandboxSynthesiser(found)).solve)
+        return await made[0](problem, on_progress)
+
+    return solve
+
+
+def _remember(cache: OrderedDict[_K, _V], key: _K, value: _V) -> None:
+    """Put an entry into the cache; the oldest one is dropped where it is full."""
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > REMEMBERED:
+        cache.popitem(last=False)
+
+
+# Which requests the engine can do anything about, and the problem that such a request sets.
+
+
+ANSWERED = frozenset({Phase.PLANNING, Phase.CODING, Phase.REFLECTING})
+
+
+def why_unfit(request: ModelRequest) -> str:
+    """Why the engine cannot help here, in a sentence that may follow a colon; empty where it may try."""
+    if request.material is None:
+        return "it works on the code of a task, and this request brings none"
+    spec = request.material.context.task.spec
+    if spec.language is not Language.PYTHON:
+        return f"it repairs Python, and the task is in {spec.language}"
+    if request.phase is Phase.CODING and request.call_no:
+        return "its change was not taken, and it has no other words for it"
+    if request.escalation:
+        return "what it found was refused again and again, so that another mind is needed"
+    if not (spec.tests or spec.test_command):
+        return "the task brings no tests that it may see, and without them nothing tells right from wrong"
+    if not _has_code(request.material):
+        return "there is no Python code that it could change, nor a stub that it could fill"
+    if request.phase not in ANSWERED:
+        return f"it changes code until tests pass and writes nothing else, so it has no answer in {request.phase}"
+    return ""
+
+
+def job_of(material: Material, start: Change) -> EvaluationJob:
+    """Where candidates are evaluated: the task's tree with a change on top, by the tests that a model may see."""
+    case, work = material.context, material.state
+    spec, limits = case.task.spec, case.run_limits
+    return EvaluationJob(
+        base=material.tree,
+        change=start,
+        tests=case.shown_tests,
+        command=spec.test_command,
+        start=spec.files,
+        packages=work.packages,
+        whole_tree=case.whole_tree,
+        wall_s=limits.cpu_s,
+        memory_mb=limits.memory_mb,
+        cpus=limits.cpus,
+        pids=limits.pids,
+        work_mb=limits.work_mb,
+    )
+
+
+def whole_tests(material: Material) -> Files:
+    """The tests with what is held out of them; empty where nothing is."""
+    case = material.context
+    return case.task.spec.tests if case.held.shown else {}
+
+
+def first_change(material: Material) -> Change:
+    """The change to begin with where nothing is remembered.
+
+    What the engine itself wrote in an earlier life of the daemon passed all tests that it may see, so there is nothing
+    to learn from it: it begins with what the owner gave.
+    """
+    work, tree = material.state, material.tree
+    ours = bool(work.models) and set(work.models) == {BUILT_IN}
+    return settled(tree, material.context.task.spec.files if ours else work.change)
+
+
+def _has_code(material: Material) -> bool:
+    removed = {path for path, text in material.state.change.items() if text is None}
+    tests = material.context.task.spec.tests
+    paths = {*material.tree.entries(), *material.state.change} - removed - set(tests)
+    return any(path.endswith(".py") and not is_test_path(path) for path in paths)
+
+
+# How far a search is.
+
+
+REPORT_EVERY_S = 2.0
+
+
+class Reporter:
+    """Reports the progress of one search as events.
+
+    Args:
+        request: names the place of its events; `material.emit` takes them.
+        on_text: called with an empty text at each progress, as a heartbeat.
+    """
+
+    def __init__(self, request: ModelRequest, on_text: OnText | None) -> None:
+        self._request, self._on_text = request, on_text
+        self._reported_at_s = -math.inf if request.within_s is None else time.monotonic()
+
+    def progress(self, progress: Progress) -> None:
+        """Report it, unless something was reported a moment ago.
+
+        Where a model comes next, a search that is over in a moment reports nothing.
+        """
+        if self._on_text:
+            self._on_text("")
+        now_s = time.monotonic()
+        if now_s - self._reported_at_s < REPORT_EVERY_S:
+            return
+        self._reported_at_s = now_s
+        tried = f"tried {progress.tried:,} of about {max(progress.estimated, progress.tried):,} candidates"
+        data = {"tried": progress.tried, "estimated": progress.estimated, "best": progress.best}
+        self._report(f"repair: {progress.text or tried}", data)
+
+    def found(self, finding: Finding) -> None:
+        """Report what was found, if anything, and the doubt about it."""
+        if finding.change is None:
+            return
+        data = {"tried": finding.tried, "estimated": finding.estimated, "kind": finding.kind}
+        self._report(f"repair: found after {finding.tried:,} candidates: {finding.description}", data)
+        if finding.warning:
+            self._report(f"repair: {finding.warning}", data, Level.WARNING)
+
+    def _report(self, text: str, data: dict[str, Any], level: Level = Level.INFO) -> None:
+        material = self._request.material
+        if material and material.emit:
+            about = events_about(self._request, material.emit)
+            about.emit(Kind.REPAIR_PROGRESS, text[:500], level=level, **data)
+
+
+# The text of its replies.
+
+
+_NUMBER = re.compile(r"^\s*\d+\.\s*")
+_MAX_SUMMARY = 180
+
+
+def plan_text(finding: Finding) -> str:
+    """The plan, with what was found and how."""
+    found = f"Found in {duration(finding.seconds)}: {finding.description}. {_count(finding)}"
+    return "\n".join(part for part in (finding.plan.strip(), found, _warned(finding)) if part)
+
+
+def coding_text(finding: Finding, changed: Change) -> str:
+    """A summary, and each file that changes as one fenced block with its path.
+
+    Args:
+        finding: what was found.
+        changed: path to its whole new text; None removes the file.
+    """
+    head = [f"Summary: {summary(finding, changed)}", _count(finding), _warned(finding)]
+    blocks = [file_block(path, text) for path, text in sorted(changed.items())]
+    return "\n\n".join(part for part in (*head, *blocks) if part) + "\n"
+
+
+def reflection_text(finding: Finding, material: Material) -> str:
+    """The reflection that `nightshift.agent.reflecting` reads."""
+    verdict = material.state.verdict
+    kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
+    said = {
+        "pattern": kind,
+        "root_cause": finding.reflection or _refused(material) or _seen(finding.plan),
+        "hypothesis": f"With it all tests that are shown pass; {finding.tried} candidates were tried",
+        "suggested_fix": finding.description,
+        "replan": False,
+        "tests_at_fault": False,
+    }
+    return json.dumps(said, ensure_ascii=False)
+
+
+def summary(finding: Finding, changed: Change) -> str:
+    """What the change does, in one line that can head a commit."""
+    files = ", ".join(sorted(changed)) if len(changed) < 3 else f"{len(changed)} files"
+    said = " ".join(finding.description.replace("`", "").split()) or "let the failing tests pass"
+    return f"Fix {files}: {said}"[:_MAX_SUMMARY]
+
+
+def changed_files(material: Material, target: Change) -> Change:
+    """What must be sent so that the work's files become those of `target`, a change of the same base."""
+    now = material.state.change
+    return {path: text for path, text in _wanted(material, target) if path not in now or now[path] != text}
+
+
+def _wanted(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
+    """The texts of all files that either change touches; where the target leaves one alone, as the base has it."""
+    for path in {**material.state.change, **target}:
+        if path in target:
+            yield path, target[path]
+        else:
+            yield path, text_of(material.tree, path)
+
+
+def _count(finding: Finding) -> str:
+    how = f", by {finding.kind.replace('_', ' ')}" if finding.kind else ""
+    return f"The built-in engine tried {finding.tried:,} of about {finding.estimated:,} candidates{how}."
+
+
+def _warned(finding: Finding) -> str:
+    return f"Warning: {finding.warning}." if finding.warning else ""
+
+
+def _refused(material: Material) -> str:
+    """That the engine's own changes were refused; empty where somebody else wrote the last one."""
+    work = material.state
+    if not work.seen or set(work.models) != {BUILT_IN}:
+        return ""
+    count = len(set(work.seen))
+    changes = f"{count} changes" if count > 1 else "a change"
+    return f"{changes} of the engine's passed all tests that are shown and failed the suite; excluded now"
+
+
+def _seen(plan: str) -> str:
+    """What the plan begins with: what the tests showed, and which lines are suspected."""
+    lines = [_NUMBER.sub("", line).strip() for line in plan.split("\n") if line.strip()]
+    return " ".join(lines[:2]) or "the tests fail"

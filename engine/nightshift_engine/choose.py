@@ -1,0 +1,375 @@
+"""Which of the variants that pass is the answer, and how sure that is.
+
+Tests that pass are weak evidence where many variants pass them. So the variants are also called with inputs that no
+test has, and examples in the docstring are run as tests. What agrees with the docstring comes first; among the rest
+each variant is as good as its likelihood, less for a large edit, and less for answers that the others, each with the
+weight of its likelihood, do not share.
+
+The further inputs are like those that were seen in kind and size. A function may demand more of its inputs than their
+types say (sorted, distinct, not negative, not empty). What holds for every input that was seen at a place is kept,
+because an input that the function was never meant for tells nothing. Values stay packed
+(`nightshift_engine.evaluation.Call`); nothing of the tested code is needed, or run, to make them.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import difflib
+import doctest
+import io
+import json
+import math
+import tokenize
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from nightshift.core.code import literals
+from nightshift_engine.evaluation import (
+    Call,
+    CallResult,
+    EvaluationJob,
+    EvaluationLimits,
+    Evaluator,
+    RunStatus,
+    SuiteObservation,
+)
+from nightshift_engine.search import Variant
+from nightshift_engine.tree import scopes
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+
+MOST_RANKED = 24
+INPUTS = 40
+TOKEN_PENALTY = 0.12
+"""What each token that an edit adds or takes costs, in the logarithm of the likelihood."""
+AGREEMENT = 1.5
+"""How much the answers of the others count against the likelihood."""
+FEW_TESTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Variants in the order in which they should be answered; `warning` is empty where there is no doubt."""
+
+    ranked: tuple[Variant, ...]
+    warning: str = ""
+
+
+async def choose(
+    evaluator: Evaluator,
+    job: EvaluationJob,
+    observation: SuiteObservation,
+    trees: Mapping[str, ast.Module],
+    passing: Sequence[Variant],
+    limits: EvaluationLimits,
+) -> Choice:
+    """Rank the variants that pass.
+
+    Args:
+        evaluator: runs what is to be run.
+        job: the tree that the variants are of.
+        observation: what the tests were seen to do before.
+        trees: the syntax trees of its files.
+        passing: by likelihood.
+        limits: of one call.
+    """
+    some = list(passing[:MOST_RANKED])
+    some = await _agreeing(evaluator, job, some, limits)
+    scores = {
+        id(one): math.log(max(one.likelihood, 1e-12)) - TOKEN_PENALTY * _size(trees[one.path], one) for one in some
+    }
+    warning = _few(observation, some[0])
+    alike = [one for one in some if (one.path, one.scope) == (some[0].path, some[0].scope)]
+    calls = [call for call in observation.calls if (call.path, call.scope) == (some[0].path, some[0].scope)]
+    if len(alike) > 1 and calls:
+        asked = [*await asyncio.to_thread(more_inputs, calls, INPUTS), *calls[:5]]
+        answers = await evaluator.probe(job, [one.candidate for one in alike], asked, limits)
+        for one, share in zip(alike, _agreement(alike, answers), strict=True):
+            scores[id(one)] += AGREEMENT * share
+        warning = _disagreement(alike, answers, asked) or warning
+    ranked = sorted(some, key=lambda one: -scores[id(one)])
+    return Choice(ranked=(*ranked, *passing[MOST_RANKED:]), warning=warning)
+
+
+async def _agreeing(
+    evaluator: Evaluator, job: EvaluationJob, variants: list[Variant], limits: EvaluationLimits
+) -> list[Variant]:
+    """Those that agree with the examples in the docstring; all where none does, or where there are none."""
+    module = ast.get_docstring(variants[0].tree) or ""
+    text, ids = docstring_tests(variants[0].path, variants[0].scope, variants[0].text, module)
+    if not ids:
+        return variants
+    wider = replace(job, tests={**job.tests, DOCSTRING_TESTS: text})
+    outcomes = await evaluator.evaluate(wider, [one.candidate for one in variants], ids, limits)
+    fine = [one for one, outcome in zip(variants, outcomes, strict=True) if outcome.how is RunStatus.PASSED]
+    return fine or variants
+
+
+def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]]) -> list[float]:
+    """For each variant the mean logarithm of the share that its answers have, by weight; 0 is full agreement."""
+    total = sum(one.likelihood for one in variants)
+    sums = [0.0] * len(variants)
+    count = min(map(len, answers), default=0)
+    for number in range(count):
+        weights = defaultdict[str, float](float)
+        said = [_answer_key(answer[number]) for answer in answers]
+        for one, text in zip(variants, said, strict=True):
+            weights[text] += one.likelihood
+        for index, text in enumerate(said):
+            sums[index] += math.log(weights[text] / total)
+    return [value / count for value in sums] if count else sums
+
+
+def _answer_key(answer: CallResult) -> str:
+    """An answer as a text that is the same for equal ones."""
+    return json.dumps([answer.how.value, _canonical(answer.value), answer.raised[:1]])
+
+
+def _canonical(packed: object) -> object:
+    """A packed value with its sets and dicts in one order."""
+    if not isinstance(packed, list):
+        return packed
+    tag, *rest = packed
+    items = [_canonical(item) for item in rest]
+    if tag in {"s", "z"}:
+        items.sort(key=json.dumps)
+    elif tag == "d":
+        pairs = sorted(zip(items[::2], items[1::2], strict=True), key=json.dumps)
+        items = [part for pair in pairs for part in pair]
+    return [tag, *items]
+
+
+def _size(tree: ast.Module, variant: Variant) -> int:
+    """How many words and signs a variant adds or takes."""
+    before = next(one for one in scopes(tree) if one.name == variant.scope)
+    old, new = tokens(ast.unparse(before.node(tree))), tokens(variant.text)
+    matched = sum(block.size for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
+    return max(len(old), len(new)) - matched
+
+
+def _few(observation: SuiteObservation, variant: Variant) -> str:
+    through = [test for test in observation.tests if test.lines.get(variant.path)] or list(observation.tests)
+    if len(through) >= FEW_TESTS:
+        return ""
+    count = f"only {len(through)} test{'s' if len(through) != 1 else ''}"
+    return f"{count} run this code, so that the change may fit these alone"
+
+
+def _disagreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]], calls: Sequence[Call]) -> str:
+    """A warning where variants that pass all tests give different answers to inputs that no test has."""
+    first = [_answer_key(answer) for answer in answers[0]]
+    other = sum([_answer_key(answer) for answer in row] != first for row in answers[1:])
+    if not other:
+        return ""
+    name = calls[0].scope
+    return (
+        f"{other} of {len(variants)} changes that pass all tests answer differently where no test looks; "
+        f"more tests of `{name}` would tell them apart"
+    )
+
+
+# Examples of a docstring.
+
+
+DOCSTRING_TESTS = "test_docstring_examples_of_the_scope.py"
+
+
+def docstring_tests(path: str, scope: str, *texts: str) -> tuple[str, list[str]]:
+    """A file of tests for the examples that name a function, and the ids of its tests; nothing for methods.
+
+    An example counts where it calls the function itself and its result is a literal.
+
+    Args:
+        path: the function's file.
+        scope: its qualified name.
+        texts: where examples may stand: the function's source, a docstring.
+    """
+    if "." in scope or not scope or not path.endswith(".py"):
+        return "", []
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".").removeprefix("src.")
+    lines = [f"from {module} import {scope}", ""]
+    ids = list[str]()
+    for call, result in dict.fromkeys(pair for text in texts for pair in _examples(text, scope)):
+        ids.append(f"{DOCSTRING_TESTS}::test_{len(ids)}")
+        lines += ["", f"def test_{len(ids) - 1}():", f"    assert ({call}) == ({result})", ""]
+    return "\n".join(lines), ids
+
+
+def _examples(text: str, scope: str) -> list[tuple[str, str]]:
+    found = list[tuple[str, str]]()
+    try:
+        parts = doctest.DocTestParser().get_examples(text)
+    except ValueError:  # the docstring only looks like one with examples
+        return []
+    for part in parts:
+        try:
+            expression = ast.parse(part.source.strip(), mode="eval").body
+            literals.read(part.want.strip())
+        except (SyntaxError, ValueError):
+            continue
+        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+        if isinstance(expression, ast.Call) and names == {scope}:
+            found.append((part.source.strip(), part.want.strip()))
+    return found
+
+
+def tokens(text: str) -> list[str]:
+    """The words and signs of a program."""
+    try:
+        found = [token.string for token in tokenize.generate_tokens(io.StringIO(text).readline)]
+    except (tokenize.TokenError, SyntaxError):
+        return text.split()
+    return [word for word in found if word.strip()]
+
+
+# Further inputs.
+
+
+MOST_ITEMS = 12
+
+
+def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
+    """Up to `count` calls that were not seen, of the same function; the same ones every time.
+
+    Args:
+        calls: those that were seen, all of one function.
+        count: how many to make at most.
+    """
+    shapes = {(len(_items(call.args)), json.dumps(call.kwargs)) for call in calls}
+    made = dict[str, Call]()
+    known = {json.dumps(call.args) for call in calls}
+    for width, kwargs in sorted(shapes):
+        alike = [call for call in calls if len(_items(call.args)) == width and json.dumps(call.kwargs) == kwargs]
+        columns = [[_items(call.args)[index] for call in alike] for index in range(width)]
+        if not columns:
+            continue
+        tag = alike[0].args[0]  # type: ignore[index] # a packed sequence begins with its type
+        for row in _drawn(_row(columns), 3 * count):
+            args = [tag, *row]
+            if (text := json.dumps(args)) not in known:
+                made.setdefault(text, Call(path=alike[0].path, scope=alike[0].scope, args=args, kwargs=alike[0].kwargs))
+    return list(made.values())[:count]
+
+
+def _drawn(strategy: SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
+    """What a strategy gives, the same every time."""
+    from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415 - slow to import, rarely needed
+
+    rows = list[list[Any]]()
+
+    @settings(
+        max_examples=count, database=None, derandomize=True, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def collect(row: list[Any]) -> None:
+        rows.append(row)
+
+    collect()
+    return rows
+
+
+def _row(columns: Sequence[Sequence[Any]]) -> SearchStrategy[list[Any]]:
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+
+    return st.tuples(*map(_like, columns)).map(list)
+
+
+def _like(samples: Sequence[Any]) -> SearchStrategy[Any]:
+    """Values like the samples."""
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+
+    makers: dict[str, Callable[[Sequence[Any]], SearchStrategy[Any]]] = {
+        "i": _integers, "f": _floats, "str": _texts, "l": _sequences, "t": _tuples, "bool": lambda _: st.booleans(),
+    }  # fmt: skip
+    found = list[Any]()
+    for tag in dict.fromkeys(map(_tag, samples)):
+        of_tag = [sample for sample in samples if _tag(sample) == tag]
+        make = makers.get(tag)
+        found.append(make(of_tag) if make else st.sampled_from(of_tag))
+    return st.one_of(found)
+
+
+def _integers(samples: Sequence[Any]) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+
+    numbers = [int(sample[1], 16) for sample in samples]
+    low, high = min(numbers), max(numbers)
+    low = low if 0 <= low <= 1 else low - 2
+    return st.integers(low, high + 3).map(lambda number: ["i", hex(number)])
+
+
+def _floats(samples: Sequence[Any]) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+
+    numbers = [float.fromhex(sample[1]) for sample in samples]
+    finite = [number for number in numbers if abs(number) < 1e300] or [0.0]
+    scaled = st.integers(int(min(finite) * 4), int(max(finite) * 4) + 4).map(lambda number: ["f", (number / 4).hex()])
+    return st.one_of(scaled, st.sampled_from(list(samples)))
+
+
+def _texts(samples: Sequence[Any]) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+
+    letters = sorted(set("".join(samples))) or ["a"]
+    least = int(all(samples))
+    most = max(map(len, samples)) + 2
+    free = st.text(st.sampled_from(letters), min_size=least, max_size=min(40, most))
+    return st.one_of(free, st.sampled_from(list(samples)))
+
+
+def _sequences(samples: Sequence[Any]) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+
+    bodies = [_items(sample) for sample in samples]
+    inner = [item for body in bodies for item in body]
+    if not inner:
+        return st.sampled_from(list(samples))
+    least, most = int(all(bodies)), max(map(len, bodies)) + 2
+    unique = json.dumps if all(_is_distinct(body) for body in bodies) else None
+    lists = st.lists(_like(inner), min_size=least, max_size=min(MOST_ITEMS, most), unique_by=unique)
+    tag = samples[0][0]
+    if all(body == _sorted(body) for body in bodies):
+        return lists.map(lambda body: [tag, *_sorted(body)])
+    return lists.map(lambda body: [tag, *body])
+
+
+def _tuples(samples: Sequence[Any]) -> SearchStrategy[Any]:
+    """Tuples keep their length; those of many lengths are sequences."""
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+
+    widths = {len(sample) for sample in samples}
+    if len(widths) > 1:
+        return _sequences(samples)
+    columns = list(zip(*(_items(sample) for sample in samples), strict=True))
+    return _row(columns).map(lambda row: ["t", *row]) if columns else st.just(["t"])
+
+
+def _tag(packed: Any) -> str:
+    if isinstance(packed, list):
+        return str(packed[0])
+    return "None" if packed is None else type(packed).__name__
+
+
+def _items(packed: Any) -> list[Any]:
+    return list(packed[1:]) if isinstance(packed, list) else []
+
+
+def _is_distinct(body: Iterable[Any]) -> bool:
+    texts = [json.dumps(item) for item in body]
+    return len(set(texts)) == len(texts)
+
+
+def _sorted(body: list[Any]) -> list[Any]:
+    """Numbers or texts in their order; anything else as it is."""
+    tags = {_tag(item) for item in body}
+    if tags == {"i"}:
+        return sorted(body, key=lambda item: int(item[1], 16))
+    if tags == {"f"}:
+        return sorted(body, key=lambda item: float.fromhex(item[1]))
+    return sorted(body) if tags == {"str"} else body

@@ -1,0 +1,306 @@
+"""Edits of what is returned and raised: an expression where nothing or a literal is returned, another exception.
+
+The lost expression is built like those of the other branches, from the parameters, or of an expression of the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nightshift_engine.edit import Edit
+from nightshift_engine.edits.expression import (
+    LOAD,
+    ExpressionView,
+    Spot,
+    become,
+    binary,
+    call,
+    expression_operator,
+    name,
+    parsed,
+    same,
+    swap,
+)
+from nightshift_engine.edits.names import allowed, donors, takes
+from nightshift_engine.edits.operators import SIGNS, fitting
+from nightshift_engine.kinds import (
+    CALLABLE,
+    DICT,
+    INT,
+    ITERABLE,
+    LIST,
+    MAPPING,
+    SEQUENCE,
+    SET,
+    STR,
+    TUPLE,
+    UNKNOWN,
+    Kind,
+    fits,
+    is_number,
+    parameters,
+)
+from nightshift_engine.tree import Function, places, replaced
+
+RESULT = "result"
+_MOST_RESULTS, _LARGEST, _MOST_DONORS = 500, 30, 150
+_SEPARATORS = ("", " ", "\n", ", ", ",")
+_ASKED = ("{x}", "not {x}", "{x} is not None", "{x} > 0", "{x} % 2 == 0", "{x} % 2", "isinstance({x}, int)")
+_DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", "{x}.lower()", "{x}.strip()", "{x}[0]")
+"""What is usually asked of items, and made of them."""
+
+Value = tuple[ast.expr, float]
+
+
+@expression_operator(_MOST_RESULTS)
+def returned_expressions(view: ExpressionView) -> Iterable[Edit]:
+    """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
+    if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
+        return ()
+    return _fixed(view)
+
+
+def _all_results(view: ExpressionView) -> Iterator[ast.AST]:
+    return ast.walk(view.root)
+
+
+def _fixed(view: ExpressionView) -> Iterator[Edit]:
+    for spot, node in view.of(ast.Return):
+        scale = _emptiness(node.value)
+        for value, weight in _values(view, spot, node) if scale else ():
+            note = become(view.text(node), f"return {ast.unparse(value)}")
+            yield from swap(spot, ast.Return(value=value), RESULT, weight * scale, note)
+
+
+def _emptiness(value: ast.expr | None) -> float:
+    """How likely it is that the expression of a `return` was lost."""
+    if value is None or (isinstance(value, ast.Constant) and value.value is None):
+        return 1.0
+    if isinstance(value, ast.List | ast.Tuple | ast.Set) and not value.elts:
+        return 0.5
+    return 0.4 if isinstance(value, ast.Constant) or (isinstance(value, ast.Dict) and not value.keys) else 0.0
+
+
+def _values(view: ExpressionView, spot: Spot, node: ast.Return) -> Iterator[Value]:
+    others = [
+        other for other in _all_results(view) if isinstance(other, ast.Return) and other is not node and other.value
+    ]
+    kinds: Kind = UNKNOWN.union(*(view.kind(other.value) for other in others if other.value)) - {"NoneType"}
+    words = [word for word in spot.visible.near if word != spot.visible.owner]
+    for other in others:
+        if other.value and len(list(ast.walk(other.value))) <= _LARGEST:
+            yield from _like(view, spot, other.value)
+    yield from _elsewhere(view, spot, kinds)
+    yield from _calls(view, words)
+    yield from _turned(view, words, kinds)
+    yield from _items(view, spot, words)
+    yield from _joined(view, words, kinds)
+    yield from _operations(view, words, kinds)
+    yield from _of_items(view, words, kinds)
+
+
+def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
+    """What another branch returns, also with one of its operators or names replaced."""
+    if isinstance(value, ast.Constant) or not _names(value) <= allowed(view, spot):
+        return
+    yield value, 0.3
+    for place, part in places(value):
+        if isinstance(part, ast.BinOp):
+            for op in fitting(view.kind(part.left), view.kind(part.right)):
+                if op in SIGNS and not isinstance(part.op, op):
+                    yield _with(value, place, binary(part.left, op, part.right)), 0.2
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            kind = view.kinds.of_name(part.id)
+            for word in spot.visible.near if kind != CALLABLE else ():
+                fit = fits(view.kinds.of_name(word), kind)
+                if word != part.id and fit:
+                    yield _with(value, place, name(word)), 0.15 * fit
+
+
+def _with(value: ast.expr, place: Any, new: ast.expr) -> ast.expr:
+    made: ast.expr = replaced(value, place, new)
+    return made
+
+
+def _names(value: ast.expr) -> frozenset[str]:
+    """The names that an expression reads and does not bind itself."""
+    names = [part for part in ast.walk(value) if isinstance(part, ast.Name)]
+    stored = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+    return frozenset(part.id for part in names if part.id not in stored)
+
+
+def _elsewhere(view: ExpressionView, spot: Spot, kinds: Kind) -> Iterator[Value]:
+    visible = allowed(view, spot)
+    for donor in donors(view)[:_MOST_DONORS]:
+        if donor.names <= visible and (fit := fits(donor.kind, kinds)):
+            yield donor.node, 0.5 * donor.prior * fit
+
+
+def _calls(view: ExpressionView, words: list[str]) -> Iterator[Value]:
+    """Functions of the file, called with the function's own parameters or with one variable."""
+    assert isinstance(view.root, Function)
+    given = [word for word in parameters(view.root.args) if word in words]
+    for word, function in view.outside.functions.items():
+        if len(given) > 1 and takes(function, len(given)) and function is not view.root:
+            yield call(word, *map(name, given)), 0.2
+        for other in words if takes(function, 1) else ():
+            if view.kinds.of_name(other) != CALLABLE:
+                yield call(word, name(other)), 0.12
+
+
+def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value]:
+    """Items of what is visible, of own attributes and of the module's variables, by a visible index or key."""
+    own = [f"{spot.visible.owner}.{word}" for word in spot.visible.attributes]
+    for holder in (*words, *own, *view.outside.variables):
+        kind = view.kinds.of_name(holder)
+        if kind and not kind & (SEQUENCE | MAPPING):
+            continue
+        for word in words:
+            index = view.kinds.of_name(word)
+            if word != holder and (index & INT or not index or (index & STR and not kind & SEQUENCE)):
+                made = ast.Subscript(value=name(holder), slice=name(word), ctx=LOAD)
+                yield made, 0.15 * (1.0 if kind else 0.6) * (1.0 if index else 0.6)
+
+
+def _turned(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """A collection in another form, or what a builtin says of it."""
+    for word in words:
+        holder = view.kinds.of_name(word)
+        for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
+            new = call(function, name(word))
+            fit = fits(view.kind(new), kinds)
+            if fit and view.kind(new) != holder:
+                yield new, weight * fit
+        if holder & (LIST | SET):
+            yield call("sorted", name(word)), 0.25
+
+
+_TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 0.08), ("dict", 0.08))
+
+
+def _joined(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """The texts of a list as one."""
+    texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
+    plain = [separator for separator in texts if "\\" not in separator][:4]
+    for word in words if not kinds or kinds & STR else ():
+        holder, items = view.kinds.of_name(word), view.kinds.of_name(f"{word}[]")
+        if holder & (LIST | TUPLE) and (not items or items & STR):
+            sure = 1.0 if items or kinds else 0.5
+            for separator in dict.fromkeys((*plain, *_SEPARATORS)):
+                joiner = ast.Attribute(value=ast.Constant(value=separator), attr="join", ctx=LOAD)
+                made = ast.Call(func=joiner, args=[name(word)], keywords=[])
+                yield made, sure * (0.25 if separator in plain else 0.2)
+
+
+def _operations(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """An operation of two visible numbers, or of two visible sequences."""
+    for one in words[-6:]:
+        for other in words[-6:]:
+            kind = view.kinds.of_name(one)
+            if one != other and kind & view.kinds.of_name(other) and fits(kind, kinds):
+                number = is_number(kind)
+                for op in _ARITHMETIC if number else (ast.Add,) if kind & (LIST | STR | TUPLE) else ():
+                    if one < other or op not in (ast.Add, ast.Mult) or not number:
+                        yield binary(name(one), op, name(other)), 0.07
+
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
+
+
+def _of_items(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
+    """`[x for x in xs if …]` and `[… for x in xs]` with what is usually asked of items, or is asked in the file."""
+    if kinds and not kinds & LIST:
+        return
+    for word in words:
+        kind = view.kinds.of_name(word)
+        if (kind and not kind & ITERABLE) or kind & DICT or kind == STR:
+            continue
+        sure = 1.0 if kind else 0.4
+        for text in _ASKED:
+            yield parsed(f"[item for item in {word} if {text.format(x='item')}]"), 0.1 * sure
+        for text in _DONE:
+            yield parsed(f"[{text.format(x='item')} for item in {word}]"), 0.08 * sure
+        for function in view.outside.functions:
+            if takes(view.outside.functions[function], 1):
+                yield parsed(f"[item for item in {word} if {function}(item)]"), 0.15 * sure
+                yield parsed(f"[{function}(item) for item in {word}]"), 0.12 * sure
+
+
+EXCEPTION = "exception"
+_MOST_RAISED = 200
+_USUAL = ("ValueError", "TypeError", "KeyError", "IndexError", "Exception")
+_LOOKED_UP = frozenset({"KeyError", "IndexError", "AttributeError", "LookupError"})
+_CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivisionError", "OverflowError"})
+
+
+@expression_operator(_MOST_RAISED)
+def exceptions(view: ExpressionView) -> Iterator[Edit]:
+    """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
+    known = _known(view)
+    for spot, node in view.values:
+        if isinstance(spot.parent, ast.Raise) and spot.field == "exc":
+            yield from _raised(view, spot, node, known)
+    for spot, tried in view.of(ast.Try):
+        for index, handler in enumerate(tried.handlers):
+            if handler.type is not None:  # what ended a test is caught by the edits of jumps
+                yield from _caught(view, spot, (index, handler), known)
+
+
+def _known(view: ExpressionView) -> dict[str, float]:
+    """Exceptions by name, with how likely each is meant: those that the file or its tests name come first."""
+    words = view.context.words
+    tested = [word for text in words.texts[1:] for word in _USUAL if word in text]
+    found = dict.fromkeys(_USUAL, 0.2) | dict.fromkeys((*words.names, *tested), 0.6)
+    own = {word for word, item in view.outside.classes.items() if _is_exception_class(item)}
+    return {word: weight for word, weight in found.items() if word in own or _is_builtin(word)}
+
+
+def _is_exception_class(node: ast.ClassDef) -> bool:
+    bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+    return any(base.endswith(("Error", "Exception")) for base in bases)
+
+
+def _is_builtin(word: str) -> bool:
+    kind = getattr(builtins, word, None)
+    return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, Warning)
+
+
+def _raised(view: ExpressionView, spot: Spot, node: ast.expr, known: dict[str, float]) -> Iterator[Edit]:
+    text, made = view.text(node), node.func if isinstance(node, ast.Call) else node
+    loose = isinstance(node, ast.Constant | ast.JoinedStr) or view.kind(node) == STR
+    for word, weight in known.items():
+        if loose:
+            yield from swap(spot, call(word, node), EXCEPTION, 0.4 + 0.5 * weight, become(text, f"{word}({text})"))
+        elif isinstance(made, ast.Name) and made.id != word:
+            args = node.args if isinstance(node, ast.Call) else []
+            new = ast.Call(func=name(word), args=args, keywords=[]) if isinstance(node, ast.Call) else name(word)
+            yield from swap(spot, new, EXCEPTION, 0.5 * weight * _near(made.id, word), become(made.id, word))
+
+
+def _near(old: str, new: str) -> float:
+    """How readily two exceptions are taken for each other."""
+    return 1.0 if any({old, new} <= group for group in (_LOOKED_UP, _CONVERTED)) else 0.6
+
+
+def _caught(
+    view: ExpressionView, spot: Spot, found: tuple[int, ast.ExceptHandler], known: dict[str, float]
+) -> Iterator[Edit]:
+    """Another exception caught, or one more."""
+    index, handler = found
+    old, text = handler.type, view.text(handler.type) if handler.type else ""
+    present = old.elts if isinstance(old, ast.Tuple) else [old] if old else []
+    if any(isinstance(one, ast.Name) and one.id == "Exception" for one in present):
+        return
+    line = handler.lineno if handler.lineno in view.context.lines else spot.line
+    place = (*spot.place, ("handlers", index), ("type", None))
+    for word, weight in known.items():
+        if any(isinstance(one, ast.Name) and one.id == word for one in present):
+            continue
+        both = ast.Tuple(elts=[*present, name(word)], ctx=LOAD)
+        for new, share in ((name(word), 0.6 * _near(text, word)), (both, 0.4)):
+            if not same(old, new):
+                note = become(f"except {text}", f"except {ast.unparse(new)}")
+                yield Edit(kind=EXCEPTION, place=place, new=(new,), weight=weight * share, line=line, note=note)

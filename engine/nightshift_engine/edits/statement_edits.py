@@ -1,0 +1,130 @@
+"""How operators on statements make their edits: from proposals, each text once, the likeliest kept."""
+
+from __future__ import annotations
+
+import ast
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import wraps
+
+from nightshift_engine.edit import Edit, EditContext, EditOperator
+from nightshift_engine.edits.build import Piece, piece
+from nightshift_engine.edits.statement_view import Block, Site, StatementView, statement_view
+from nightshift_engine.tree import Place, at
+
+MOST_CHOICES = 400
+"""So many proposals are kept for one expression."""
+_AT_PASS = 3.0
+_BLOCK_FIELDS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementExpression:
+    """An expression of a statement's own, where it stands, and its text."""
+
+    site: Site
+    place: Place
+    node: ast.expr
+    parent: ast.AST
+
+    @property
+    def piece(self) -> Piece:
+        """The expression with its text."""
+        return piece(self.node)
+
+
+def statement_expressions(site: Site) -> Iterator[StatementExpression]:
+    """The expressions of a statement, those of the statements in it left out."""
+    yield from _expressions(site, site.node, site.place)
+
+
+def _expressions(site: Site, node: ast.AST, place: Place) -> Iterator[StatementExpression]:
+    for field, value in ast.iter_fields(node):
+        if node is site.node and field in _BLOCK_FIELDS:
+            continue
+        for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
+            if not isinstance(child, ast.AST):
+                continue
+            below = (*place, (field, index))
+            if isinstance(child, ast.expr):
+                yield StatementExpression(site=site, place=below, node=child, parent=node)
+            yield from _expressions(site, child, below)
+
+
+def replacement(kind: str, spot: StatementExpression, new: Piece, weight: float, old: str = "") -> Edit:
+    """Another expression at a spot."""
+    note = f"`{old or spot.piece.text}` becomes `{new.text}`"
+    return Edit(kind=kind, place=spot.place, new=(new.node,), weight=weight, line=spot.site.line, note=note)
+
+
+def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[Piece, float]]:
+    """At most so many proposals, each text once with the greatest weight proposed for it, the best first."""
+    best: dict[str, tuple[Piece, float]] = {}
+    for new, weight in proposals:
+        if weight > best.get(new.text, (new, 0.0))[1]:
+            best[new.text] = (new, weight)
+    return heapq.nlargest(most, best.values(), key=lambda pair: pair[1])
+
+
+def choices(kind: str, spot: StatementExpression, proposals: Iterable[tuple[Piece, float]]) -> Iterator[Edit]:
+    """An edit for each proposed text that differs from what stands there, with the greatest weight proposed for it."""
+    old = spot.piece.text
+    best = best_of(proposals, MOST_CHOICES)
+    return (replacement(kind, spot, new, weight, old) for new, weight in best if new.text != old)
+
+
+def changed(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note: str, count: int = 1) -> Edit:
+    """Other statements in the place of `count` statements from the site on."""
+    return Edit(
+        kind=kind, place=site.place, new=tuple(new), count=count, weight=weight, line=site.line, note=note
+    )  # fmt: skip
+
+
+def inserted(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float, note: str) -> Edit:
+    """A statement put in at a gap; a `pass` there gives way, and tells that something is missing."""
+    block, index, line = gap
+    count = int(block.idle(index))
+    weight = min(weight * (_AT_PASS if count else 1.0), 1.0)
+    return Edit(kind=kind, place=block.place(index), new=(new,), count=count, weight=weight, line=line, note=note)
+
+
+def statement_operator(most: int | None = None) -> Callable[[Callable[[StatementView], Iterable[Edit]]], EditOperator]:
+    """Make an edit operator of a function that makes its edits from the view of a scope.
+
+    Args:
+        most: how many edits are kept, by weight times suspicion.
+    """
+
+    def operator_of(make: Callable[[StatementView], Iterable[Edit]]) -> EditOperator:
+        @wraps(make)
+        def operator(context: EditContext) -> Iterator[Edit]:
+            view = statement_view(context)
+            edits = make(view)
+            if most is not None:
+                edits = heapq.nlargest(most, edits, key=lambda edit: edit.weight * view.suspicion(edit.line))
+            yield from compilable(context, edits)
+
+        return operator
+
+    return operator_of
+
+
+def compilable(context: EditContext, edits: Iterable[Edit]) -> Iterator[Edit]:
+    """The edits whose scope compiles.
+
+    Only where a scope holds what the rules of the families do not know: declarations of outer variables, and `async`.
+    """
+    node = at(context.tree, context.scope)
+    if not any(isinstance(part, _DELICATE) for part in ast.walk(node)):
+        yield from edits
+        return
+    for edit in edits:
+        try:
+            compile(ast.unparse(at(edit.apply(context.tree), context.scope)), "<edit>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        yield edit
+
+
+_DELICATE = ast.Global | ast.Nonlocal | ast.AsyncFunctionDef | ast.TryStar

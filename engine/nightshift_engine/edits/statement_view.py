@@ -1,0 +1,633 @@
+"""The view of a scope's statements for all operators on them: blocks, variables, conditions, kinds by use."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from nightshift_engine.edit import EditContext
+from nightshift_engine.edits.build import Piece, name, negated, piece
+from nightshift_engine.edits.expression import once
+from nightshift_engine.kinds import (
+    CALLABLE,
+    DICT,
+    INT,
+    LIST,
+    NUMBER,
+    SET,
+    SIZED,
+    STR,
+    UNKNOWN,
+    Kind,
+    Kinds,
+    inferred,
+    outside,
+)
+from nightshift_engine.tree import Function, Place, at
+
+_NEW_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+JUMPS = ast.Return | ast.Raise | ast.Break | ast.Continue
+"""Statements behind which nothing of their block is reached."""
+_FIELDS = ("body", "orelse", "finalbody")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A list of statements: `field` of the node at `holder`.
+
+    Attributes:
+        owner: the node at `holder`.
+        function: the innermost function around it, None at the level of a module or class.
+        loops: how many loops of that function are around it.
+        open: whether `return`, `break` and `continue` may leave it; false inside `except*`.
+        above: the block that holds the owner, and the owner's index there.
+    """
+
+    holder: Place
+    field: str
+    owner: ast.AST
+    statements: Sequence[ast.stmt]
+    function: Function | None
+    loops: int
+    open: bool = True
+    above: tuple[Block, int] | None = None
+
+    def place(self, index: int) -> Place:
+        """The place of the statement with this index; the length of the block for its end."""
+        return (*self.holder, (self.field, index))
+
+    def idle(self, index: int) -> bool:
+        """Whether the statement with this index does nothing."""
+        return index < len(self.statements) and isinstance(self.statements[index], ast.Pass)
+
+    @property
+    def first(self) -> int:
+        """The index of the first statement that may move: a docstring and imports from the future must stay first."""
+        index = int(isinstance(self.owner, Function | ast.ClassDef | ast.Module) and _is_text(self.statements[0]))
+        while index < len(self.statements) and _is_future(self.statements[index]):
+            index += 1
+        return index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A statement where edits may begin, and the most suspicious line of its own."""
+
+    block: Block
+    index: int
+    node: ast.stmt
+    line: int
+
+    @property
+    def place(self) -> Place:
+        """The statement's place."""
+        return self.block.place(self.index)
+
+
+def blocks(context: EditContext) -> Iterator[Block]:
+    """The blocks of the scope, outer ones first; functions are left out of the empty scope."""
+    node = at(context.tree, context.scope)
+    outside = Block(holder=(), field="body", owner=node, statements=(), function=None, loops=0)
+    yield from _inside(node, context.scope, outside, bool(context.scope))
+
+
+def _inside(node: ast.AST, place: Place, outer: Block, functions: bool) -> Iterator[Block]:
+    above = (outer, place[-1][1] or 0) if place and outer.statements else None
+    for field in _FIELDS:
+        statements = getattr(node, field, None)
+        if isinstance(statements, list) and statements:
+            yield from _block(node, place, field, outer, above, functions)
+    for field in ("handlers", "cases"):
+        for index, part in enumerate(getattr(node, field, ())):
+            yield from _block(part, (*place, (field, index)), "body", outer, above, functions)
+
+
+def _block(
+    node: ast.AST, place: Place, field: str, outer: Block, above: tuple[Block, int] | None, functions: bool
+) -> Iterator[Block]:
+    function, loops, is_open = outer.function, outer.loops, outer.open
+    if isinstance(node, Function):
+        function, loops, is_open = node, 0, True
+    elif isinstance(node, ast.ClassDef):
+        function, loops = None, 0
+    elif isinstance(node, _LOOPS) and field == "body":
+        loops += 1
+    elif isinstance(node, ast.ExceptHandler) and above and isinstance(_statement(above), ast.TryStar):
+        is_open = False
+    block = Block(
+        holder=place, field=field, owner=node, statements=getattr(node, field), function=function, loops=loops,
+        open=is_open, above=above,
+    )  # fmt: skip
+    yield block
+    for index, statement in enumerate(block.statements):
+        if functions or not isinstance(statement, Function):
+            yield from _inside(statement, block.place(index), block, functions)
+
+
+def _statement(above: tuple[Block, int]) -> ast.stmt:
+    block, index = above
+    return block.statements[index]
+
+
+def sites(context: EditContext) -> Iterator[Site]:
+    """The statements whose own lines are among the context's; docstrings are none."""
+    for block in blocks(context):
+        for index in range(block.first, len(block.statements)):
+            node = block.statements[index]
+            line = line_of(context, node)
+            if line is not None:
+                yield Site(block=block, index=index, node=node, line=line)
+
+
+def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
+    """The places where a statement may be put in, with the line of a statement beside it: (block, index, line).
+
+    Nothing is put after what leaves the block; a `pass` is a place, not a statement beside one.
+    """
+    for block in blocks(context):
+        for index in range(block.first, len(block.statements) + 1):
+            before = block.statements[index - 1] if index > block.first else None
+            if isinstance(before, JUMPS | ast.Pass):
+                continue
+            after = block.statements[index] if index < len(block.statements) else None
+            lines = [line_of(context, node) for node in (after, before) if node is not None]
+            found = [line for line in lines if line is not None]
+            if found:
+                yield block, index, max(found, key=lambda line: context.lines[line])
+
+
+def line_of(context: EditContext, node: ast.AST) -> int | None:
+    """The most suspicious of the node's own lines, those of the statements in it left out; None if none counts."""
+    first = getattr(node, "lineno", 0)
+    for decorator in getattr(node, "decorator_list", ()):
+        first = min(first, decorator.lineno)
+    inner = getattr(node, "body", None)
+    last = getattr(node, "end_lineno", None) or first
+    if isinstance(inner, list) and inner:
+        last = max(first, inner[0].lineno - 1) if inner[0].lineno > first else first
+    own = [line for line in range(first, last + 1) if line in context.lines]
+    return max(own, key=lambda line: context.lines[line]) if own else None
+
+
+def fits(statement: ast.stmt, block: Block) -> bool:
+    """Tell whether a statement may stand in a block, so far as jumps and `await` are concerned."""
+    return all(_node_fits(node, block) for node in own_nodes(statement))
+
+
+def own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a statement without those of functions, classes and loops in it that bind its jumps themselves.
+
+    The bodies of loops are walked without their `break` and `continue`.
+    """
+    yield from _own(statement, False)
+
+
+def _own(node: ast.AST, in_loop: bool) -> Iterator[ast.AST]:
+    if not (in_loop and isinstance(node, ast.Break | ast.Continue)):
+        yield node
+    if isinstance(node, _NEW_SCOPES):
+        return
+    inside = in_loop or isinstance(node, _LOOPS)
+    for child in ast.iter_child_nodes(node):
+        yield from _own(child, inside)
+
+
+def _node_fits(node: ast.AST, block: Block) -> bool:
+    is_async = isinstance(block.function, ast.AsyncFunctionDef)
+    if isinstance(node, ast.Break | ast.Continue):
+        return block.loops > 0 and block.open
+    if isinstance(node, ast.Return):
+        return block.function is not None and block.open
+    if isinstance(node, ast.Yield):
+        return block.function is not None
+    if isinstance(node, ast.YieldFrom):
+        return block.function is not None and not is_async
+    if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
+        return is_async
+    return not isinstance(node, ast.Global | ast.Nonlocal | ast.ImportFrom)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+_METHODS: dict[str, Kind] = {
+    **dict.fromkeys(("append", "extend", "insert", "sort"), LIST),
+    **dict.fromkeys(("popleft", "appendleft"), frozenset({"deque"})),
+    **dict.fromkeys(("add", "discard"), SET),
+    **dict.fromkeys(("items", "keys", "values", "setdefault"), DICT),
+    **dict.fromkeys(("split", "strip", "lower", "upper", "startswith", "splitlines"), STR),
+}
+_OF_LISTS = frozenset({"len", "sorted", "sum", "enumerate", "reversed"})
+_OF_INTEGERS = ast.FloorDiv | ast.LShift | ast.RShift
+_OF_NUMBERS = frozenset({"range", "abs"})
+
+
+def used_as(nodes: Iterable[ast.AST]) -> dict[str, Kind]:
+    """Variables and dotted chains with the kinds that their uses suggest, taken together."""
+    found: dict[str, Kind] = {}
+    for node in nodes:
+        for variable, kind in _suggested(node):
+            if variable:
+                found[variable] = found.get(variable, frozenset()) | kind
+    return found
+
+
+def chain(node: ast.expr) -> str:
+    """A variable or a dotted chain of attributes of one as text; empty for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    owner = chain(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{owner}.{node.attr}" if owner and isinstance(node, ast.Attribute) else ""
+
+
+def _suggested(node: ast.AST) -> Iterator[tuple[str, Kind]]:
+    if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
+        yield chain(node.iter), LIST
+    elif isinstance(node, ast.AugAssign) and (_is_number(node.value) or isinstance(node.op, _OF_INTEGERS)):
+        yield chain(node.target), INT
+    elif isinstance(node, ast.Call):
+        yield from _of_call(node)
+    elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+        yield chain(node.value), LIST
+    elif isinstance(node, ast.Compare):
+        yield from _of_operands([node.left, *node.comparators])
+    elif isinstance(node, ast.BinOp):
+        yield from _of_operands([node.left, node.right])
+        if isinstance(node.op, _OF_INTEGERS):
+            yield from ((chain(side), INT) for side in (node.left, node.right))
+
+
+def _of_call(node: ast.Call) -> Iterator[tuple[str, Kind]]:
+    function = node.func
+    if isinstance(function, ast.Attribute) and function.attr in _METHODS:
+        yield chain(function.value), _METHODS[function.attr]
+    elif isinstance(function, ast.Name) and node.args:
+        if function.id in _OF_LISTS:
+            yield chain(node.args[0]), LIST
+        elif function.id in _OF_NUMBERS:
+            yield chain(node.args[0]), INT
+
+
+def _of_operands(sides: list[ast.expr]) -> Iterator[tuple[str, Kind]]:
+    """A number beside an operator tells that the other side is one."""
+    if any(_is_number(side) for side in sides):
+        yield from ((side.id, INT) for side in sides if isinstance(side, ast.Name))
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in {int, float}
+
+
+_RAISES = re.compile(
+    r"(?:raises|assertRaises(?:Regex)?)\(\s*(?P<kind>[A-Za-z_][\w.]*)"
+    r"(?:\s*,\s*(?:match\s*=\s*)?r?(?P<quote>[\"'])(?P<words>.*?)(?P=quote))?"
+)
+
+
+def parts_of(node: ast.AST) -> Iterator[ast.expr]:
+    """The tests of a node: of an `if`, a `while`, a ternary, a comprehension, an `assert`."""
+    if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+        yield node.test
+    elif isinstance(node, ast.comprehension):
+        yield from node.ifs
+
+
+def conditions_in(node: ast.AST) -> Iterator[ast.expr]:
+    """The conditions that a node holds: comparisons, parts of `and` and `or`, tests."""
+    if isinstance(node, ast.Compare):
+        yield node
+    elif isinstance(node, ast.BoolOp):
+        yield from node.values
+    for test in parts_of(node):
+        if not isinstance(test, ast.Constant):
+            yield test
+
+
+def memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What a node asks to be in what, or puts into what: (element, holder), both as text."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        yield ast.unparse(node.left), ast.unparse(node.comparators[0])
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        added = node.args if node.func.attr in {"add", "append"} else []
+        yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in added)
+
+
+def records(node: ast.AST) -> Iterator[str]:
+    """The variables of which a node takes an item under a text: `row` of `row["name"]` and of `row.get("name")`."""
+    if isinstance(node, ast.Subscript):
+        owner, keys = node.value, [node.slice]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        owner, keys = node.func.value, node.args[:1]
+    else:
+        return
+    if isinstance(owner, ast.Name) and any(
+        isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys
+    ):
+        yield owner.id
+
+
+def awaited(text: str) -> Iterator[tuple[str, str]]:
+    """The exceptions that a text of tests waits for: (kind, the words its message is to hold, where they are plain)."""
+    for found in _RAISES.finditer(text):
+        words = found.group("words") or ""
+        yield found.group("kind").rpartition(".")[2], words if re.fullmatch(r"[\w ,:;'-]*", words) else ""
+
+
+def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module that are in no function."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, Function):
+            yield from outside_functions(child)
+
+
+def bindings(node: ast.AST, found: dict[int, dict[str, int]], own: dict[str, int]) -> None:
+    """Collect what is bound in and below a node; the variables of comprehensions and lambdas are not seen outside."""
+    if isinstance(node, Function):
+        own.setdefault(node.name, node.lineno)
+        own = found.setdefault(id(node), {})
+        every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
+        own.update((argument.arg, node.lineno) for argument in every if argument)
+        for statement in node.body:
+            bindings(statement, found, own)
+        return
+    if isinstance(node, ast.ClassDef):
+        own.setdefault(node.name, node.lineno)
+        own = {}
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        own.setdefault(node.id, node.lineno)
+    elif isinstance(node, ast.comprehension | ast.Lambda):
+        return
+    for child in ast.iter_child_nodes(node):
+        bindings(child, found, own)
+
+
+_MOST_NAMES = 12
+_BINDING = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
+
+
+class StatementView:
+    """The statements of a scope; everything is computed when first asked for."""
+
+    def __init__(self, context: EditContext) -> None:
+        self.context = context
+        self.node = at(context.tree, context.scope)
+        self._opposites: dict[str, Piece] = {}
+        self._stale: dict[int, frozenset[str]] = {}
+        self._own: dict[int, list[ast.AST]] = {}
+        self._names: dict[tuple[int, str], list[str]] = {}
+        self._read: dict[str, frozenset[str]] = {}
+        self.tests: dict[tuple[int, str, int], dict[str, tuple[Piece, float]]] = {}  # kept by `guards`
+        self._every: dict[tuple[int, str], frozenset[str]] = {}
+
+    @cached_property
+    def gaps(self) -> list[tuple[Block, int, int]]:
+        """Where a statement may be put in: (block, index, line)."""
+        return list(gaps(self.context))
+
+    def nodes_of(self, function: Function) -> list[ast.AST]:
+        """The nodes of a function without those of functions in it."""
+        found = self._own.get(id(function))
+        if found is None:
+            found = self._own[id(function)] = [node for part in function.body for node in own_nodes(part)]
+        return found
+
+    def is_generator(self, function: Function) -> bool:
+        """Whether a function is a generator."""
+        return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in self.nodes_of(function))
+
+    @cached_property
+    def sites(self) -> list[Site]:
+        """The statements where edits may begin."""
+        return list(sites(self.context))
+
+    def suspicion(self, line: int) -> float:
+        """The suspicion of a line; a little for lines that have none, so that weights still order them."""
+        return max(self.context.lines.get(line, 0.0), 0.01)
+
+    @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.node)) if self.context.scope else list(outside_functions(self.node))
+
+    @cached_property
+    def bound(self) -> dict[int, dict[str, int]]:
+        """For each function (and 0 for the module) the names that it binds, with the line where it first does."""
+        found: dict[int, dict[str, int]] = {}
+        bindings(self.node, found, found.setdefault(0, {}))
+        return found
+
+    def names(self, block: Block) -> list[str]:
+        """The variables that a statement of the block can see, the function's own and the nearest first."""
+        key = (id(block.owner), block.field)
+        if key not in self._names:
+            self._names[key] = [text for text in self._bound_around(block) if self.kinds(text) != CALLABLE]
+        return self._names[key][:_MOST_NAMES]
+
+    def visible(self, block: Block) -> frozenset[str]:
+        """All names that a statement of the block may use, builtins left out."""
+        key = (id(block.owner), block.field)
+        if key not in self._every:
+            self._every[key] = self.globals.union(self._bound_around(block))
+        return self._every[key]
+
+    def _bound_around(self, block: Block) -> list[str]:
+        found: dict[str, None] = {}
+        place: Block | None = block
+        while place is not None:
+            key = id(place.function) if place.function else 0
+            found.update((text, None) for text in self.bound.get(key, ()))
+            place = place.above[0] if place.above else None
+        return list(found)
+
+    def reassigned(self, block: Block) -> list[str]:
+        """The variables of the block's function that it sets itself; parameters that are never set are none."""
+        nodes = self.nodes_of(block.function) if block.function else self._nodes
+        stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        return [text for text in self.names(block) if text in stored]
+
+    @cached_property
+    def lost(self) -> list[str]:
+        """Names that the scope's function reads and that nobody binds: what gave them a value is missing."""
+        if not self.context.scope:
+            return []
+        known = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
+        inner = {
+            part.id
+            for node in self._nodes
+            if isinstance(node, ast.comprehension | ast.NamedExpr)
+            for part in ast.walk(node.target)
+            if isinstance(part, ast.Name)
+        }
+        inner |= {node.arg for node in self._nodes if isinstance(node, ast.arg)}
+        inner |= {node.name for node in self._nodes if isinstance(node, ast.ExceptHandler) and node.name}
+        inner |= {alias.asname or alias.name for node in self._nodes for alias in getattr(node, "names", ())
+                  if isinstance(alias, ast.alias)}  # fmt: skip
+        if any(isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping) for node in self._nodes):
+            return []  # patterns bind names too; what is rare is not taken apart
+        read = dict.fromkeys(text for text in self.seen_names(self.node) if text not in known | inner)
+        return list(read)[:4]
+
+    def unready(self, block: Block, line: int) -> frozenset[str]:
+        """The variables of the block's function that have no value yet before a line, loops left out of account."""
+        own = self.bound.get(id(block.function) if block.function else 0, {})
+        return frozenset(text for text, first in own.items() if first >= line)
+
+    def bound_at(self, block: Block, variable: str) -> int:
+        """The line where the block's function first binds a variable; 0 where it does not."""
+        return self.bound.get(id(block.function) if block.function else 0, {}).get(variable, 0)
+
+    @cached_property
+    def chains(self) -> list[str]:
+        """Dotted chains such as `self.items` that are read in the scope and are not called."""
+        called = {id(node.func) for node in self._nodes if isinstance(node, ast.Call)}
+        nodes = (node for node in self._nodes if isinstance(node, ast.Attribute) and id(node) not in called)
+        return list(dict.fromkeys(text for node in nodes if (text := chain(node))))[:_MOST_NAMES]
+
+    @cached_property
+    def conditions(self) -> list[tuple[Piece, bool]]:
+        """The conditions that occur and bind nothing, each once, and whether it is in the scope; others come last."""
+        found: dict[str, tuple[Piece, bool]] = {}
+        for nodes, near in ((self._nodes, True), (list(ast.walk(self.context.tree)), False)):
+            for node in nodes:
+                for part in conditions_in(node):
+                    if not any(isinstance(inner, _BINDING) for inner in ast.walk(part)):
+                        made = piece(part)
+                        found.setdefault(made.text, (made, near))
+        return list(found.values())
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Short texts that file and tests hold as constants, the commonest first."""
+        return [word for word in self._words if isinstance(word, str)]
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Integers that file and tests hold, the commonest first; the smallest ones are asked about anyway."""
+        return [word for word in self._words if type(word) is int and word > 2]
+
+    @cached_property
+    def _words(self) -> list[object]:
+        return [ast.literal_eval(word) for word in self.context.words.constants]
+
+    @cached_property
+    def looked_into(self) -> frozenset[str]:
+        """Variables of which an item is taken under a text."""
+        return frozenset(text for node in self._nodes for text in records(node))
+
+    @cached_property
+    def awaited(self) -> tuple[tuple[str, str], ...]:
+        """The exceptions that the tests wait for, so far as they are known here: (kind, words of its message)."""
+        expected = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in awaited(text))
+        return tuple(pair for pair in expected if pair[0] in self.globals or pair[0] in dir(builtins))
+
+    @cached_property
+    def members(self) -> frozenset[tuple[str, str]]:
+        """What is asked to be in what, and what is put into what: (element, holder), both as text."""
+        return frozenset(pair for node in self._nodes for pair in memberships(node))
+
+    @cached_property
+    def fed(self) -> frozenset[tuple[str, str]]:
+        """Variables that are part of what is put into a holder: (variable, holder)."""
+        calls = [node for node in self._nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+        return frozenset(
+            (found, ast.unparse(node.func.value))
+            for node in calls
+            if isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append", "extend"}
+            for part in node.args
+            for found in self.seen_names(part)
+        )
+
+    def negated(self, part: Piece) -> Piece:
+        """The opposite of a condition; kept, because the same one is asked at many places."""
+        found = self._opposites.get(part.text)
+        if found is None:
+            found = self._opposites[part.text] = negated(part)
+        return found
+
+    def stale(self, block: Block) -> frozenset[str]:
+        """Variables that the innermost loop around a block reads and never sets: one of them may lack an update."""
+        place: Block | None = block
+        while place is not None and not (isinstance(place.owner, ast.For | ast.While) and place.field == "body"):
+            place = place.above[0] if place.above and place.loops else None
+        if place is None:
+            return frozenset()
+        if id(place.owner) not in self._stale:
+            self._stale[id(place.owner)] = self._never_set(place.owner)
+        return self._stale[id(place.owner)]
+
+    def _never_set(self, loop: ast.AST) -> frozenset[str]:
+        nodes = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
+        stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+        read = {node.id for node in nodes if isinstance(node.ctx, ast.Load)} - stored
+        return frozenset(text for text in read if not self.sized(text) or "str" in self.kinds(text))
+
+    @cached_property
+    def _kinds(self) -> Kinds:
+        return inferred(self._nodes, outside(self.context.tree), self.context.kinds)
+
+    @cached_property
+    def _used(self) -> dict[str, Kind]:
+        return used_as(self._nodes)
+
+    def kinds(self, variable: str) -> Kind:
+        """The kind of a variable or dotted chain: as seen or annotated, else by its uses; empty when unknown."""
+        return self._kinds.of_name(variable) or self._used.get(variable, UNKNOWN)
+
+    def kind_of(self, node: ast.expr) -> Kind:
+        """The kind of an expression."""
+        return self.kinds(ast.unparse(node)) if isinstance(node, ast.Name) else self._kinds.of(node)
+
+    def sized(self, variable: str) -> bool:
+        """Whether it has a length."""
+        return bool(self.kinds(variable) & SIZED)
+
+    def number(self, variable: str) -> bool:
+        """Whether it is a number."""
+        return bool(self.kinds(variable) & NUMBER)
+
+    def alike(self, one: str, other: str) -> bool:
+        """Whether two variables may have values of the same kind."""
+        left, right = self.kinds(one), self.kinds(other)
+        return bool(left & right) or not left or not right
+
+    def known(self, variable: str) -> bool:
+        """Whether anything is known of its type."""
+        return bool(self.kinds(variable) - {"NoneType"})
+
+    def names_in(self, part: Piece) -> frozenset[str]:
+        """The names that a piece reads; kept, because the same piece is asked about at many places."""
+        found = self._read.get(part.text)
+        if found is None:
+            found = self._read[part.text] = frozenset(self.seen_names(part.node))
+        return found
+
+    def seen_names(self, node: ast.AST) -> Iterator[str]:
+        """The names that a tree reads."""
+        return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+    @cached_property
+    def globals(self) -> frozenset[str]:
+        """The names that the module's own statements bind."""
+        names: dict[int, dict[str, int]] = {}
+        bindings(self.context.tree, names, names.setdefault(0, {}))
+        return frozenset(names[0])
+
+    def pieces(self, block: Block) -> list[Piece]:
+        """The visible variables and dotted chains."""
+        return [name(text) for text in (*self.names(block), *self.chains)]
+
+
+@once
+def statement_view(context: EditContext) -> StatementView:
+    """The view of a scope, made once for the operators that ask one after the other."""
+    return StatementView(context)

@@ -1,0 +1,470 @@
+"""The engine: from a problem to a finding.
+
+It observes the suite, tries fixes that need no search, asks for a synthesis where there is only a stub, searches, and
+chooses. What it chose is put into the file's own text and run once more as the suite will run it. Variants that passed
+and were not chosen are kept: when a suite refuses the first, the next is there without a new search. What takes longer
+than a moment is computed in a thread: the event loop belongs to all workers.
+
+A change that a suite has refused is the answer to a search that began elsewhere. Going on from there would repair the
+wrong fix; so a problem whose change is a known answer is taken back to where that search began.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.task import Change, digest
+from nightshift_engine import choose, fault_localisation, stubs
+from nightshift_engine.edit import Vocabulary, vocabulary
+from nightshift_engine.evaluation import (
+    Candidate,
+    CandidateResult,
+    ErrorInfo,
+    EvaluationJob,
+    EvaluationLimits,
+    Evaluator,
+    RunStatus,
+    SuiteObservation,
+    Synthesiser,
+    SynthesisJob,
+    SynthesisResult,
+    limits_for,
+    order_of,
+)
+from nightshift_engine.problem import Finding, OnProgress, Problem, Progress
+from nightshift_engine.quick import QuickFix, quick_fixes
+from nightshift_engine.search import Search, SearchResult, SearchSpace, Variant
+from nightshift_engine.sources import Sources, sources
+
+QUICK_ROUNDS = 4
+"""A quick fix may reveal the next fault of its kind."""
+MOST_QUICK = 24
+SYNTHESIS_SHARE = 0.6
+KEPT = 20
+"""So many variants that passed are kept for the case that a suite refuses the one before."""
+CONFIRMED_AT_ONCE = 5
+LEAST_WALL_S = 10.0
+
+
+class Engine:
+    """Looks for changes that let failing tests pass. Used from one event loop, for any number of problems at once.
+
+    Args:
+        evaluator: runs candidates.
+        synthesiser: fills stubs; None where there is none.
+    """
+
+    def __init__(self, evaluator: Evaluator, synthesiser: Synthesiser | None = None) -> None:
+        self._evaluator, self._synthesiser, self._history = evaluator, synthesiser, SearchHistory()
+
+    async def solve(self, problem: Problem, on_progress: OnProgress) -> Finding:
+        """Look for a change.
+
+        Args:
+            problem: what is wrong, and how long to look.
+            on_progress: takes progress.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        origin = self._history.origin(problem)
+        if origin and not problem.sees_all and (known := self._history.next_of(origin, problem)):
+            return known
+        job = origin.job if origin else problem.job
+        bounded = replace(job, wall_s=min(job.wall_s, problem.budget_s))
+        state = SearchState(problem=replace(problem, job=job), on_progress=on_progress, job=bounded)
+        findings = await self._solved(state)
+        self._history.keep(problem, job, findings)
+        first = findings[0]
+        if origin and first.change is not None:
+            return replace(first, change=rebased(first.change, job, problem.job))
+        return first
+
+    async def _solved(self, state: SearchState) -> list[Finding]:
+        """What was found, best first; one finding that says why not, where nothing was."""
+        state.report("looking at the tests as they are")
+        await self._look(state)
+        if state.problem.sees_all or (state.is_fine and state.problem.whole_tests):
+            await self._look_at_all(state)
+        if state.is_fine:
+            return [state.no_finding("all tests pass already")]
+        found = await self._quickly(state) or await self._synthesised(state)
+        if found:
+            return found
+        if not state.observation.tests and not state.observation.broken:
+            return [state.no_finding("no test could be run")]
+        if not state.sources.trees:
+            return [state.no_finding("there is no file of Python to change")]
+        return await self._searched(state)
+
+    async def _look(self, state: SearchState) -> None:
+        """Observe what the tests do now, and read the files that they run."""
+        state.observation = await self._evaluator.observe(state.job)
+        state.sources = sources(state.job, state.observation)
+
+    async def _look_at_all(self, state: SearchState) -> None:
+        """Go on with the whole tests, which are no independent evidence for the change from here on."""
+        state.report("looking at the whole tests, which cannot witness for the change then")
+        state.saw_held_out = True
+        state.job = replace(state.job, tests=state.problem.whole_tests)
+        await self._look(state)
+
+    # Without search.
+
+    async def _quickly(self, state: SearchState) -> list[Finding]:
+        """Fixes that need no search, one after the other; findings when the tests pass.
+
+        Else the state goes on from them if they helped, and from where it was if they only changed the error.
+        """
+        start = state.job, state.observation, state.sources
+        for _ in range(QUICK_ROUNDS):
+            best = await self._best_fix(state, await asyncio.to_thread(_fixes, state))
+            if best is None:
+                break
+            state.fixes.append(best)
+            state.job = replace(state.job, change={**state.job.change, best.path: best.text})
+            await self._look(state)
+            if state.is_fine:
+                return [state.finding(state.quickly_fixed, "quick", "; ".join(fix.note for fix in state.fixes))]
+        if not _is_better(start[1], state.observation):
+            state.job, state.observation, state.sources = start
+            state.fixes.clear()
+        return []
+
+    async def _best_fix(self, state: SearchState, fixes: Sequence[QuickFix]) -> QuickFix | None:
+        """The first that lets everything pass; else one that gets beyond the error there is."""
+        if not fixes:
+            return None
+        candidates = [Candidate(path=fix.path, scope="", text=fix.text) for fix in fixes]
+        limits = replace(limits_for(state.observation), plain=True)
+        outcomes = await self._evaluator.evaluate(state.job, candidates, order_of(state.observation), limits)
+        state.tried += len(fixes)
+        pairs = sorted(
+            zip(fixes, outcomes, strict=True), key=lambda p: (p[1].how is not RunStatus.PASSED, -p[1].passed)
+        )
+        best, outcome = pairs[0]
+        if outcome.how is RunStatus.PASSED or outcome.passed:
+            return best
+        known = {error.message for _, error in errors(state.observation)}
+        return next((fix for fix, out in zip(fixes, outcomes, strict=True) if _gets_further(out, known)), None)
+
+    # From examples.
+
+    async def _synthesised(self, state: SearchState) -> list[Finding]:
+        """Bodies for the stubs that failing tests run, one stub after the other."""
+        job, changes, notes = state.job, list[Change](), list[str]()
+        for stub in stubs.find(state.sources.trees, state.observation) if self._synthesiser else ():
+            made = await self._bodies(state, job, stub)
+            if not made.texts:
+                return []
+            now = sources(job, state.observation)
+            bodies = [now.rendered(stub.path, stubs.filled(now.trees[stub.path], stub, body)) for body in made.texts]
+            changes = [{**job.change, stub.path: body} for body in bodies]
+            job = replace(job, change=changes[0])
+            notes.append(f"writes `{stub.scope}` by {made.examples} examples, found among {made.tried:,} expressions")
+        warning = "a body found by examples may fit these alone"
+        fine = await self._confirmed(state, changes)
+        return [state.finding(change, "synthesis", "; ".join(notes), warning) for change in fine]
+
+    async def _bodies(self, state: SearchState, job: EvaluationJob, stub: stubs.StubPlace) -> SynthesisResult:
+        assert self._synthesiser is not None
+        words = vocabulary(state.sources.texts[stub.path], list(job.tests.values()), [state.problem.description])
+        state.report(f"`{stub.scope}` is a stub: looking for a body among expressions")
+        made = await self._synthesiser.synthesise(
+            SynthesisJob(
+                job=job, path=stub.path, scope=stub.scope, names=words.names[:20], constants=words.constants[:20],
+                budget_s=max(1.0, SYNTHESIS_SHARE * state.left_s),
+            )
+        )  # fmt: skip
+        state.tried += made.tried
+        state.report(f"{made.tried:,} expressions for {made.examples} examples: {made.why or 'some fit'}")
+        return made
+
+    # By search.
+
+    async def _searched(self, state: SearchState) -> list[Finding]:
+        words = await asyncio.to_thread(_words, state)
+        context = SearchSpace(job=state.job, trees=state.sources.trees, observation=state.observation, words=words)
+        found = await Search(self._evaluator, context, state.deadline, state.pass_on, state.accepts).run()
+        state.tried, state.estimated = state.tried + found.tried, state.estimated + found.estimated
+        if not found.passing:
+            return [state.no_finding(why_not(found, state.problem.budget_s))]
+        return await self._answers(state, found)
+
+    async def _answers(self, state: SearchState, found: SearchResult) -> list[Finding]:
+        """The findings that hold when they are run as the suite will run them, in the order of choice."""
+        limits = limits_for(state.observation)
+        choice = await choose.choose(
+            self._evaluator, state.job, state.observation, state.sources.trees, found.passing, limits
+        )
+        some = choice.ranked[:KEPT]
+        changes = await asyncio.to_thread(lambda: [state.rendered(variant) for variant in some])
+        made = {id(change): variant for change, variant in zip(changes, some, strict=True)}
+        fine = await self._confirmed(state, changes)
+        if not fine:
+            return [
+                state.no_finding(f"{len(some)} changes passed in the search, and none does when it is imported afresh")
+            ]
+        chosen = [(change, made[id(change)]) for change in fine]
+        return await asyncio.to_thread(
+            lambda: [state.finding(change, one.kind, of_variant(one), choice.warning) for change, one in chosen]
+        )
+
+    async def _confirmed(self, state: SearchState, changes: Sequence[Change]) -> list[Change]:
+        """Those that pass all tests without any instrument; what comes after the first that do is taken as it is."""
+        order = [
+            test.id for test in (*state.observation.failing, *(test for test in state.observation.tests if test.passed))
+        ]
+        wall_s = max(LEAST_WALL_S, state.job.wall_s / 4)
+        limits = replace(limits_for(state.observation), plain=True, wall_s=wall_s)
+        for start in range(0, len(changes), CONFIRMED_AT_ONCE):
+            some = [one for one in changes[start : start + CONFIRMED_AT_ONCE] if not state.problem.refuses(one)]
+            outcomes = [await self._afresh(state, change, order, limits) for change in some]
+            fine = [change for change, out in zip(some, outcomes, strict=True) if out.how is RunStatus.PASSED]
+            if fine:
+                return [*fine, *changes[start + CONFIRMED_AT_ONCE :]]
+        return []
+
+    async def _afresh(
+        self, state: SearchState, change: Change, order: Sequence[str], limits: EvaluationLimits
+    ) -> CandidateResult:
+        """Run a whole change: all its files but the last as part of the tree, that one as the candidate."""
+        *others, (path, text) = change.items()
+        job = replace(state.job, change={**state.job.change, **dict(others)})
+        candidate = Candidate(path=path, scope="", text=text or "")
+        return (await self._evaluator.evaluate(job, [candidate], order, limits))[0]
+
+
+def _is_better(before: SuiteObservation, now: SuiteObservation) -> bool:
+    """Tell whether more tests pass than before, or there were files that could not be imported."""
+    return bool(before.broken) or sum(t.passed for t in now.tests) > sum(t.passed for t in before.tests)
+
+
+def _gets_further(outcome: CandidateResult, known: set[str]) -> bool:
+    """Tell whether a try ended with another error than there was."""
+    return bool(outcome.error) and not any(message and message in outcome.error for message in known)
+
+
+def _fixes(state: SearchState) -> list[QuickFix]:
+    """Fixes that need no search and that no suite has refused."""
+    programs = state.sources.programs
+    found = islice(quick_fixes(state.sources.texts, errors(state.observation)), MOST_QUICK)
+    made = (replace(fix, text=programs[fix.path].file_text(fix.text)) for fix in found)
+    return [fix for fix in made if not state.problem.refuses({fix.path: fix.text})]
+
+
+def _words(state: SearchState) -> dict[str, Vocabulary]:
+    """What edits of each file may use."""
+    tests, prose = list(state.job.tests.values()), [state.problem.description]
+    return {path: vocabulary(text, tests, prose) for path, text in state.sources.texts.items()}
+
+
+# The state of a search.
+
+
+@dataclass(slots=True, kw_only=True)
+class SearchState:
+    """`job` grows by the quick `fixes` that were taken; `deadline` is one of `time.monotonic()`."""
+
+    problem: Problem
+    on_progress: OnProgress
+    job: EvaluationJob
+    began: float = field(default_factory=time.monotonic)
+    sources: Sources = field(default_factory=Sources)
+    observation: SuiteObservation = field(default_factory=SuiteObservation)
+    fixes: list[QuickFix] = field(default_factory=list)
+    tried: int = 0
+    estimated: int = 0
+    saw_held_out: bool = False
+
+    @property
+    def deadline(self) -> float:
+        """When the search must be over."""
+        return self.began + self.problem.budget_s
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left."""
+        return self.deadline - time.monotonic()
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether tests ran and none of them fails."""
+        return bool(self.observation.tests) and not self.observation.failing and not self.observation.broken
+
+    def report(self, text: str) -> None:
+        """One line of progress."""
+        self.on_progress(Progress(tried=self.tried, estimated=self.estimated, text=text))
+
+    def pass_on(self, progress: Progress) -> None:
+        """Report a search's progress, with what was tried before it."""
+        self.on_progress(replace(progress, tried=progress.tried + self.tried))
+
+    @property
+    def quickly_fixed(self) -> Change:
+        """The files that the quick fixes changed, as they are now."""
+        return {fix.path: self.job.change[fix.path] for fix in self.fixes}
+
+    def rendered(self, variant: Variant) -> Change:
+        """A variant, and the fixes below it, in the text of their files."""
+        return {**self.quickly_fixed, variant.path: self.sources.rendered(variant.path, variant.tree)}
+
+    def accepts(self, variant: Variant) -> bool:
+        """Whether a variant is none that a suite has refused."""
+        return not self.problem.excluded or not self.problem.refuses(self.rendered(variant))
+
+    def finding(self, change: Change, kind: str, description: str, warning: str = "") -> Finding:
+        """A change that passes."""
+        return replace(
+            self.no_finding(""), change=change, kind=kind, description=description, warning=warning,
+            plan=plan(self.sources.trees, self.observation, description), reflection=refused(self.problem),
+        )  # fmt: skip
+
+    def no_finding(self, why: str) -> Finding:
+        """Nothing, and why."""
+        return Finding(
+            plan=plan(self.sources.trees, self.observation, ""),
+            reflection=refused(self.problem) or why,
+            tried=self.tried,
+            estimated=max(self.estimated, self.tried),
+            seconds=time.monotonic() - self.began,
+            why_not=why,
+            saw_held_out=self.saw_held_out,
+        )
+
+
+# Earlier searches.
+
+
+REMEMBERED = 64
+
+
+@dataclass(slots=True)
+class EarlierSearch:
+    """Where a search began, and what it found besides its answer."""
+
+    job: EvaluationJob
+    left: list[Finding]
+
+
+class SearchHistory:
+    """The searches of the last tasks."""
+
+    def __init__(self) -> None:
+        self._origins: OrderedDict[tuple[int, str], EarlierSearch] = OrderedDict()
+
+    def origin(self, problem: Problem) -> EarlierSearch | None:
+        """The search whose answer is this problem's change, or that began there; None where there is none."""
+        if problem.task_id is None:
+            return None
+        return self._origins.get((problem.task_id, digest(problem.job.change)))
+
+    def keep(self, problem: Problem, job: EvaluationJob, findings: Sequence[Finding]) -> None:
+        """Remember what a search on `job` found; the first is what was answered."""
+        if problem.task_id is None or findings[0].change is None:
+            return
+        origin = EarlierSearch(job, list(findings[1:]))
+        self._origins[problem.task_id, digest(job.change)] = origin
+        for finding in findings:
+            self._origins[problem.task_id, digest({**job.change, **(finding.change or {})})] = origin
+        while len(self._origins) > REMEMBERED:
+            self._origins.popitem(last=False)
+
+    def next_of(self, origin: EarlierSearch, problem: Problem) -> Finding | None:
+        """The next variant that no suite has refused, as a change on top of the problem's."""
+        while origin.left:
+            finding = origin.left.pop(0)
+            whole = replace(problem, job=origin.job)
+            if finding.change is not None and not whole.refuses(finding.change):
+                return replace(finding, change=rebased(finding.change, origin.job, problem.job), seconds=0.0)
+        return None
+
+
+def rebased(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
+    """A change of `origin` as one of `now`: what differs between the two is put back first."""
+    back = dict[str, str | None]()
+    for path in origin.change.keys() | now.change.keys():
+        if path in origin.change:
+            back[path] = origin.change[path]
+        else:
+            back[path] = text_of(origin.base, path)
+    differs = {path: text for path, text in back.items() if now.change.get(path, "\0") != text}
+    return {**differs, **change}
+
+
+# What the engine says of its work.
+
+
+MOST_PLACES = 6
+
+
+def errors(observation: SuiteObservation) -> list[tuple[str, ErrorInfo]]:
+    """What files and failing tests ended with, files first, each kind of error once."""
+    found = [*observation.broken.items(), *((test.id, test.error) for test in observation.failing if test.error)]
+    distinct = {(error.kind, error.message, error.frames[-1:]): (where, error) for where, error in found}
+    return list(distinct.values())
+
+
+def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, description: str) -> str:
+    """A numbered plan: what was seen, which lines are suspected, what is done about it."""
+    lines = [f"1. {_seen(observation)}"]
+    ranked = [
+        (score, f"`{suspect.path}:{line}`" + (f" in `{suspect.scope.name}`" if suspect.scope.name else ""))
+        for suspect in fault_localisation.suspects(trees, observation)[:MOST_PLACES]
+        for line, score in sorted(suspect.lines.items(), key=lambda pair: -pair[1])[:MOST_PLACES]
+    ]
+    ranked.sort(key=lambda pair: -pair[0])
+    if ranked:
+        places = ", ".join(f"{where} ({score:.2f})" for score, where in ranked[:MOST_PLACES])
+        lines.append(f"2. Suspected lines by Ochiai's coefficient: {places}.")
+    step = f"Change: {description}." if description else "Try edits there, the likeliest first."
+    lines.append(f"{len(lines) + 1}. {step}")
+    return "\n".join(lines)
+
+
+def _seen(observation: SuiteObservation) -> str:
+    if observation.broken:
+        path, error = next(iter(observation.broken.items()))
+        return f"`{path}` cannot be imported: {error.kind}: {_line(error.message)}"
+    kinds = sorted({test.error.kind for test in observation.failing if test.error})
+    with_what = f", with {', '.join(kinds[:4])}" if kinds else ""
+    return f"{len(observation.failing)} of {len(observation.tests)} tests fail{with_what}."
+
+
+def of_variant(variant: Variant) -> str:
+    """What a variant changes, in one line."""
+    where = f" in `{variant.scope}`" if variant.scope else f" in `{variant.path}`"
+    notes = [f"{edit.note or edit.kind} (line {edit.line})" for edit in variant.edits]
+    return "; ".join(notes) + where
+
+
+def refused(problem: Problem) -> str:
+    """That a suite refused what was found before; empty when none did."""
+    count = len(problem.excluded)
+    if not count:
+        return ""
+    return (
+        f"{count} change{'s' if count > 1 else ''} that passed the shown tests failed the whole suite and is excluded"
+    )
+
+
+def why_not(found: SearchResult, budget_s: float) -> str:
+    """Why a search found nothing."""
+    tried = f"{found.tried:,} candidates"
+    if not found.tried:
+        return "no line that failing tests run can be edited"
+    best = f"; the best passes {found.best} of the tests" if found.best else ""
+    if found.exhausted:
+        return f"all {tried} that one edit or two can make were tried, and none passes{best}"
+    return f"{tried} were tried within {budget_s:g} s, and none passes{best}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -1,0 +1,379 @@
+"""Evaluates candidates in a sandbox: each run with one message in and one signed answer out, as a suite is run.
+
+A batch of candidates is seen to its end, over as many sandboxes as that takes. A run ends early when its time is over,
+and goes on where it stopped. It may also die of a candidate: when the memory of all is used up, the kernel ends the
+whole sandbox. Then those that were being tried are suspects, or all when nothing was reported, and are tried in halves,
+one at a time, until the one that did it stands alone.
+
+What a run reports are claims of processes with untrusted code in them; lines of another form are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from nightshift.core.code.javascript import SOURCES
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import RUN_LIMITS
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.answer import ProgramAnswer, read_program
+from nightshift.verdict.languages.plan import Plan, ProgramRun, tests_alone
+from nightshift.verdict.shaping import Names
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift_engine import PROGRAM
+from nightshift_engine.evaluation import (
+    Call,
+    CallResult,
+    Candidate,
+    CandidateResult,
+    ErrorInfo,
+    EvaluationJob,
+    EvaluationLimits,
+    ObservedTest,
+    RunStatus,
+    SuiteObservation,
+)
+
+RECENT = 4
+BUDGET_S = 15.0
+"""After so long a run begins no more candidates; the rest goes to the next one."""
+SPARE_S = 15.0
+"""What the last tests of an observation, or calls of a probe, may take beyond their time."""
+AT_ONCE = 500
+"""So many candidates are sent to one sandbox."""
+DEATHS = 12
+"""After so many runs that died, the rest of a batch is given up."""
+MOST_LINES = 100_000
+"""Line numbers beyond are no real ones."""
+UNTRIED = CandidateResult(how=RunStatus.CRASHED, error="the sandbox came to no end before it was tried")
+MISSING = CallResult(how=RunStatus.CRASHED)
+
+
+class SandboxEvaluator:
+    """The port `nightshift_engine.evaluation.Evaluator`.
+
+    Args:
+        suite_runs: runs plans in a sandbox; may be shared.
+    """
+
+    def __init__(self, suite_runs: SuiteRuns) -> None:
+        self._suite_runs = suite_runs
+        self._stages: deque[tuple[EvaluationJob, Stage]] = deque(maxlen=RECENT)
+
+    async def observe(self, job: EvaluationJob) -> SuiteObservation:
+        """Run the suite once as it is, each test on its own, and report what it did.
+
+        Raises:
+            SandboxError: nothing could be run, or the tests are none of pytest's.
+        """
+        stage = await self._stage(job)
+        task = {"kind": "observe", "count": _count(job), "budget_s": job.wall_s}
+        return observation(await self._run(stage, task, job.wall_s + SPARE_S), stage.plan, stage.names)
+
+    async def evaluate(
+        self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
+    ) -> Sequence[CandidateResult]:
+        """Try each candidate by the tests with these ids, in this order, up to the first that does not pass.
+
+        Raises:
+            SandboxError: nothing could be run, or the tests are none of pytest's.
+        """
+        stage = await self._stage(job)
+        shared = {
+            "kind": "evaluate", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
+            "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
+            "max_failures": limits.max_failures,
+        }  # fmt: skip
+
+        async def run(numbers: Sequence[int], alone: bool) -> RunReport:
+            texts = [(candidates[n].path, candidates[n].scope, candidates[n].text) for n in numbers]
+            task = {**shared, "candidates": texts, "count": 1 if alone else _count(job)}
+            return _report(await self._run(stage, task, BUDGET_S + job.wall_s), numbers, stage)
+
+        return await Batch(len(candidates), run).outcomes()
+
+    async def probe(
+        self, job: EvaluationJob, variants: Sequence[Candidate], calls: Sequence[Call], limits: EvaluationLimits
+    ) -> Sequence[Sequence[CallResult]]:
+        """Make the calls with each variant: for each variant an answer for each call.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        if not variants or not calls:
+            return [[] for _ in variants]
+        stage = await self._stage(job)
+        task = {
+            "kind": "probe", "variants": [(each.path, each.scope, each.text) for each in variants],
+            "calls": [(call.path, call.scope, call.args, call.kwargs) for call in calls], "count": _count(job),
+            "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": job.wall_s,
+        }  # fmt: skip
+        answer = await self._run(stage, task, job.wall_s * len(variants) + SPARE_S)
+        return answers(list(rows(answer)), len(variants), len(calls))
+
+    async def _stage(self, job: EvaluationJob) -> Stage:
+        for known, stage in self._stages:
+            if known is job:
+                return stage
+        made = await staged(job, self._suite_runs)
+        self._stages.append((job, made))
+        return made
+
+    async def _run(self, stage: Stage, task: Mapping[str, object], wall_s: float) -> ProgramAnswer | None:
+        job = replace(stage.job, limits=replace(stage.job.limits or RUN_LIMITS, cpu_s=wall_s))
+        ready, result = await self._suite_runs.executed(job, stage.with_task(task))
+        return read_program(result, ready.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A job ready to run. `names` turns what comes back into its owner's words."""
+
+    job: SuiteJob
+    plan: Plan
+    names: Names
+
+    def with_task(self, task: Mapping[str, object]) -> Plan:
+        """The plan of a run of the engine's program that is to do this."""
+        return replace(self.plan, program=ProgramRun(entry=PROGRAM.entry, job=task))
+
+    def staged_id(self, test: str) -> str:
+        """A test's id in the run, from the one that its owner knows."""
+        path, _, rest = test.partition("::")
+        name, bracket, parameters = rest.partition("[")
+        found = next((file for file in self.plan.files if file.path == path), None)
+        if found is None:
+            return test
+        name = next((staged for staged, known in found.names.items() if known == name), name)
+        return f"{found.staged}::{name}{bracket}{parameters}"
+
+
+async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
+    """Plan the runs of a job.
+
+    Raises:
+        SandboxError: there are no tests of pytest's in it.
+    """
+    if any(PurePosixPath(path).suffix in SOURCES for path in job.tests):
+        raise SandboxError("candidates are evaluated by tests of Python; this task has tests of JavaScript")
+    suite = SuiteJob(
+        base=job.base, change=job.change, given=job.tests, command=job.command, start=job.start,
+        packages=job.packages, whole_tree=job.whole_tree, limits=job.limits,
+    )  # fmt: skip
+    made = await suite_runs.plan(suite)
+    if made.command or not made.files:
+        raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
+    plan = tests_alone(made)
+    return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, suite_runs.mask))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """What a run reported, by the candidates' numbers. `ended` tells that it came to its end by itself."""
+
+    outcomes: dict[int, CandidateResult]
+    begun: frozenset[int]
+    ended: bool
+
+
+Run = Callable[[Sequence[int], bool], Awaitable[RunReport]]
+"""Runs the candidates with these numbers, one at a time if wanted."""
+
+
+class Batch:
+    """So many candidates, by their numbers.
+
+    Args:
+        count: how many there are.
+        run: tries some of them in one sandbox.
+    """
+
+    def __init__(self, count: int, run: Run) -> None:
+        self._count, self._run = count, run
+        self._waiting = deque(
+            (list(range(first, min(first + AT_ONCE, count))), False) for first in range(0, count, AT_ONCE)
+        )
+        self._outcomes: dict[int, CandidateResult] = {}
+        self._deaths, self._silent = 0, True
+
+    async def outcomes(self) -> list[CandidateResult]:
+        """How each did.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        while self._waiting and self._deaths <= DEATHS:
+            numbers, alone = self._waiting.popleft()
+            report = await self._run(numbers, alone)
+            self._outcomes |= report.outcomes
+            self._silent &= not report.begun
+            if left := [number for number in numbers if number not in self._outcomes]:
+                self._again(left, report, alone)
+        if self._silent and self._deaths > DEATHS:
+            raise SandboxError("no candidate could be tried: each run ended without an answer")
+        return [self._outcomes.get(number, UNTRIED) for number in range(self._count)]
+
+    def _again(self, left: list[int], report: RunReport, alone: bool) -> None:
+        if report.ended and report.outcomes:
+            self._waiting.appendleft((left, alone))
+            return
+        self._deaths += 1
+        suspects = [number for number in left if number in report.begun] or left
+        if others := [number for number in left if number not in suspects]:
+            self._waiting.appendleft((others, alone))
+        if len(suspects) == 1:
+            self._outcomes[suspects[0]] = CandidateResult(how=RunStatus.CRASHED, error="it ended the sandbox")
+            return
+        middle = len(suspects) // 2
+        self._waiting.extendleft([(suspects[middle:], True), (suspects[:middle], True)])
+
+
+def _count(job: EvaluationJob) -> int:
+    """How many forks may run at the same time."""
+    return max(1, math.floor(job.cpus))
+
+
+def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) -> RunReport:
+    begun, outcomes = set[int](), dict[int, CandidateResult]()
+    for row in rows(answer):
+        if row[0] == "begun" and len(row) > 1 and type(row[1]) is int and 0 <= row[1] < len(numbers):
+            begun.add(numbers[row[1]])
+        elif (found := outcome(row, stage.names)) and 0 <= found[0] < len(numbers):
+            outcomes.setdefault(numbers[found[0]], found[1])
+    ended = answer is not None and answer.how == "exited" and answer.exit_code == 0
+    return RunReport(outcomes=outcomes, begun=frozenset(begun), ended=ended)
+
+
+def observation(answer: ProgramAnswer | None, plan: Plan, names: Names) -> SuiteObservation:
+    """What was seen; when not even the tests could be collected, each of their files counts as broken."""
+    reader = _ObservationReader(names)
+    for row in rows(answer):
+        reader.take(row)
+    if not reader.tests and not reader.broken:
+        why = ErrorInfo(
+            kind="Timeout" if answer and answer.how == "timeout" else "Crash", message="no test was collected"
+        )
+        return SuiteObservation(broken={file.path: why for file in plan.files})
+    return reader.observation()
+
+
+class _ObservationReader:
+    """Takes the lines of a run one by one; what has another form is passed over."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.tests: dict[int, ObservedTest] = {}
+        self.broken: dict[str, ErrorInfo] = {}
+        self._lines: dict[int, Mapping[str, frozenset[int]]] = {}
+        self._kinds: dict[str, dict[str, frozenset[str]]] = {}
+        self._calls: dict[int, list[Call]] = {}
+
+    def take(self, row: list[Any]) -> None:
+        known: dict[str, Callable[..., None]] = {"broken": self._broken, "test": self._test, "watched": self._watched}
+        if row[0] in known:
+            try:
+                known[row[0]](*row[1:])
+            except (ValueError, TypeError, KeyError, AttributeError):
+                return
+
+    def observation(self) -> SuiteObservation:
+        ran = dict(sorted(self.tests.items()))
+        ordered = sorted(ran, key=lambda number: ran[number].passed)
+        return SuiteObservation(
+            tests=tuple(self._with_lines(number, test) for number, test in ran.items()),
+            broken=self.broken,
+            kinds=self._kinds,
+            calls=tuple(call for number in ordered for call in self._calls.get(number, ())),
+        )
+
+    def _with_lines(self, number: int, test: ObservedTest) -> ObservedTest:
+        return replace(test, lines=self._lines.get(number, {}))
+
+    def _broken(self, name: str, details: Any) -> None:
+        self.broken[self._names.id(name)] = _error_info(details, self._names, tests=True)
+
+    def _test(self, number: int, name: str, how: str, seconds: float, steps: int, details: Any) -> None:
+        if how == "skipped":
+            return
+        error = _error_info(details, self._names, tests=False) if details else None
+        self.tests[int(number)] = ObservedTest(
+            id=self._names.id(name), how=RunStatus(how), duration_s=float(seconds), steps=int(steps), error=error
+        )
+
+    def _watched(self, number: int, lines: Any, kinds: Any, calls: Any) -> None:
+        self._lines[int(number)] = {str(path): _bits(text) for path, text in lines.items() if text != "0x0"}
+        for place, names in kinds.items():
+            seen = self._kinds.setdefault(str(place), {})
+            for name, found in names.items():
+                seen[str(name)] = seen.get(str(name), frozenset()) | frozenset(map(str, found))
+        self._calls[int(number)] = [
+            Call(path=str(path), scope=str(scope), args=args, kwargs=named) for path, scope, args, named in calls
+        ]
+
+
+def _bits(text: str) -> frozenset[int]:
+    """The numbers of the bits that are set in a hexadecimal number."""
+    if len(text) > MOST_LINES // 4:
+        raise ValueError("too many lines")
+    return frozenset(place for place, bit in enumerate(reversed(f"{int(text, 16):b}")) if bit == "1")
+
+
+def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
+    """The lines that are lists beginning with a word."""
+    for line in answer.lines if answer else ():
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if type(row) is list and row and type(row[0]) is str:
+            yield row
+
+
+def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
+    """The number of a candidate and how it did, from a line that reports one."""
+    try:
+        word, number, how, passed, error = row
+        known = RunStatus(how)
+    except (ValueError, TypeError):
+        return None
+    if word != "tried" or type(number) is not int or type(passed) is not int or type(error) is not str:
+        return None
+    return number, CandidateResult(how=known, passed=passed, error=names.text(error))
+
+
+def _error_info(details: Any, names: Names, *, tests: bool) -> ErrorInfo:
+    """What something failed of, with the frames of the tree's own files, those of tests only if wanted.
+
+    Raises:
+        ValueError, TypeError, KeyError: it has another form.
+    """
+    frames = [(str(path), int(line), str(function)) for path, line, function in details["frames"]]
+    own = [frame for frame in frames if not frame[0].startswith(("/", "<")) and (tests or not names.file(frame[0]))]
+    return ErrorInfo(
+        kind=names.text(str(details["kind"])),
+        message=names.text(str(details["message"])),
+        frames=tuple((names.path(path), line, names.text(function)) for path, line, function in own),
+    )
+
+
+def answers(found: Sequence[list[Any]], variants: int, calls: int) -> list[list[CallResult]]:
+    """For each variant its answers, as far as they came."""
+    table = [[MISSING] * calls for _ in range(variants)]
+    for row in found:
+        try:
+            word, variant, first, said = row
+            made = [
+                CallResult(how=RunStatus(how), value=value, raised=tuple(map(str, raised)))
+                for how, value, raised in said
+            ]
+        except (ValueError, TypeError):
+            continue
+        if word == "answered" and type(variant) is type(first) is int and 0 <= variant < variants and first >= 0:
+            table[variant][first : first + len(made)] = made[: max(0, calls - first)]
+    return table

@@ -1,0 +1,212 @@
+"""Fault localisation by spectrum: which lines failing tests run more often than passing ones.
+
+The suspicion of a line is Ochiai's coefficient of similarity between “this test ran the line” and “this test failed”,
+failed(l) / √(failed · (failed(l) + passed(l))). A. Ochiai (Bull. Jap. Soc. Sci. Fish. 22, 1957) made it for species of
+fish; R. Abreu, P. Zoeteweij and A. J. C. van Gemund (TAICPART-MUTATION 2007) found it to rank faults best.
+
+A line is part of a statement, and a fault in the middle of one shows in its first line as well, so all lines of a
+statement (of a compound one, of its head) share the highest suspicion. That of the last frame of a failing test's
+exception is raised. Ties are broken by the flow of data: how far a line is from what its function returns.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from nightshift_engine.evaluation import ObservedTest, SuiteObservation
+from nightshift_engine.tree import Scope, scopes
+
+
+def distances(function: ast.AST) -> dict[int, int]:
+    """Line to the number of steps from there to a result: 0 for a line that returns, yields, raises or asserts."""
+    facts = list(_facts(function, ()))
+    makers = defaultdict[str, list[int]](list)
+    for number, fact in enumerate(facts):
+        for name in fact.made:
+            makers[name].append(number)
+    found, waiting = dict[int, int](), deque((n, 0) for n, fact in enumerate(facts) if fact.is_result)
+    while waiting:
+        number, distance = waiting.popleft()
+        if number in found:
+            continue
+        found[number] = distance
+        waiting += [(maker, distance + 1) for name in sorted(facts[number].used) for maker in makers[name]]
+        waiting += [(guard, distance + 1) for guard in facts[number].guards]
+    lines = dict[int, int]()
+    for number, distance in found.items():
+        for line in facts[number].lines:
+            lines[line] = min(distance, lines.get(line, distance))
+    return lines
+
+
+class _Fact:
+    """One statement, or the head of one: the names that it uses and makes, and the heads that guard it."""
+
+    def __init__(self, statement: ast.stmt, guards: tuple[int, ...]) -> None:
+        parts = list(_parts(statement))
+        names = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)]
+        self.used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        self.made = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | _changed(parts)
+        if isinstance(statement, ast.AugAssign):
+            self.used |= {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
+        results = ast.Yield | ast.YieldFrom
+        self.is_result = isinstance(statement, ast.Return | ast.Raise | ast.Assert) or any(
+            isinstance(node, results) for part in parts for node in ast.walk(part)
+        )
+        self.guards = guards
+        lasts = [getattr(part, "end_lineno", None) or statement.lineno for part in parts]
+        self.lines = range(statement.lineno, max(lasts, default=statement.lineno) + 1)
+
+
+def _changed(parts: list[ast.AST]) -> set[str]:
+    """Names whose objects are changed in place: `x[i] = …`, `x.a = …`, `x.append(…)`."""
+    found = set[str]()
+    for node in (node for part in parts for node in ast.walk(part)):
+        target = node.func if isinstance(node, ast.Call) else node
+        is_store = isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        if is_store or (isinstance(node, ast.Call) and isinstance(target, ast.Attribute)):
+            while isinstance(target, ast.Subscript | ast.Attribute):
+                target = target.value
+            if isinstance(target, ast.Name):
+                found.add(target.id)
+    return found
+
+
+def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The statement itself, or the head of a compound one."""
+    if not hasattr(statement, "body"):
+        yield statement
+        return
+    for name, value in ast.iter_fields(statement):
+        if name not in {"body", "orelse", "finalbody", "handlers", "cases", "decorator_list"}:
+            yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, ast.AST))
+
+
+def _facts(holder: ast.AST, guards: tuple[int, ...]) -> Iterator[_Fact]:
+    """The facts of all statements below, numbered in the order in which they come."""
+    made = list[_Fact]()
+    _collect(holder, guards, made)
+    return iter(made)
+
+
+def _collect(holder: ast.AST, guards: tuple[int, ...], made: list[_Fact]) -> None:
+    for _, block in ast.iter_fields(holder):
+        for node in block if isinstance(block, list) else ():
+            if isinstance(node, ast.stmt):
+                made.append(_Fact(node, guards))
+                _collect(node, (*guards, len(made) - 1), made)
+            elif isinstance(node, ast.excepthandler | ast.match_case):
+                _collect(node, guards, made)
+
+
+FRAME_BONUS = 0.25
+FLOW_SHARE = 0.2
+"""How far a line that no result depends on falls behind one that returns it, at most."""
+REST_SHARE = 0.5
+"""Faults outside of functions are rarer, and each costs an import to try."""
+NEVER_RUN = 0.4
+"""The share of the highest suspicion of a scope that its other lines have: what should have run is suspect, too."""
+UNSEEN = 0.05
+"""The suspicion of lines of which nothing is known, where no line of any test could be seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A scope in which a fault may lie; `lines` are those of it that are suspected, each from 0 to 1."""
+
+    path: str
+    scope: Scope
+    lines: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def most(self) -> float:
+        """The highest suspicion of its lines."""
+        return max(self.lines.values(), default=0.0)
+
+
+def suspects(files: Mapping[str, ast.Module], observation: SuiteObservation) -> list[Suspect]:
+    """All scopes with suspected lines, the most suspected first; of equals the smaller one.
+
+    Args:
+        files: the syntax trees of the files that may be changed.
+        observation: what the tests were seen to do.
+    """
+    found = list[Suspect]()
+    seen_any = any(test.lines for test in observation.failing)
+    for path, tree in files.items():
+        raw = ochiai(path, observation.tests)
+        frames = _frames(path, observation)
+        for scope in scopes(tree):
+            known = raw if seen_any or frames else dict.fromkeys(scope.lines, UNSEEN)
+            lines = _of_scope(tree, scope, known, frames, _at_import(observation.tests))
+            if lines:
+                found.append(Suspect(path=path, scope=scope, lines=lines))
+    return sorted(found, key=lambda one: (-one.most, len(one.lines)))
+
+
+def ochiai(path: str, tests: Iterable[ObservedTest]) -> dict[int, float]:
+    """Line to suspicion, for the lines of a file that failing tests ran."""
+    failed, passed, total = Counter[int](), Counter[int](), 0
+    for test in tests:
+        (passed if test.passed else failed).update(test.lines.get(path, ()))
+        total += not test.passed
+    return {line: count / math.sqrt(total * (count + passed[line])) for line, count in failed.items()}
+
+
+def _at_import(tests: Iterable[ObservedTest]) -> float:
+    """The suspicion of what every test runs, because it is run when the file is imported."""
+    results = [test.passed for test in tests]
+    return math.sqrt(results.count(False) / len(results)) if results else UNSEEN
+
+
+def _frames(path: str, observation: SuiteObservation) -> Counter[int]:
+    """The lines in which failing tests, or imports, ended, and how often."""
+    errors = [test.error for test in observation.failing if test.error] + list(observation.broken.values())
+    last = [frame for error in errors for frame in error.frames[-1:]]
+    return Counter(line for where, line, _ in last if where == path)
+
+
+def _of_scope(
+    tree: ast.Module, scope: Scope, raw: Mapping[int, float], frames: Counter[int], at_import: float
+) -> dict[int, float]:
+    """The suspected lines of a scope with all that is known of them."""
+    found = dict[range, float]()
+    for first, last in spans(scope):
+        within = range(first, last + 1)
+        score = max((raw.get(line, 0.0) for line in within), default=0.0)
+        score = score or (REST_SHARE * at_import if scope.is_rest else 0.0)
+        if any(frames[line] for line in within):
+            score = min(1.0, score + FRAME_BONUS)
+        found[within] = score
+    least = NEVER_RUN * max(found.values(), default=0.0)
+    scores = {line: max(score, least) for within, score in found.items() for line in within}
+    return _by_flow(tree, scope, {line: score for line, score in scores.items() if score > 0})
+
+
+def _by_flow(tree: ast.Module, scope: Scope, scores: Mapping[int, float]) -> dict[int, float]:
+    if scope.is_rest:
+        return dict(scores)
+    distance = distances(scope.node(tree))
+    far = max(distance.values(), default=0) + 1
+    return {line: score * (1 - FLOW_SHARE * distance.get(line, far) / far) for line, score in scores.items()}
+
+
+def spans(scope: Scope) -> Iterator[tuple[int, int]]:
+    """First and last line of each statement of a scope; of a compound one, of its head."""
+    for statement in scope.statements:
+        blocks = [inner for name in ("body", "orelse", "handlers", "finalbody", "cases")
+                  for inner in getattr(statement, name, ())]  # fmt: skip
+        first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+        last = min((_first_line(inner) for inner in blocks), default=0) - 1
+        yield first, max(first, last if blocks else statement.end_lineno or first)
+
+
+def _first_line(node: ast.stmt | ast.excepthandler | ast.match_case) -> int:
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])

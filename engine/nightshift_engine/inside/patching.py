@@ -1,0 +1,269 @@
+"""Puts a candidate in the place of the old text: in a module's syntax tree and its file, or in its loaded objects.
+
+In loaded objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
+table, a bound method, gets the new one. What cannot be had that way is refused with `NotSwappable`.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH108, PTH118, PTH123
+
+import ast
+import contextlib
+import gc
+import os
+from types import CodeType, FunctionType
+
+from . import instrument
+
+
+class NotSwappable(Exception):
+    """The function cannot be swapped in a running process."""
+
+
+def functions(tree):
+    """Each outermost function of a module: its qualified name, its node, the classes around it and its block."""
+    yield from _functions(tree, "", ())
+
+
+def _functions(holder, prefix, classes):
+    for _, block in ast.iter_fields(holder):
+        for node in block if isinstance(block, list) else ():
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield prefix + node.name, node, classes, block
+            elif isinstance(node, ast.ClassDef):
+                yield from _functions(node, f"{prefix}{node.name}.", (*classes, node.name))
+            elif isinstance(node, ast.stmt | ast.excepthandler):
+                yield from _functions(node, prefix, classes)
+
+
+def found(tree, scope, like):
+    """The function of that name; of several the one with the decorators of `like`, or else the last.
+
+    Raises:
+        LookupError: there is none.
+    """
+    named = [entry for entry in functions(tree) if entry[0] == scope]
+    if not named:
+        raise LookupError(f"there is no function {scope}")
+    alike = [entry for entry in named if _dumped(entry[1].decorator_list) == _dumped(like.decorator_list)]
+    return (alike or named)[-1]
+
+
+def function(text):
+    """The only statement of a text, which defines a function.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: it is no such text.
+    """
+    body = ast.parse(text).body
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        raise ValueError("it is not one function")
+    return body[0]
+
+
+def encoded(text):
+    """The bytes of a file with this text; as `nightshift.core.text.encoding` has it, a file need not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def spliced(tree, scope, text):
+    """A module's tree with another text in the place of a scope, in place; that of the whole file without a scope.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
+        LookupError: there is no such scope.
+    """
+    if not scope:
+        return ast.parse(encoded(text))
+    new = function(text)
+    _, old, _, block = found(tree, scope, new)
+    block[block.index(old)] = ast.increment_lineno(new, old.lineno - new.lineno)
+    return tree
+
+
+class LoadedFunctions:
+    """The functions of one module in a process that has imported it.
+
+    Args:
+        served: who served the module.
+        path: its path.
+        entered: (file, first line) of what ran while the tests were collected.
+        scopes: those that will be swapped.
+    """
+
+    def __init__(self, served, path, entered, scopes):
+        self._tree, self._file, self._entered = served.tree(path), served.root + path, entered
+        self._ticks = served.is_ticking
+        self._future = [n for n in self._tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+        self._objects = self._holders(served.codes[path], scopes)
+
+    def _holders(self, module, scopes):
+        """The loaded functions of these scopes: node to objects."""
+        codes = [
+            (node, code)
+            for name, node, classes, _ in functions(self._tree)
+            if name in scopes and (code := _inner(module, (*classes, node.name), node)) is not None
+        ]
+        found = [held for held in gc.get_referrers(*(code for _, code in codes)) if type(held) is FunctionType]
+        return {node: [held for held in found if held.__code__ is code] for node, code in codes}
+
+    def swap(self, scope, text):
+        """Make ready to swap a function.
+
+        Returns:
+            A `Swap`, which does it.
+
+        Raises:
+            NotSwappable: that is not possible, or it is the whole file.
+            SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
+            LookupError: there is no such scope.
+        """
+        if not scope:
+            raise NotSwappable
+        new = function(text)
+        _, old, classes, _ = found(self._tree, scope, new)
+        loaded = self._objects.get(old)
+        if not loaded or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
+            raise NotSwappable
+        code = self._compiled(new, classes, old)
+        if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in loaded):
+            raise NotSwappable
+        return Swap(code, [(held, *_defaults(held, old, new)) for held in loaded])
+
+    def _compiled(self, new, classes, old):
+        ast.increment_lineno(new, old.lineno - new.lineno)
+        bare = type(new)(**{**dict(ast.iter_fields(new)), "decorator_list": []})
+        inner = ast.copy_location(bare, new)
+        for name in reversed(classes):
+            keys = {"type_params": []} if "type_params" in ast.ClassDef._fields else {}
+            inner = ast.ClassDef(name, [], [], [inner], [], **keys)
+            ast.copy_location(inner, new)
+        module = ast.Module([*self._future, inner], [])
+        if self._ticks:
+            instrument.ticking(module)
+        code = compile(module, self._file, "exec", dont_inherit=True)
+        return _inner(code, (*classes, new.name), bare)
+
+
+class Swap:
+    """A function's new code and defaults, for each of its loaded objects.
+
+    Args:
+        code: the new code.
+        changes: each function with its new defaults.
+    """
+
+    def __init__(self, code, changes):
+        self.code, self._after = code, [(held, code, plain, named) for held, plain, named in changes]
+        self._before = [(held, held.__code__, held.__defaults__, held.__kwdefaults__) for held, _, _ in changes]
+
+    def act(self):
+        """Do it."""
+        _put(self._after)
+
+    def undo(self):
+        """Undo it."""
+        _put(self._before)
+
+
+def _put(changes):
+    for held, code, plain, named in changes:
+        held.__code__, held.__defaults__, held.__kwdefaults__ = code, plain, named
+
+
+def _inner(code, names, node):
+    """The code of a function within that of its module."""
+    levels = [code]
+    for name in names:
+        levels = [c for level in levels for c in level.co_consts if isinstance(c, CodeType) and c.co_name == name]
+    first = {node.lineno, first_line(node)}
+    return next((level for level in levels if level.co_firstlineno in first), None)
+
+
+def first_line(node):
+    """Where a function begins, its decorators included."""
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _is_alike(old, new):
+    """Tell whether decorators, annotations and name are the same, which are evaluated at the definition."""
+    return (
+        old.name == new.name
+        and _dumped(old.decorator_list) == _dumped(new.decorator_list)
+        and _dumped(_annotations(old)) == _dumped(_annotations(new))
+    )
+
+
+def _annotations(node):
+    return [arg.annotation for arg in _arguments(node.args) if arg.annotation] + (
+        [node.returns] if node.returns else []
+    )
+
+
+def _arguments(takes):
+    some = [takes.vararg, takes.kwarg]
+    return [*takes.posonlyargs, *takes.args, *takes.kwonlyargs, *(arg for arg in some if arg)]
+
+
+def _defaults(held, old, new):
+    """The loaded defaults where they are unchanged, new constants where not."""
+    before = _by_name(old.args)
+    alive = dict(zip([name for name in before if name in _positional(old.args)], held.__defaults__ or (), strict=False))
+    alive.update(held.__kwdefaults__ or {})
+
+    def value(name, node):
+        if name in before and ast.dump(before[name]) == ast.dump(node) and name in alive:
+            return alive[name]
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise NotSwappable from None
+
+    after, positional = _by_name(new.args), _positional(new.args)
+    plain = tuple(value(name, node) for name, node in after.items() if name in positional)
+    named = {name: value(name, node) for name, node in after.items() if name not in positional}
+    return plain or None, named or None
+
+
+def _positional(takes):
+    return {arg.arg for arg in (*takes.posonlyargs, *takes.args)}
+
+
+def _by_name(takes):
+    """Name of an argument to the node of its default."""
+    positional = [arg.arg for arg in (*takes.posonlyargs, *takes.args)]
+    last = positional[len(positional) - len(takes.defaults) :]
+    named = {a.arg: node for a, node in zip(takes.kwonlyargs, takes.kw_defaults, strict=True) if node is not None}
+    return {**dict(zip(last, takes.defaults, strict=True)), **named}
+
+
+def _dumped(nodes):
+    return [ast.dump(node) for node in nodes]
+
+
+UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
+"""What a candidate that is no Python, or of a scope that is not there, is refused with."""
+
+MOST_CHARS = 300
+
+
+def place(served, slot, path, scope, text):
+    """In a fork: put it there.
+
+    Raises:
+        UNREADABLE: it cannot be compiled.
+    """
+    tree = spliced(served.tree(path) if scope else None, scope, text)
+    written = ast.unparse(tree) if scope else text
+    compile(tree, path, "exec", dont_inherit=True)
+    served.over[path] = tree
+    if slot.is_copy:
+        file = os.path.join(slot.work, path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+        with open(file, "wb") as target:
+            target.write(encoded(written))
+
+
+def invalid(error):
+    """How a candidate did that was refused so: invalid, no test passed, and why."""
+    return "invalid", 0, f"{type(error).__name__}: {error}"[:MOST_CHARS]

@@ -1,0 +1,67 @@
+"""Quick fixes, which need no search: what the compiler's or the interpreter's own message all but says.
+
+Texts that are no Python come first, then one error after the other. All are pure functions from texts and errors
+to new texts; nothing is run. What they yield is no more than likely, and is tried like any other candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from nightshift_engine.evaluation import ErrorInfo
+from nightshift_engine.quick.fix import QuickFix, Source, sources
+from nightshift_engine.quick.messages import arity, missing_imports, misspelt, misspelt_imports
+from nightshift_engine.quick.syntax import syntax_fixes
+
+__all__ = ["QuickFix", "quick_fixes"]
+
+_Family = Callable[[str, ErrorInfo, Mapping[str, Source]], Iterator[QuickFix]]
+_SYNTAX = frozenset({"SyntaxError", "IndentationError", "TabError"})
+_FAMILIES: tuple[_Family, ...] = (missing_imports, misspelt_imports, arity, misspelt)
+
+
+def quick_fixes(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]]) -> Iterator[QuickFix]:
+    """New texts of single files, best first, each once.
+
+    `files` are the tree's own files, path to text. The first member of an error's pair is the id of a test or a path.
+    Where the tests stopped at a text that is no Python, it is fixed and nothing else: the other errors mean nothing
+    before that. Without errors every such text is fixed.
+    The errors take turns, so that one with many guesses does not keep the others waiting.
+    """
+    if not errors or any(error.kind in _SYNTAX for _, error in errors):
+        yield from _compiling(files)
+        return
+    parsed = sources(files)
+    seen: set[tuple[str, str]] = set()
+    for fix in _in_turn([_for_error(test, error, parsed) for test, error in _distinct(errors)]):
+        if (fix.path, fix.text) not in seen:
+            seen.add((fix.path, fix.text))
+            yield fix
+
+
+def _compiling(files: Mapping[str, str]) -> Iterator[QuickFix]:
+    for path in files:
+        if path.endswith(".py"):
+            yield from syntax_fixes(path, files[path])
+
+
+def _distinct(errors: Sequence[tuple[str, ErrorInfo]]) -> list[tuple[str, ErrorInfo]]:
+    """One error of each message and place; many tests fail of the same."""
+    kept = {(error.kind, error.message, error.frames[-1:]): (test, error) for test, error in errors[::-1]}
+    return list(kept.values())[::-1]
+
+
+def _for_error(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
+    for family in _FAMILIES:
+        yield from family(test, error, files)
+
+
+def _in_turn(streams: list[Iterator[QuickFix]]) -> Iterator[QuickFix]:
+    waiting = list(streams)
+    while waiting:
+        for stream in list(waiting):
+            fix = next(stream, None)
+            if fix is None:
+                waiting.remove(stream)
+            else:
+                yield fix

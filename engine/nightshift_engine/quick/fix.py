@@ -1,0 +1,262 @@
+"""A fix that needs no search, and the text it is made for: tokens of lines, names in trees, exact small changes."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from nightshift.core.code.parsing import parse_quietly
+from nightshift_engine.evaluation import ErrorInfo
+from nightshift_engine.tree import Function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuickFix:
+    """A new text for the file at `path`. `kind` is a stable short name, `note` says in a few words what was done."""
+
+    path: str
+    text: str
+    kind: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Where a text stops being Python: `line` from 1, `column` from 0; with the message of the compiler."""
+
+    line: int
+    column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """A changed text that may be Python; the cheapest guess is tried first."""
+
+    cost: float
+    text: str
+    note: str
+
+
+def fault_of(text: str) -> Fault | None:
+    """What keeps a text from being compiled; None for Python. Nothing is run.
+
+    Compiled and not only parsed: a `return` that slipped out of its function parses.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "<text>", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return Fault(line=error.lineno or 1, column=max((error.offset or 1) - 1, 0), message=error.msg or "")
+        except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+            return Fault(line=1, column=0, message=str(error))
+    return None
+
+
+CLOSERS = {"(": ")", "[": "]", "{": "}"}
+OPENERS = {closer: opener for opener, closer in CLOSERS.items()}
+HEADERS = frozenset({
+    "def", "class", "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "async", "match", "case",
+})  # fmt: skip
+_TOKEN = re.compile(
+    r"""(?P<comment>\#.*)
+    | (?P<string>[rbfuRBFU]{0,2}(?:\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))
+    | (?P<number>\d[\w.]*)
+    | (?P<name>\w+)
+    | (?P<operator>\*\*=?|//=?|>>=?|<<=?|[-+*/%@&|^<>=!:]=|->|\S)""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of a line from `start` to `end`; `kind` is comment, string, number, name or operator."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def tokens(line: str) -> list[Token]:
+    """The tokens of a line; a quote without its partner is an operator of its own."""
+    return [Token(str(hit.lastgroup), hit.group(), hit.start(), hit.end()) for hit in _TOKEN.finditer(line)]
+
+
+def code_end(line: str) -> int:
+    """Where the code of a line ends: before its comment and the blanks before that."""
+    for token in tokens(line):
+        if token.kind == "comment":
+            return len(line[: token.start].rstrip())
+    return len(line.rstrip())
+
+
+def indent_of(line: str) -> str:
+    """The blanks that a line begins with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def first_word(line: str) -> str:
+    """The first word of a line, or the empty text."""
+    found = re.match(r"\s*([A-Za-z_]\w*)", line)
+    return found.group(1) if found else ""
+
+
+def is_header(line: str) -> bool:
+    """Tell whether a line begins as one that opens a block."""
+    return first_word(line) in HEADERS
+
+
+def spliced_line(lines: list[str], number: int, start: int, end: int, new: str) -> str:
+    """The whole text with a part of the line of this index replaced."""
+    line = lines[number]
+    return "\n".join([*lines[:number], line[:start] + new + line[end:], *lines[number + 1 :]])
+
+
+NEAR = 0.7
+"""How alike two words must be, see `difflib.SequenceMatcher.ratio`."""
+_MOST_NEAR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """In the line with this number the text from `start` to `end`, in characters, becomes `new`."""
+
+    line: int
+    start: int
+    end: int
+    new: str
+
+
+class Source:
+    """A file of the tree that is Python."""
+
+    def __init__(self, path: str, text: str, tree: ast.Module) -> None:
+        self.path, self.text, self.tree = path, text, tree
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends."""
+        return self.text.split("\n")
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names that the file binds anywhere: variables, parameters, functions, classes, imports."""
+        return list(dict.fromkeys(_bound(self.nodes)))
+
+    @cached_property
+    def attributes(self) -> list[str]:
+        """The attributes that the file speaks of, and the methods of its classes."""
+        spoken = [node.attr for node in self.nodes if isinstance(node, ast.Attribute)]
+        owned = [part for node in self.nodes if isinstance(node, ast.ClassDef) for part in _members(node)]
+        return list(dict.fromkeys([*owned, *spoken]))
+
+    def function_at(self, line: int) -> Function | None:
+        """The innermost function around a line."""
+        found = [node for node in self.nodes if isinstance(node, Function) and _covers(node, line)]
+        return max(found, key=lambda node: node.lineno, default=None)
+
+    def class_at(self, line: int) -> ast.ClassDef | None:
+        """The innermost class around a line."""
+        found = [node for node in self.nodes if isinstance(node, ast.ClassDef) and _covers(node, line)]
+        return max(found, key=lambda node: node.lineno, default=None)
+
+    def spot(self, node: ast.expr | ast.arg | ast.keyword, length: int) -> tuple[int, int, int]:
+        """The first `length` characters of a node: (line, start, end); the tree counts columns in bytes of UTF-8."""
+        before = self.lines[node.lineno - 1].encode()[: node.col_offset].decode(errors="replace")
+        return node.lineno, len(before), len(before) + length
+
+    def attribute_spot(self, node: ast.Attribute) -> tuple[int, int, int]:
+        """The attribute's own name, at the end of the node."""
+        last = node.end_lineno or node.lineno
+        before = self.lines[last - 1].encode()[: node.end_col_offset].decode(errors="replace")
+        return last, len(before) - len(node.attr), len(before)
+
+    def with_changes(self, changes: Iterable[Change]) -> str:
+        """The text with all these changes."""
+        lines = list(self.lines)
+        for change in sorted(set(changes), key=lambda each: (each.line, each.start), reverse=True):
+            line = lines[change.line - 1]
+            lines[change.line - 1] = line[: change.start] + change.new + line[change.end :]
+        return "\n".join(lines)
+
+    def fix(self, text: str, kind: str, note: str) -> Iterator[QuickFix]:
+        """The fix to this text, if it is another one and Python."""
+        if text != self.text and fault_of(text) is None:
+            yield QuickFix(path=self.path, text=text, kind=kind, note=note)
+
+    def renamed(self, nodes: Iterable[ast.expr | ast.arg], old: str, new: str, kind: str) -> Iterator[QuickFix]:
+        """The text with another name at these nodes."""
+        changes = [Change(*self.spot(node, len(old)), new) for node in nodes]
+        if changes:
+            yield from self.fix(self.with_changes(changes), kind, f"`{old}` becomes `{new}`")
+
+
+def sources(files: Mapping[str, str]) -> dict[str, Source]:
+    """The files that are Python."""
+    found: dict[str, Source] = {}
+    for path, text in files.items():
+        tree = parse_quietly(text) if path.endswith(".py") else None
+        if tree is not None:
+            found[path] = Source(path, text, tree)
+    return found
+
+
+def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
+    """The innermost frame that is in one of the files, or the first line of the file that the error is about."""
+    for path, line, _ in reversed(error.frames):
+        if path in files:
+            return files[path], line
+    return (files[test], 0) if test in files else None
+
+
+def near(word: str, words: Iterable[str]) -> list[str]:
+    """The words that one may have been meant for, the likeliest first: they differ in case alone, or in little."""
+    others = [other for other in dict.fromkeys(words) if other != word and len(other) > 1]
+    plain = word.lower().replace("_", "")
+    alike = [other for other in others if other.lower().replace("_", "") == plain]
+    close: Sequence[str] = difflib.get_close_matches(word, others, n=_MOST_NEAR, cutoff=NEAR)
+    return list(dict.fromkeys([*alike, *close]))[:_MOST_NEAR]
+
+
+def _covers(node: Function | ast.ClassDef, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _bound(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+
+
+def _members(owner: ast.ClassDef) -> Iterator[str]:
+    for node in owner.body:
+        if isinstance(node, Function):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+    for inner in ast.walk(owner):
+        stored = isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)
+        if stored and isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            yield inner.attr

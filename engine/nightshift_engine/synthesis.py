@@ -1,0 +1,220 @@
+"""Looks for the body of a stub in a sandbox: one message in, one signed answer out, as a suite is run.
+
+The tests run first, with a recorder in the place of the function. They are prepared for that: what asks for an object's
+identity or type asks for its value instead. Then bodies are searched that agree with all that was recorded.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nightshift.core.code import literals
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.text.encoding import encode
+from nightshift.sandbox.inside import values
+from nightshift.verdict.answer import ProgramAnswer, read_program
+from nightshift.verdict.languages.plan import Plan
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift_engine import stubs
+from nightshift_engine.evaluation import SynthesisJob, SynthesisResult
+from nightshift_engine.evaluator import rows, staged
+from nightshift_engine.sources import ProgramText, program_text
+from nightshift_engine.stubs import Stub
+
+TESTS_S = 8.0
+"""How long the tests may take with the recorder; what was learned by then is used."""
+CONSTANTS = 14
+_INSTALL = "__import__('nightshift_repair.synthesis.recorder', fromlist=['install']).install(globals(), {name!r})"
+MOST = 5
+"""So many bodies are answered."""
+_SINGLE = (True, False, None)
+_RENAMED = {
+    "assertIs": "assertEqual", "assertIsNot": "assertNotEqual", "assertCountEqual": "assertEqual",
+}  # fmt: skip
+_EXPECTED = {"assertIsNone": "assertEqual", "assertIsNotNone": "assertNotEqual"}
+_PRELUDE = "from nightshift_repair.synthesis.recorder import isinstance_ as isinstance\n"
+
+
+class SandboxSynthesiser:
+    """The port `nightshift_engine.evaluation.Synthesiser`.
+
+    Args:
+        suite_runs: runs plans in a sandbox; may be shared.
+    """
+
+    def __init__(self, suite_runs: SuiteRuns) -> None:
+        self._suite_runs = suite_runs
+
+    async def synthesise(self, job: SynthesisJob) -> SynthesisResult:
+        """Search for bodies that agree with every example that the tests and the docstring hold.
+
+        Raises:
+            SandboxError: nothing could be run, or the tests are none of pytest's.
+        """
+        text = job.job.text_of(job.path)
+        program = None if text is None else program_text(text)
+        if program is None:
+            return SynthesisResult(why=f"there is no file {job.path} that Python can decode")
+        found = stubs.read(program.text, job.scope)
+        if isinstance(found, str):
+            return SynthesisResult(why=found)
+        stage = await staged(job.job, self._suite_runs)
+        planned = _recording(stage.with_task(_task(job, found)), job.path, program, found.name)
+        suite = replace(stage.job, limits=replace(job.job.limits, cpu_s=job.budget_s + TESTS_S))
+        ready, result = await self._suite_runs.executed(suite, planned)
+        report = report_of(read_program(result, ready.key))
+        return result_of(report, lambda body: written(found, body), job.budget_s)
+
+
+def written(found: Stub, body: str) -> str:
+    """The text of the whole function with these statements as its body."""
+    return f"{found.head}\n{textwrap.indent(body, found.indent)}\n"
+
+
+def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
+    """The plan with the recorder in the place of the function, and with tests that it can follow."""
+    files = tuple(replace(file, text=recordable(file.text)) for file in plan.files)
+    texts_of_tests = {file.staged: encode(file.text) for file in files}
+    recorded = program.file_text(f"{program.text}\n{_INSTALL.format(name=name)}\n")
+    texts = {**plan.texts, path: encode(recorded)}
+    return replace(
+        plan, files=files, mounted={name: texts_of_tests[name] for name in plan.mounted if name in texts_of_tests},
+        texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()},
+    )  # fmt: skip
+
+
+def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
+    """The job of the program inside the sandbox."""
+    given = [text for text in job.constants if text not in found.constants and _plain(text)]
+    constants = [(text, 1) for text in found.constants] + [(text, 2) for text in given]
+    words = found.words | {word.lower() for name in job.names for word in name.split("_")}
+    return {
+        "kind": "synthesis",
+        "parameters": found.parameters,
+        "examples": [_packed(arguments, wanted) for arguments, wanted in found.examples],
+        "constants": constants[:CONSTANTS],
+        "words": sorted(words)[:200],
+        "numbers": found.numbers,
+        "budget_s": job.budget_s,
+        "tests_s": min(TESTS_S, job.job.wall_s, job.budget_s / 2 + 1),
+        "processes": 2 if job.job.cpus >= 2 and job.job.pids >= 4 else 1,
+    }
+
+
+def _packed(arguments: tuple[object, ...], wanted: object) -> str:
+    """An example in the recorder's form."""
+    return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
+
+
+def _plain(text: str) -> bool:
+    """Tell whether a constant is a number or a text."""
+    try:
+        value = literals.read(text)
+    except ValueError:
+        return False
+    small = (type(value) in (int, float) and math.isfinite(value)) or (type(value) is str and len(value) <= 40)
+    return bool(small)
+
+
+@dataclass(slots=True)
+class SearchReport:
+    """What a search reported.
+
+    `bodies` have their sizes; `examples` and `tried` expressions are counted, `cost` is how large these got, `ended`
+    how the run did; with `full` the memory was used up.
+    """
+
+    bodies: dict[str, int] = field(default_factory=dict)
+    examples: int = 0
+    tried: int = 0
+    cost: int = 0
+    ended: str = ""
+    full: bool = False
+
+
+def report_of(answer: ProgramAnswer | None) -> SearchReport:
+    """The lines of a run."""
+    report = SearchReport(ended="" if answer is None else answer.how)
+    for row in rows(answer):
+        match row:
+            case ["examples", int(count)]:
+                report.examples = count
+            case ["found", str(body), int(size), int(_)]:
+                report.bodies[body] = size
+            case ["tried", int(tried), int(cost), str(why)]:
+                report.tried, report.cost = report.tried + tried, max(report.cost, cost)
+                report.full |= why == "memory"
+    return report
+
+
+def result_of(report: SearchReport, write: Callable[[str], str], budget_s: float) -> SynthesisResult:
+    """The result in words; texts that are no single function are left out."""
+    ordered = sorted(report.bodies, key=lambda body: (report.bodies[body], body))
+    texts = [text for text in map(write, ordered) if _is_function(text)][:MOST]
+    return SynthesisResult(
+        texts=tuple(texts), why="" if texts else _why(report, budget_s), examples=report.examples, tried=report.tried
+    )  # fmt: skip
+
+
+def _is_function(text: str) -> bool:
+    tree = parse_quietly(text)
+    return tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef)
+
+
+def _why(report: SearchReport, budget_s: float) -> str:
+    if not report.ended:
+        return "the run ended without an answer"
+    if not report.examples:
+        return "neither the tests nor the docstring show what any call must give"
+    examples = f"{report.examples} example{'s' if report.examples > 1 else ''}"
+    within = "in the memory there is" if report.full else f"within {budget_s:g} s"
+    return f"{examples}, {report.tried:,} expressions up to size {report.cost} {within}, none fits"
+
+
+def recordable(text: str) -> str:
+    """A test file's text in that form; as it was where it does not parse."""
+    tree = parse_quietly(text)
+    if tree is None:
+        return text
+    tree = ast.fix_missing_locations(_Values().visit(tree))
+    futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    tree.body = [node for node in tree.body if node not in futures]
+    return "\n".join([*map(ast.unparse, futures), _PRELUDE + ast.unparse(tree)]) + "\n"
+
+
+class _Values(ast.NodeTransformer):
+    """`x is True` becomes `x == True`, and likewise what unittest has for it."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.comparators[0], ast.Constant) and _is_single(node.comparators[0]):
+            if isinstance(node.ops[0], ast.Is):
+                return ast.Compare(left=node.left, ops=[ast.Eq()], comparators=node.comparators)
+            if isinstance(node.ops[0], ast.IsNot):
+                return ast.Compare(left=node.left, ops=[ast.NotEq()], comparators=node.comparators)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Attribute):
+            return node
+        name, arguments = node.func.attr, node.args
+        if name in _EXPECTED and len(arguments) == 1:
+            name, arguments = _EXPECTED[name], [*arguments, ast.Constant(value=None)]
+        elif name in _RENAMED:
+            name = _RENAMED[name]
+        else:
+            return node
+        return ast.Call(
+            func=ast.Attribute(value=node.func.value, attr=name, ctx=ast.Load()), args=arguments, keywords=[]
+        )  # fmt: skip
+
+
+def _is_single(node: ast.Constant) -> bool:
+    return any(node.value is single for single in _SINGLE)

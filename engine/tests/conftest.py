@@ -1,0 +1,76 @@
+"""What the tests of the edits share: a small program with its slip, and the rank of the edit that mends it."""
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from nightshift.sandbox import inside
+from nightshift_engine.edit import Edit, EditContext, EditOperator, vocabulary
+from nightshift_engine.tree import scopes
+
+# Code of the engine's that runs inside imports its neighbours under the name that they have there.
+sys.modules.setdefault("nightshift_inside", inside)
+
+MARK = re.compile(r"«(.*?)→(.*?)»", re.DOTALL)
+Seen = Mapping[str, frozenset[str]]
+
+
+def context_of(text: str, kinds: Seen | None = None, scope: str | None = None) -> EditContext:
+    """The context of the first function of a program (or of the scope named), with all its lines suspected."""
+    tree = ast.parse(text)
+    found = next(one for one in scopes(tree) if scope is None or one.name == scope)
+    return EditContext(
+        path="a.py",
+        tree=tree,
+        scope=found.place,
+        lines=dict.fromkeys(found.lines, 1.0),
+        kinds=kinds or {},
+        words=vocabulary(text),
+    )
+
+
+def edits_of(context: EditContext, operators: Sequence[EditOperator]) -> list[Edit]:
+    """All edits, the likeliest first."""
+    found = [edit for operator in operators for edit in operator(context)]
+    return sorted(found, key=lambda edit: -edit.weight)
+
+
+def rank(marked: str, operators: Sequence[EditOperator], kinds: Seen | None = None) -> int | None:
+    """Where the mend comes among all edits; none when it is missing. A slip and its mend are marked «slip→mend»."""
+    slip, mend = MARK.sub(r"\1", marked), MARK.sub(r"\2", marked)
+    scope = _scope_of(slip, marked)
+    context = context_of(slip, kinds, scope)
+    wanted = ast.parse(mend)
+    bare = _bare(ast.unparse(wanted))
+    for number, edit in enumerate(edits_of(context, operators), start=1):
+        text = ast.unparse(edit.apply(context.tree))
+        # Parsing is slow, and texts that differ in more than parentheses cannot be the same program.
+        if _bare(text) == bare and ast.dump(ast.parse(text)) == ast.dump(wanted):
+            return number
+    return None
+
+
+def _bare(text: str) -> str:
+    return text.replace("(", "").replace(")", "")
+
+
+def _scope_of(slip: str, marked: str) -> str:
+    """The scope where the first mark stands."""
+    line = marked[: marked.index("«")].count("\n") + 1
+    inside = [one for one in scopes(ast.parse(slip)) if one.place and line in one.lines]
+    return inside[0].name if inside else ""
+
+
+@pytest.fixture(scope="session")
+def mend_rank() -> Callable[..., int | None]:
+    """The rank of a mend by weight."""
+    return rank
+
+
+@pytest.fixture(scope="session")
+def context_for() -> Callable[..., EditContext]:
+    """The context of a program."""
+    return context_of

@@ -1,0 +1,141 @@
+"""Small faults and their mends, in `statement_pairs.txt`: each mend is among the edits, and early enough."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from nightshift_engine.edit import EditContext
+from nightshift_engine.edits import STATEMENT_EDITS
+from nightshift_engine.edits.attributes import own_attributes
+from nightshift_engine.edits.guards import guards
+from nightshift_engine.tree import Function, places
+
+
+def both(difference: str) -> tuple[str, str]:
+    lines = difference.strip("\n").splitlines()
+    broken, mended = ("\n".join(line[2:] for line in lines if line[:1] != sign) for sign in "+-")
+    return broken, mended
+
+
+def context_of(source: str, **more: object) -> EditContext:
+    """The last function that is in no other."""
+    tree = ast.parse(source)
+    found = [(place, node) for place, node in places(tree) if isinstance(node, Function)]
+    inner = {id(part) for _, node in found for part in ast.walk(node) if part is not node}
+    place, node = [each for each in found if id(each[1]) not in inner][-1]
+    lines = dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), 1.0)
+    return EditContext(path="a.py", tree=tree, scope=place, lines=lines, **more)  # type: ignore[arg-type]
+
+
+def rank(difference: str, **more: object) -> int:
+    """The number of edits that are tried before the mend, all families together."""
+    broken, mended = both(difference)
+    wanted = ast.unparse(ast.parse(mended))
+    context = context_of(broken, **more)
+    edits = sorted((edit for make in STATEMENT_EDITS for edit in make(context)), key=lambda edit: -edit.weight)
+    for index, edit in enumerate(edits):
+        if ast.unparse(edit.apply(context.tree)) == wanted:
+            return index
+    raise AssertionError(f"none of {len(edits)} edits makes\n{wanted}")
+
+
+CASES = [
+    pytest.param(case.partition("\n")[2], int(bound), id=f"{family}-{number}")
+    for number, case in enumerate((Path(__file__).parent / "statement_pairs.txt").read_text().split("\n== ")[1:])
+    for family, _, bound in [case.partition("\n")[0].partition(": ")]
+]
+
+
+@pytest.mark.parametrize(("difference", "bound"), CASES)
+def test_the_mend_is_among_the_first_edits(difference: str, bound: int) -> None:
+    assert rank(difference) < bound
+
+
+def test_kinds_that_were_seen_bring_bounds_together() -> None:
+    difference = """
+  def search(values, wanted, low, high):
++     if low > high:
++         return None
+      middle = (low + high) // 2
+      if values[middle] == wanted:
+          return middle
+      if values[middle] < wanted:
+          return search(values, wanted, middle + 1, high)
+      return search(values, wanted, low, middle - 1)
+"""
+    kinds = {"low": frozenset({"int"}), "high": frozenset({"int"}), "values": frozenset({"list"})}
+    assert rank(difference, kinds=kinds) < 900
+    endless = (("RecursionError", "maximum recursion depth exceeded"),)
+    assert rank(difference, kinds=kinds, errors=endless) < 250
+
+
+def test_an_exception_that_ended_a_test_is_caught_too() -> None:
+    difference = """
+  def number(text):
+      try:
+          return int(text)
+-     except TypeError:
++     except (TypeError, ValueError):
+          return None
+"""
+    assert rank(difference, errors=(("ValueError", "invalid literal"),)) < 30
+
+
+def test_a_name_that_was_not_found_gets_its_self_first() -> None:
+    difference = """
+  class Box:
+      def __init__(self):
+          self.size = 3
+
+      def room(self):
+-         return size + 1
++         return self.size + 1
+"""
+    lost = (("NameError", "name 'size' is not defined"),)
+    assert rank(difference, errors=lost) == 0
+    weights = [
+        max(edit.weight for edit in own_attributes(context_of(both(difference)[0], errors=told))) for told in (lost, ())
+    ]
+    assert weights[0] > weights[1]
+
+
+def test_a_default_that_calls_share_is_made_anew() -> None:
+    difference = """
+- def add(item, items=[]):
++ def add(item, items=None):
++     if items is None:
++         items = []
+      items.append(item)
+      return items
+"""
+    assert rank(difference) < 20
+
+
+def test_a_guard_speaks_of_no_variable_that_has_no_value_yet() -> None:
+    context = context_of("def middle(low, high):\n    half = (low + high) // 2\n    return half\n")
+    first = [edit for edit in guards(context) if edit.place[-1] == ("body", 0)]
+    assert first
+    assert not any("half" in edit.note for edit in first)
+
+
+def test_an_exception_that_a_test_waits_for_in_vain_is_raised() -> None:
+    difference = """
+  def share(total, people):
++     if people <= 0:
++         raise ValueError('invalid argument')
+      return total / people
+"""
+    missed = (("Failed", "DID NOT RAISE <class 'ValueError'>"),)
+    assert rank(difference, kinds={"people": frozenset({"int"})}, errors=missed) < 60
+
+
+def test_a_return_that_hides_what_follows_gets_a_condition() -> None:
+    difference = """
+  def cut(text, width):
+-     return text
++     if len(text) <= width:
++         return text
+      return text[:width] + "."
+"""
+    assert rank(difference, kinds={"text": frozenset({"str"}), "width": frozenset({"int"})}) < 100

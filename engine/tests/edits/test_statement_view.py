@@ -1,0 +1,138 @@
+"""Statements made of the words of a file and its tests: conditions on texts and records, exceptions waited for."""
+
+import ast
+
+from nightshift_engine.edit import EditContext, vocabulary
+from nightshift_engine.edits import STATEMENT_EDITS
+from nightshift_engine.edits.exits import flow
+from nightshift_engine.edits.statement_view import awaited
+from nightshift_engine.tree import Function, places
+
+
+def context_of(source: str, tests: str = "", errors: tuple[tuple[str, str], ...] = (), **kinds: str) -> EditContext:
+    tree = ast.parse(source)
+    place, node = [(place, node) for place, node in places(tree) if isinstance(node, Function)][-1]
+    lines = dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), 1.0)
+    seen = {variable: frozenset({kind}) for variable, kind in kinds.items()}
+    return EditContext(
+        path="a.py",
+        tree=tree,
+        scope=place,
+        lines=lines,
+        kinds=seen,
+        words=vocabulary(source, [tests]),
+        errors=errors,
+    )
+
+
+def rank(context: EditContext, wanted: str) -> int:
+    """The number of edits that are tried before the wanted text, all families together."""
+    text = ast.unparse(ast.parse(wanted))
+    edits = sorted((edit for make in STATEMENT_EDITS for edit in make(context)), key=lambda edit: -edit.weight)
+    found = [index for index, edit in enumerate(edits) if ast.unparse(edit.apply(context.tree)) == text]
+    assert found, f"none of {len(edits)} edits makes\n{text}"
+    return found[0]
+
+
+PORTIONS = """
+def portions(amount, guests):
+    return amount / guests
+"""
+
+
+def test_an_exception_that_tests_name_is_raised_with_the_words_that_they_look_for() -> None:
+    tests = 'def test_none():\n    with pytest.raises(ValueError, match="nobody came"):\n        portions(3, 0)\n'
+    ended = (("ZeroDivisionError", "division by zero"),)
+    context = context_of(PORTIONS, tests, ended, amount="int", guests="int")
+    wanted = PORTIONS.replace("    return", "    if guests < 1:\n        raise ValueError('nobody came')\n    return")
+    assert rank(context, wanted) < 120
+
+
+def test_a_pass_becomes_the_exception_that_tests_name() -> None:
+    source = """
+def checked(first, last):
+    if first > last:
+        pass
+    return last - first
+"""
+    tests = (
+        "class TestIt(TestCase):\n    def test_order(self):\n        self.assertRaises(LookupError, checked, 2, 1)\n"
+    )
+    missed = (("AssertionError", "LookupError not raised"),)
+    context = context_of(source, tests, missed, first="int", last="int")
+    assert rank(context, source.replace("pass", "raise LookupError('invalid argument')")) < 10
+
+
+def test_tests_tell_the_exceptions_that_they_wait_for() -> None:
+    text = (
+        "pytest.raises(ValueError, match='no such day')\npytest.raises(errors.Missing)\n"
+        'self.assertRaisesRegex(TypeError, "wants a text")\npytest.raises(KeyError, match=r"a.*b")\n'
+    )
+    assert list(awaited(text)) == [
+        ("ValueError", "no such day"), ("Missing", ""), ("TypeError", "wants a text"), ("KeyError", ""),
+    ]  # fmt: skip
+
+
+def test_a_continue_gets_the_condition_that_a_record_gives() -> None:
+    source = """
+def open_orders(orders):
+    found = []
+    for order in orders:
+        continue
+        found.append(order["name"])
+    return found
+"""
+    tests = 'assert open_orders([{"name": "tea", "void": True}, {"name": "jam", "void": False}]) == ["jam"]'
+    wanted = source.replace("        continue", "        if order.get('void'):\n            continue")
+    assert rank(context_of(source, tests), wanted) < 60
+
+
+def test_lines_that_begin_with_a_word_of_the_tests_are_passed_over() -> None:
+    source = """
+def spoken(lines):
+    found = []
+    for line in lines:
+        found.append(line.strip())
+    return found
+"""
+    tests = 'assert spoken(["# quiet", "loud"]) == ["loud"]\nassert spoken(["#", "a"]) == ["a"]\nMARK = "#"\n'
+    wanted = source.replace("        found", "        if line.startswith('#'):\n            continue\n        found")
+    assert rank(context_of(source, tests, line="str"), wanted) < 400
+
+
+def test_what_is_done_for_one_word_only_asks_an_attribute_for_it() -> None:
+    source = """
+class Door:
+    def __init__(self):
+        self.state = "shut"
+        self.openings = 0
+
+    def turn(self, state):
+        self.state = state
+        self.openings += 1
+"""
+    wanted = source.replace(
+        "        self.openings += 1", "        if self.state == 'open':\n            self.openings += 1"
+    )
+    context = context_of(source, 'door.turn("open")\nassert door.state == "open"\n', (), **{"self.state": "str"})
+    assert rank(context, wanted) < 220
+
+
+def test_handlers_take_what_ended_a_test_alone_and_anything_as_well() -> None:
+    source = """
+def number(text):
+    try:
+        return int(text)
+    except TypeError:
+        return None
+"""
+    context = context_of(source, errors=(("ValueError", "invalid literal"),))
+    made = {ast.unparse(edit.apply(context.tree)).splitlines()[3].strip(): edit.weight for edit in flow(context)}
+    assert made["except (TypeError, ValueError):"] > made["except ValueError:"] > made["except Exception:"]
+
+
+def test_a_handler_that_takes_what_was_raised_already_is_left_alone() -> None:
+    source = "def number(text):\n    try:\n        return int(text)\n    except ValueError:\n        return None\n"
+    context = context_of(source, errors=(("ValueError", "invalid literal"),))
+    kinds = [edit.note for edit in flow(context) if edit.kind == "except"]
+    assert kinds == ["`except ValueError` becomes `except Exception`"]

@@ -1,0 +1,175 @@
+import ast
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nightshift_engine.quick import quick_fixes
+from nightshift_engine.quick.fix import fault_of
+from nightshift_engine.quick.syntax import MOST_ANSWERS, syntax_fixes
+from tests.support import tiers
+
+CASES = [
+    # brackets and quotes
+    ("print(len([1, 2])\n", "print(len([1, 2]))\n"),
+    ("def f(a, b:\n    return a\n", "def f(a, b):\n    return a\n"),
+    ("values = [1, 2, 3\nprint(values)\n", "values = [1, 2, 3]\nprint(values)\n"),
+    ("if len(values > 3:\n    pass\n", "if len(values) > 3:\n    pass\n"),
+    ("x = (1 + 2))\n", "x = (1 + 2)\n"),
+    ("x = [1, 2)\n", "x = [1, 2]\n"),
+    ("total = sum1, 2])\nsum([1])\n", None),
+    ("values = [1]\nx = values0]\n", "values = [1]\nx = values[0]\n"),
+    ("def add(one, two):\n    return maxone, two)\n", "def add(one, two):\n    return max(one, two)\n"),
+    ("name = 'anna\nprint(name)\n", "name = 'anna'\nprint(name)\n"),
+    ('print("hello)\n', 'print("hello")\n'),
+    ('def f():\n    """Say it.\n    return 1\n', 'def f():\n    """Say it."""\n    return 1\n'),
+    ('def f():\n    ""Say it."""\n    return 1\n', 'def f():\n    """Say it."""\n    return 1\n'),
+    # colons, commas, comparisons, old and foreign words
+    ("def f(x)\n    return x\n", "def f(x):\n    return x\n"),
+    ("for x in [1]  # each\n    print(x)\n", "for x in [1]:  # each\n    print(x)\n"),
+    ("if x = 3:\n    pass\n", "if x == 3:\n    pass\n"),
+    ("while x = y and z:\n    pass\n", "while x == y and z:\n    pass\n"),
+    ("print 'a', x\n", "print('a', x)\n"),
+    ("values = [1, 2 3]\n", "values = [1, 2, 3]\n"),
+    ("names = [\n    'a',\n    b\n    'c',\n]\n", "names = [\n    'a',\n    b,\n    'c',\n]\n"),
+    ("sizes = {'a': 1 'b': 2}\n", "sizes = {'a': 1, 'b': 2}\n"),
+    ("sizes = {'a' 1}\n", "sizes = {'a': 1}\n"),
+    ("if a:\n    pass\nelse if b:\n    pass\n", "if a:\n    pass\nelif b:\n    pass\n"),
+    ("if a && b:\n    pass\n", "if a and b:\n    pass\n"),
+    ("if !a:\n    pass\n", "if not a:\n    pass\n"),
+    ("count++\n", "count += 1\n"),
+    ("try:\n    f()\nexcept IOError, e:\n    g()\n", "try:\n    f()\nexcept IOError as e:\n    g()\n"),
+    ("x = “hello”\n", 'x = "hello"\n'),
+    ("x = 3 – 1\n", "x = 3 - 1\n"),
+    ("def f(x):\n\u00a0\u00a0\u00a0\u00a0return x\n", "def f(x):\n    return x\n"),
+    # indentation
+    ("def f():\nreturn 1\n", "def f():\n    return 1\n"),
+    ("def f():\n    x = 1\n     return x\n", "def f():\n    x = 1\n    return x\n"),
+    ("def f():\n    x = 1\n  return x\n", "def f():\n    x = 1\n    return x\n"),
+    ("def f():\n    x = 1\nreturn x\n", "def f():\n    x = 1\n    return x\n"),
+    ("def f():\n\tx = 1\n        return x\n", "def f():\n        x = 1\n        return x\n"),
+    ("def f():\n", "def f():\n    pass\n"),
+    (
+        "def f(y):\n    t = 0\n    for x in y:\n        t += x\nreturn t\n",
+        "def f(y):\n    t = 0\n    for x in y:\n        t += x\n    return t\n",
+    ),
+    ("for x in y:\ntotal += x\nprint(total)\n", "for x in y:\n    total += x\nprint(total)\n"),
+    # what is no code
+    ("```python\ndef f():\n    return 1\n```\n", "def f():\n    return 1\n"),
+    ("Here is the function:\n```\nx = 1\n```\nI hope that helps you a lot.\n", "x = 1\n"),
+    ("This is the mended code.\ndef f():\n    return 1\n", "def f():\n    return 1\n"),
+]  # fmt: skip
+
+PROGRAM = '''"""Rows of a table."""
+
+import math
+
+WIDTHS = {"name": 12, "size": [3, 4]}
+
+
+class Table:
+    """Rows with a title."""
+
+    def __init__(self, title, rows=None):
+        self.title = title
+        self.rows = list(rows or [])
+
+    def add(self, row):
+        if len(row) != len(WIDTHS):
+            raise ValueError("a row needs " + str(len(WIDTHS)) + " cells")
+        self.rows.append(tuple(row))
+        return self
+
+    def widest(self, column):
+        best = 0
+        for row in self.rows:
+            best = max(best, len(str(row[column])))
+        return best
+
+
+def average(values):
+    """The mean of some numbers."""
+    total = 0
+    for value in values:
+        if value is None:
+            continue
+        elif math.isnan(value):
+            return None
+        total += value
+    return total / len(values) if values else 0
+
+
+def pairs(values):
+    found = []
+    index = 0
+    while index + 1 < len(values):
+        found.append((values[index], values[index + 1]))
+        index += 2
+    return {"pairs": found, "rest": values[index:]}
+'''
+
+
+@pytest.mark.parametrize(("broken", "mended"), [case for case in CASES if case[1] is not None])
+def test_a_small_fault_is_mended_first(broken: str, mended: str) -> None:
+    first = next(syntax_fixes("a.py", broken))
+    assert ast.dump(ast.parse(first.text)) == ast.dump(ast.parse(mended)), first
+    assert first.kind == "syntax"
+    assert first.note
+
+
+@pytest.mark.parametrize("broken", [case[0] for case in CASES])
+def test_all_answers_compile_and_are_few_and_different(broken: str) -> None:
+    texts = [fix.text for fix in syntax_fixes("a.py", broken)]
+    assert len(set(texts)) == len(texts) <= MOST_ANSWERS
+    assert all(fault_of(text) is None for text in texts)
+
+
+def test_a_text_that_compiles_is_left_alone() -> None:
+    assert not list(syntax_fixes("a.py", PROGRAM))
+    assert not list(quick_fixes({"a.py": PROGRAM}, []))
+
+
+def test_two_faults_in_one_text_are_mended_together() -> None:
+    broken = PROGRAM.replace("def add(self, row):", "def add(self, row)").replace(
+        "for value in values:", "for value in values"
+    )
+    first = next(syntax_fixes("a.py", broken))
+    assert ast.dump(ast.parse(first.text)) == ast.dump(ast.parse(PROGRAM))
+
+
+def test_texts_of_other_languages_are_no_python() -> None:
+    assert not list(quick_fixes({"a.js": "function (", "b.md": "# ("}, []))
+
+
+def broken_at(kind: str, choice: int) -> str:
+    """The program without one of its brackets, colons or indents."""
+    if kind == "indent":
+        lines = PROGRAM.split("\n")
+        deep = [index for index, line in enumerate(lines) if line.startswith("    ")]
+        index = deep[choice % len(deep)]
+        return "\n".join([*lines[:index], lines[index][4:], *lines[index + 1 :]])
+    signs = {"bracket": "()[]{}", "colon": ":", "quote": '"', "comma": ","}[kind]
+    found = [index for index, sign in enumerate(PROGRAM) if sign in signs]
+    index = found[choice % len(found)]
+    return PROGRAM[:index] + PROGRAM[index + 1 :]
+
+
+@given(kind=st.sampled_from(["bracket", "colon", "indent", "quote", "comma"]), choice=st.integers(0, 400))
+@settings(max_examples=tiers.examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
+    for fix in syntax_fixes("a.py", broken_at(kind, choice)):
+        assert fault_of(fix.text) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "share"), [("bracket", 0.9), ("colon", 0.9), ("indent", 0.8), ("quote", 0.8), ("comma", 0.9)]
+)
+def test_the_program_comes_back_as_it_was(kind: str, share: float) -> None:
+    """The share of all single deletions that do not compile for which the first answer is the program itself."""
+    wanted = ast.dump(ast.parse(PROGRAM))
+    every = {text for choice in range(200) if fault_of(text := broken_at(kind, choice)) is not None}
+    some = random.Random(7).sample(sorted(every), min(40, len(every)))
+    first = [next(syntax_fixes("a.py", text), None) for text in some]
+    good = sum(1 for fix in first if fix and ast.dump(ast.parse(fix.text)) == wanted)
+    assert good >= share * len(some), f"{good} of {len(some)}"

@@ -1,0 +1,367 @@
+"""The engine as a backend: what it answers in each phase, what it remembers, and what it declines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.tests.support.tiny_solver import BUGGY, MENDED, TESTS, TinySolver, asked
+from nightshift.agent.reflecting import read_reflection
+from nightshift.agent.replies import parse
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable, SandboxError
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import digest
+from nightshift.core.text.encoding import decode
+from nightshift.core.text.masking import Masker
+from nightshift.models.errors import BackendUnfit
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift_engine import backend
+from nightshift_engine.backend import RepairBackend
+from nightshift_engine.problem import Finding, OnProgress, Problem, Progress
+from tests.support import sandboxes
+from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
+from tests.support.trees import OTHER_BYTES
+
+P = Phase
+LOOSE = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n"}
+STRICT = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 7\n"}
+
+
+def saying(finding: Finding) -> Callable[[Problem, OnProgress], Awaitable[Finding]]:
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
+        return finding
+
+    return solve
+
+
+def failing(error: Exception) -> Callable[[Problem, OnProgress], Awaitable[Finding]]:
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
+        raise error
+
+    return solve
+
+
+# Answering.
+
+
+async def test_one_search_serves_planning_and_coding_and_its_reply_reads_as_any_other() -> None:
+    solver = TinySolver()
+    backend = RepairBackend(solver)
+    plan = await backend.generate(asked())
+    assert "`add.py` is suspected" in plan.text
+    assert "replaces `-` by `+`" in plan.text
+    reply = await backend.generate(asked(P.CODING))
+    assert parse(reply).files == {"add.py": MENDED}
+    assert reply.text.startswith("Summary: Fix add.py: replaces - by +\n")
+    assert "Warning: one test says little" in reply.text
+    assert (reply.backend, reply.model, reply.cost_usd) == ("repair", "repair", 0.0)
+    assert (reply.tokens_in, reply.tokens_out, reply.spent.model_calls) == (0, 0, 0)
+    assert len(solver.problems) == 1
+
+
+async def test_it_sees_the_tests_that_a_model_sees_and_works_under_the_limits_of_the_case() -> None:
+    solver = TinySolver()
+    await RepairBackend(solver).generate(asked(run_limits=RunLimits(cpu_s=7.0, memory_mb=99, cpus=1.5), packages=[]))
+    (problem,) = solver.problems
+    job = problem.job
+    assert job.tests == TESTS
+    assert (job.wall_s, job.memory_mb, job.cpus, job.start) == (7.0, 99, 1.5, {"add.py": BUGGY})
+    assert (problem.task_id, problem.description) == (7, "Mend add")
+
+
+async def test_what_is_held_out_of_prompts_is_held_out_of_searches() -> None:
+    solver = TinySolver()
+    await RepairBackend(solver).generate(asked(held=HeldOut(shown=LOOSE)))
+    assert solver.problems[0].job.tests == LOOSE
+
+
+async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it_began() -> None:
+    solver = TinySolver()
+    backend = RepairBackend(solver)
+    first = await backend.generate(asked(P.CODING, tests=LOOSE))
+    change = parse(first).files
+    refused = AttemptState(phase=P.REFLECTING, base="0" * 40, change=change, seen=(digest(change),), models=("repair",))
+    said = await RepairBackend(solver).generate(asked(P.REFLECTING, tests=LOOSE, work=refused))
+    reflection = read_reflection(said.text)
+    assert reflection is not None
+    assert (
+        reflection.root_cause
+        == "a change of the engine's passed all tests that are shown and failed the suite; excluded now"
+    )
+    assert "replaces" in reflection.suggested_fix
+    assert not reflection.tests_at_fault
+    again = RepairBackend(solver)  # as after a restart: nothing is remembered
+    reply = await again.generate(asked(P.CODING, tests=LOOSE, work=replace(refused, phase=P.CODING)))
+    assert change == {"add.py": MENDED}
+    assert parse(reply).files == {"add.py": BUGGY.replace(" - ", " * ")}
+
+
+async def test_the_answer_to_another_refused_change_takes_that_change_back() -> None:
+    """What the engine finds next counts from where its search began, not on top of what was refused."""
+    found = [
+        Finding(change={"a.py": "A = 2\n"}, description="one"),
+        Finding(change={"b.py": "B = 2\n"}, description="two"),
+    ]
+
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
+        return found.pop(0)
+
+    backend = RepairBackend(solve)
+    files = {"a.py": "A = 1\n", "b.py": "B = 1\n"}
+    first = parse(await backend.generate(asked(P.CODING, files=files))).files
+    assert first == {"a.py": "A = 2\n"}
+    change = {**files, **first}
+    work = AttemptState(
+        phase=P.CODING, base="0" * 40, change=change, seen=(digest(change),), models=("repair", "other")
+    )
+    second = parse(await backend.generate(asked(P.CODING, files=files, work=work))).files
+    assert second == {"a.py": "A = 1\n", "b.py": "B = 2\n"}
+
+
+async def test_a_file_in_another_encoding_gets_its_own_bytes_back() -> None:
+    latin = decode(OTHER_BYTES["names.py"])
+    renamed = latin.replace("name", "noun")
+    found = [Finding(change={"names.py": renamed}, description="one"), Finding(change={"b.py": "B = 2\n"})]
+
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
+        return found.pop(0)
+
+    backend = RepairBackend(solve)
+    about: dict[str, Any] = {"base": {"names.py": latin}, "files": {"b.py": "B = 1\n"}}
+    first = parse(await backend.generate(asked(P.CODING, **about))).files
+    assert first == {"names.py": renamed}
+    change = {**about["files"], **first}
+    work = AttemptState(
+        phase=P.CODING, base="0" * 40, change=change, seen=(digest(change),), models=("repair", "other")
+    )
+    second = parse(await backend.generate(asked(P.CODING, **about, work=work))).files
+    assert second == {"b.py": "B = 2\n", "names.py": latin}
+
+
+async def test_a_search_that_ran_out_of_time_is_begun_anew_when_there_is_more_and_only_then() -> None:
+    solver = TinySolver(slow_s=0.1)
+    backend = RepairBackend(solver, budget_s=5.0)
+    for _ in range(2):
+        with pytest.raises(BackendUnfit, match=r"within 0\.05 s"):
+            await backend.generate(asked(within_s=0.05))
+    assert len(solver.problems) == 1
+    assert (await backend.generate(asked())).text
+    assert [problem.budget_s for problem in solver.problems] == [0.05, 5.0]
+
+
+async def test_a_search_that_looked_at_everything_is_not_begun_anew_however_much_time_there_is() -> None:
+    solver = TinySolver()
+    backend = RepairBackend(solver)
+    for within_s in (5.0, None):
+        with pytest.raises(BackendUnfit, match="none of 2 swaps") as caught:
+            await backend.generate(
+                asked(tests=STRICT, files={"add.py": "def add(a, b):\n    return a - b\n"}, within_s=within_s)
+            )
+        assert caught.value.tried == 2
+    assert len(solver.problems) == 1
+
+
+async def test_a_whole_attempt_is_walked_by_the_engine_alone() -> None:
+    backend = RepairBackend(TinySolver())
+
+    @dataclass
+    class Straight:
+        """The backend without the door."""
+
+        phases: list[Phase] = field(default_factory=list)
+
+        async def complete(self, request: ModelRequest) -> Completion:
+            self.phases.append(request.phase)
+            return await backend.generate(request)
+
+    model = Straight()
+    bench = Bench(model, suite=PlainSuite())  # type: ignore[arg-type] # another model than the scripted one
+    work = await bench.run(case_for("Mend add", tests=TESTS, files={"add.py": BUGGY}))
+    assert work.phase is P.COMMIT
+    assert work.change == {"add.py": MENDED}
+    assert model.phases == [P.PLANNING, P.CODING]
+    assert work.models == ("repair",)
+    assert (work.spent.model_calls, work.spent.tokens) == (0, 0)
+    told = [event.message for event in bench.events if event.kind is Kind.REPAIR_PROGRESS]
+    assert told[:2] == ["repair: trying add.py", "repair: found after 1 candidates: replaces `-` by `+`"]
+
+
+async def test_dialogues_bring_the_code_itself() -> None:
+    bench = Bench(model_for("```python path=add.py\n" + MENDED + "```\n"))
+    await bench.run(case_for(tests=TESTS, files={"add.py": BUGGY}))
+    for request in bench.model.requests:
+        assert request.material is not None
+        assert request.material.context.task.spec.tests == TESTS
+        assert request.material.emit is not None
+
+
+# Declining.
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"phase": P.REVIEW}, "no answer in REVIEW"),
+        ({"phase": P.TESTING}, "no answer in TESTING"),
+        ({"phase": P.CODING, "call_no": 1}, "was not taken"),
+        ({"phase": P.CODING, "escalation": 1}, "another mind"),
+        ({"tests": {}}, "brings no tests"),
+        ({"language": "javascript", "tests": {"a.test.mjs": "x"}}, "repairs Python"),
+        ({"files": {}}, "no Python code"),
+        ({"files": {"notes.md": "# notes"}}, "no Python code"),
+    ],
+)
+async def test_what_it_cannot_do_it_says_at_once_and_plainly(more: dict[str, Any], why: str) -> None:
+    solver = TinySolver()
+    with pytest.raises(BackendUnfit, match=why):
+        await RepairBackend(solver).generate(asked(**{"phase": P.PLANNING, **more}))
+    assert solver.problems == []
+
+
+async def test_a_request_without_material_is_declined() -> None:
+    with pytest.raises(BackendUnfit, match="brings none"):
+        await RepairBackend(TinySolver()).generate(ModelRequest(phase=P.CODING, messages=()))
+
+
+@pytest.mark.parametrize(
+    ("error", "becomes"),
+    [(SandboxError("no sandbox"), ModelUnavailable), (KeyError("a bug"), ModelRefused)],
+)
+async def test_a_fault_of_its_own_is_a_fault_and_names_itself(error: Exception, becomes: type[ModelError]) -> None:
+    with pytest.raises(becomes) as caught:
+        await RepairBackend(failing(error)).generate(asked())
+    assert not isinstance(caught.value, BackendUnfit)
+    assert str(error) in str(caught.value)
+
+
+async def test_a_search_that_does_not_keep_its_time_is_ended_and_not_begun_again() -> None:
+    solver = TinySolver(slow_s=30.0)
+    hurried: list[float] = []
+
+    async def solve(problem: Problem, tell: OnProgress) -> Finding:
+        hurried.append(problem.budget_s)
+        return await solver(replace(problem, budget_s=60.0), tell)
+
+    backend = RepairBackend(solve, grace_s=0.05)
+    for _ in range(2):
+        with pytest.raises(BackendUnfit, match=r"did not end within 0\.05 s"):
+            await backend.generate(asked(within_s=0.05))
+    assert hurried == [0.05]
+
+
+async def test_a_search_can_be_cancelled() -> None:
+    task = asyncio.create_task(RepairBackend(TinySolver(slow_s=30.0)).generate(asked()))
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_it_is_there_when_something_can_run_its_candidates() -> None:
+    missing = ["no sandbox was found"]
+    backend = RepairBackend(TinySolver(), missing=lambda: missing[0])
+    assert not backend.is_available()
+    assert backend.detail == "no sandbox was found"
+    missing[0] = ""
+    assert backend.is_available()
+    assert backend.detail == ""
+
+
+async def test_before_there_is_a_sandbox_it_says_why_and_is_asked_again_later() -> None:
+    backend = RepairBackend.over(lambda: "the sandbox is being tested")
+    assert not backend.is_available()
+    assert backend.detail == "the sandbox is being tested"
+    with pytest.raises(ModelUnavailable, match="the sandbox is being tested"):
+        await backend.generate(asked())
+
+
+async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
+    runs: list[SuiteRuns | str] = ["the sandbox is being tested"]
+    backend = RepairBackend.over(lambda: runs[0], budget_s=30)
+    with pytest.raises(ModelUnavailable):
+        await backend.generate(asked())
+    runs[0] = SuiteRuns(sandboxes.bubblewrap(), sandboxes.runtime(), folder / "staging", mask=Masker())
+    assert backend.is_available()
+    assert parse(await backend.generate(asked(P.CODING))).files == {"add.py": MENDED}
+
+
+# Telling.
+
+
+def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
+    events, signs = list[Event](), list[str]()
+    reporter = backend.Reporter(asked(emit=events, within_s=9.0), signs.append)
+    for tried in range(50):
+        reporter.progress(Progress(tried=tried, estimated=400, best=1, text="editing conditions"))
+    assert events == []
+    reporter._reported_at_s -= backend.REPORT_EVERY_S
+    reporter.progress(Progress(tried=1234, estimated=4000, best=2, text="editing conditions"))
+    reporter.progress(Progress(tried=1235, estimated=4000, best=2, text="editing conditions"))
+    (event,) = events
+    assert event.message == "repair: editing conditions"
+    assert (event.kind, event.level, event.task_id, event.phase) == (Kind.REPAIR_PROGRESS, Level.INFO, 7, P.PLANNING)
+    assert event.data == {"tried": 1234, "estimated": 4000, "best": 2, "step_no": 0}
+    assert signs == [""] * 52
+
+
+def test_where_nobody_stands_by_its_beginning_is_told_at_once() -> None:
+    events = list[Event]()
+    reporter = backend.Reporter(asked(emit=events), None)
+    for _ in range(2):
+        reporter.progress(Progress(tried=1200, estimated=900))
+    assert [event.message for event in events] == ["repair: tried 1,200 of about 1,200 candidates"]
+
+
+async def test_a_doubt_about_a_change_is_told_once_as_a_warning() -> None:
+    events = list[Event]()
+    backend = RepairBackend(TinySolver())
+    await backend.generate(asked(emit=events))
+    await backend.generate(asked(P.CODING, emit=events))
+    assert [event.level for event in events] == [Level.INFO, Level.INFO, Level.WARNING]
+    assert "one test says little" in events[2].message
+
+
+# The form of replies.
+
+TEXTS = st.text(st.characters(codec="ascii", exclude_characters="\r\x00"), max_size=80) | st.sampled_from(
+    ["```\nx\n```\n", "````md\n```python path=b.py\n````\n", '"""\n```\n"""\n', "<<<<<< \n", ""]
+)
+
+
+@given(st.dictionaries(st.sampled_from(["add.py", "pkg/mod.py", "my data/x.py", "a/b.txt"]), TEXTS, min_size=1))
+def test_files_come_out_of_the_reply_as_they_went_in(files: dict[str, str]) -> None:
+    texts = {path: text if text.endswith("\n") or not text else text + "\n" for path, text in files.items()}
+    said = backend.coding_text(Finding(description="x", kind="swap"), texts)
+    assert parse(Completion(text=said, backend="repair", model="repair")).files == texts
+
+
+def test_a_file_that_goes_is_said_to_go() -> None:
+    said = backend.coding_text(Finding(description="x"), {"old.py": None, "new.py": "A = 1\n"})
+    parsed = parse(Completion(text=said, backend="repair", model="repair"))
+    assert (parsed.deletions, parsed.files) == (("old.py",), {"new.py": "A = 1\n"})
+
+
+def test_the_reflection_of_a_search_is_json_that_the_agent_reads() -> None:
+    finding = Finding(plan="1. line 3", description="replaces `-`", reflection="two changes were refused", tried=9)
+    material = asked().material
+    assert material is not None
+    said = backend.reflection_text(finding, material)
+    assert json.loads(said)["root_cause"] == "two changes were refused"
+    reflection = read_reflection(said)
+    assert reflection is not None
+    assert reflection.suggested_fix == "replaces `-`"
+    untold = replace(finding, reflection="", plan="1. Two fail.\n2. Suspected: `a.py:3`.\n3. Change it.")
+    assert json.loads(backend.reflection_text(untold, material))["root_cause"] == "Two fail. Suspected: `a.py:3`."

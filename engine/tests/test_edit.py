@@ -1,0 +1,48 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift_engine.edit import vocabulary
+
+FILE = '''
+"""Roads are 7 or "wide"."""
+LIMIT = 40
+
+
+def toll(weight, is_heavy=True):
+    """Take `base_rate`, and 2.5 for 'trucks'."""
+    return 40 if weight > LIMIT else "free"
+'''
+TESTS = "def test_toll():\n    assert toll(1) == 'free' and toll(99, False) == 99 == 99 == 99\n"
+
+
+def test_constants_of_the_file_come_before_those_of_its_tests() -> None:
+    found = vocabulary(FILE, [TESTS]).constants
+    assert found[0] == "40"
+    assert found.index("'free'") < found.index("99")
+    assert {"7", "'wide'", "2.5", "'trucks'"} <= set(found)
+    assert not {"True", "False", "None"} & set(found)
+
+
+def test_names_of_code_and_of_prose_are_known() -> None:
+    found = vocabulary(FILE, [TESTS]).names
+    assert {"toll", "weight", "LIMIT", "is_heavy", "base_rate", "test_toll"} <= set(found)
+    assert found.index("weight") < found.index("test_toll")
+
+
+def test_what_is_said_of_a_task_counts() -> None:
+    assert "'late'" in vocabulary(FILE, prose=["It must return 'late' after 22 hours"]).constants
+
+
+def test_broken_code_counts_as_prose() -> None:
+    found = vocabulary("def f(:\n    return 'open' + big_word")
+    assert found.constants == ("'open'",)
+    assert "big_word" in found.names
+
+
+def test_long_texts_and_bytes_are_no_words() -> None:
+    assert vocabulary(f"x = b'1'; y = {'z' * 99!r}; w = ...").constants == ()
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_a_vocabulary(text: str) -> None:
+    assert vocabulary(text, [text], [text]).texts == (text, text)

@@ -1,0 +1,177 @@
+"""Evaluation in the sandbox from outside: staging of a job, batches that die, and lines that are read leniently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.tests.support import trying
+from nightshift.core.errors import SandboxError
+from nightshift.core.text.masking import Masker
+from nightshift.verdict.answer import ProgramAnswer
+from nightshift.verdict.shaping import Names
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift_engine import evaluator
+from nightshift_engine.evaluation import CallResult, CandidateResult, EvaluationJob, RunStatus
+from nightshift_engine.evaluator import AT_ONCE, DEATHS, MISSING, UNTRIED, Batch, RunReport, staged
+from tests.support import sandboxes
+from tests.support.trees import TextTree
+
+
+@pytest.fixture
+def rounds(tmp_path: Path) -> SuiteRuns:
+    return SuiteRuns(sandboxes.bubblewrap(), sandboxes.runtime(), tmp_path / "staging", mask=Masker())
+
+
+async def test_ids_of_tests_go_to_the_run_and_back(rounds: SuiteRuns) -> None:
+    tests = (
+        "import pytest\nfrom small import total\n\n\nclass TestTotal:\n    def test_in_a_class(self):\n"
+        "        assert total([]) is None\n\n\n@pytest.mark.parametrize('text', ['a::b', '[c]'])\n"
+        "def test_each(text):\n    assert text\n"
+    )
+    stage = await staged(trying.job(tests=tests), rounds)
+    (file,) = stage.plan.files
+    assert file.staged != "test_small.py"
+    for test in ("TestTotal::test_in_a_class", "test_each[a::b]", "test_each[[c]]", "test_other"):
+        inside = stage.staged_id(f"test_small.py::{test}")
+        assert inside.startswith(f"{file.staged}::")
+        assert stage.names.id(inside) == f"test_small.py::{test}"
+    assert stage.staged_id("elsewhere.py::test_it") == "elsewhere.py::test_it"
+
+
+async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: SuiteRuns) -> None:
+    plan = (await staged(trying.job(), rounds)).plan
+    assert not any(file.must_fail_path or file.copied for file in plan.files)
+    assert plan.order == tuple(file.staged for file in plan.files)
+    assert plan.split is None
+    assert "-x" not in plan.options
+
+
+@pytest.mark.parametrize(
+    ("tests", "command"),
+    [({"a.test.mjs": "import test from 'node:test'"}, ()), ({}, ("make", "check")), ({}, ()), ({"data.txt": ""}, ())],
+)
+async def test_what_pytest_does_not_run_is_refused(
+    rounds: SuiteRuns, tests: dict[str, str], command: tuple[str, ...]
+) -> None:
+    job = EvaluationJob(base=TextTree({"Makefile": "check:\n"}), change={}, tests=tests, command=command)
+    with pytest.raises(SandboxError, match="candidates are evaluated by"):
+        await staged(job, rounds)
+
+
+PASSED = CandidateResult(how=RunStatus.PASSED, passed=1)
+
+
+class Box:
+    """What a sandbox does with candidates of which some end it: with a word before that, or without."""
+
+    def __init__(self, killers: Callable[[int], bool], *, at_once: int = 10**6, is_silent: bool = False) -> None:
+        self._killers, self._at_once, self._is_silent = killers, at_once, is_silent
+        self.runs: list[list[int]] = []
+
+    async def run(self, numbers: Sequence[int], alone: bool) -> RunReport:
+        self.runs.append(list(numbers))
+        together = 1 if alone else 2
+        for place in range(0, min(len(numbers), self._at_once), together):
+            if any(map(self._killers, numbers[place : place + together])):
+                done = [] if self._is_silent else numbers[:place]
+                begun = [] if self._is_silent else numbers[: place + together]
+                return RunReport(outcomes=dict.fromkeys(done, PASSED), begun=frozenset(begun), ended=False)
+        return RunReport(
+            outcomes=dict.fromkeys(numbers[: self._at_once], PASSED),
+            begun=frozenset(numbers[: self._at_once]),
+            ended=True,
+        )
+
+
+async def test_a_batch_goes_on_where_a_run_stopped() -> None:
+    box = Box(lambda _: False, at_once=100)
+    found = await Batch(AT_ONCE + 50, box.run).outcomes()
+    assert found == [PASSED] * (AT_ONCE + 50)
+    assert sum(map(len, box.runs)) > AT_ONCE + 50
+    assert max(map(len, box.runs)) == AT_ONCE
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+@given(killer=st.integers(0, 60))
+async def test_the_one_that_ends_a_sandbox_is_found_and_all_others_are_tried(is_silent: bool, killer: int) -> None:
+    box = Box(lambda number: number == killer, is_silent=is_silent)
+    found = await Batch(61, box.run).outcomes()
+    assert [number for number, outcome in enumerate(found) if outcome != PASSED] == [killer]
+    assert found[killer].how is RunStatus.CRASHED
+    assert len(box.runs) <= 2 * DEATHS
+
+
+async def test_too_many_that_end_a_sandbox_leave_the_rest_untried() -> None:
+    box = Box(lambda number: number > 3)
+    found = await Batch(200, box.run).outcomes()
+    assert found[:4] == [PASSED] * 4
+    assert {outcome.how for outcome in found[4:]} == {RunStatus.CRASHED}
+    assert found[-1] == UNTRIED
+    assert len(box.runs) <= 2 * DEATHS
+
+
+async def test_nothing_that_could_be_run_is_an_error() -> None:
+    with pytest.raises(SandboxError):
+        await Batch(40, Box(lambda _: True, is_silent=True).run).outcomes()
+
+
+async def test_no_candidates_need_no_run() -> None:
+    box = Box(lambda _: True)
+    assert await Batch(0, box.run).outcomes() == []
+    assert box.runs == []
+
+
+NAMES = Names((), lambda _path: None)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.text(max_size=3)
+    | st.sampled_from(["tried", "answered", "passed"]),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=12,
+)
+
+
+def _trial(*lines: str) -> ProgramAnswer:
+    return ProgramAnswer(how="exited", exit_code=0, lines=lines, output="")
+
+
+def test_lines_of_another_form_are_passed_over() -> None:
+    lines = ('["begun", 1]', "{}", "no json", "[]", "[1]", "[" * 5000, '["tried"]')
+    assert list(evaluator.rows(_trial(*lines))) == [["begun", 1], ["tried"]]
+    assert list(evaluator.rows(None)) == []
+
+
+def test_an_outcome_is_read_with_its_text_cleaned() -> None:
+    row: list[Any] = ["tried", 3, "failed", 2, "ValueError: at 0x7f0000000000 \x1b[31m"]
+    number, found = evaluator.outcome(row, NAMES) or (None, None)
+    assert number == 3
+    assert found is not None
+    assert (found.how, found.passed) == (RunStatus.FAILED, 2)
+    assert "0x…" in found.error
+    assert "\x1b" not in found.error
+
+
+@given(row=st.lists(JSON, min_size=1, max_size=6))
+def test_no_line_makes_reading_fail(row: list[Any]) -> None:
+    found = evaluator.outcome(row, NAMES)
+    assert found is None or isinstance(found[1], CandidateResult)
+    table = evaluator.answers([[str(row[0]), *row[1:]]], 2, 3)
+    assert [len(answers) for answers in table] == [3, 3]
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 7])
+def test_answers_stand_at_their_calls_and_never_beyond_them(first: int) -> None:
+    row = ["answered", 1, first, [["passed", ["i", hex(n)], []] for n in range(4)]]
+    table = evaluator.answers([json.loads(json.dumps(row))], 2, 3)
+    told = [CallResult(how=RunStatus.PASSED, value=["i", hex(n)]) for n in range(4)]
+    assert table[0] == [MISSING] * 3
+    assert table[1] == [*[MISSING] * min(first, 3), *told[: max(0, 3 - first)]]

@@ -1,0 +1,110 @@
+"""The first run on a fresh machine: the inbox that ships, no model anywhere, and commits a moment later."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.queue.intake.tasks_file import load_file
+from tests.support.daemon import ROOT, Daemon, git, until
+
+STARTERS = load_file(ROOT / "tasks.yaml").entries
+IDS = range(1, len(STARTERS) + 1)
+NO_MODEL = {
+    "OLLAMA_BASE_URL": "http://127.0.0.1:9", "EMBEDDER": "hashed", "WORKER_COUNT": "2", "LOG_LEVEL": "DEBUG",
+    "REPAIR_S": "30",
+}  # fmt: skip
+BEYOND_IT = {
+    "description": "Mend odd()",
+    "files": {"odd.py": "def odd(n):\n    return n\n"},
+    "tests": {
+        "test_odd.py": "from odd import odd\n\n\ndef test_one():\n    assert odd(1) == 1\n\n\n"
+        "def test_other():\n    assert odd(1) == 2\n"
+    },
+    "key": "beyond",
+}
+"""Tests that contradict each other: there is nothing to find, whatever is tried."""
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    home = tmp_path_factory.mktemp("fresh") / "home"
+    home.mkdir()
+    shutil.copy(ROOT / "tasks.yaml", home)
+    with Daemon(home, NO_MODEL) as daemon:
+        until(lambda: len(daemon.get("/api/tasks")["tasks"]) == len(STARTERS))
+        yield daemon
+
+
+def told(daemon: Daemon, task_id: int, kind: str) -> list[str]:
+    events: list[dict[str, Any]] = daemon.get("/api/logs?limit=1000")["events"]
+    return [event["message"] for event in events if (event["task_id"], event["event"]) == (task_id, kind)]
+
+
+def page(daemon: Daemon, path: str) -> str:
+    with urllib.request.urlopen(daemon.url + path, timeout=20) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def parked(daemon: Daemon, task_id: int) -> str:
+    """Why the task waits, once it does."""
+    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=60)
+    reason: str = daemon.get(f"/api/task/{task_id}")["reason"]
+    return reason
+
+
+def test_the_examples_are_what_the_inbox_holds() -> None:
+    files = {path: text for entry in STARTERS for path, text in {**entry.spec.files, **entry.spec.tests}.items()}
+    assert {path: (ROOT / path).read_text() for path in files} == files
+    assert len(STARTERS) in {3, 4}
+
+
+def test_each_example_fails_before_anything_is_mended() -> None:
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "examples"]
+    ran = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert all(any(f"FAILED {path}" in ran.stdout for path in entry.spec.tests) for entry in STARTERS), ran.stdout
+
+
+def test_all_starter_tasks_are_committed_by_the_engine(fresh: Daemon, tmp_path: Path) -> None:
+    tasks = fresh.wait(*IDS, within_s=60)
+    assert [(task["status"], task["ending"]) for task in tasks] == [("done", "committed")] * len(STARTERS), tasks
+    assert len(fresh.get("/api/tasks")["tasks"]) == len(STARTERS), "the commented task is none"
+    workspace = fresh.home / "workspace"
+    for task in tasks:
+        assert "Model: repair" in git(workspace, "log", "-1", "--format=%B", task["commit"])
+    git(workspace, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"), "main")
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "examples"]
+    ran = subprocess.run(argv, cwd=tmp_path / "tree", capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_it_is_told_where_the_fault_was_looked_for_and_what_was_found(fresh: Daemon) -> None:
+    fresh.wait(*IDS, within_s=60)
+    for task_id in IDS:
+        (found,) = (text for text in told(fresh, task_id, "repair_progress") if "found after" in text)
+        assert "candidates" in found
+        assert "the built-in engine answered" in told(fresh, task_id, "model_called")[0]
+        assert "Suspected lines by Ochiai" in page(fresh, f"/task/{task_id}/call/1/0/0")
+    assert fresh.get("/api/task/1")["spent"]["model_calls"] == 0
+
+
+def test_what_it_cannot_do_waits_for_a_model_and_says_what_was_tried(fresh: Daemon) -> None:
+    task_id = fresh.submit(**BEYOND_IT)
+    assert "none passes" in parked(fresh, task_id)
+    assert any("candidates" in text for text in told(fresh, task_id, "repair_progress"))
+
+
+def test_a_task_that_needs_a_model_waits_for_one_and_says_how_to_get_it(fresh: Daemon) -> None:
+    task_id = fresh.submit(description="Create a user registration API with email validation", kind="web_app")
+    reason = parked(fresh, task_id)
+    assert "no model is available" in reason
+    assert "brings no tests" in reason
+    assert "ollama pull" in reason

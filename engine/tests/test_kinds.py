@@ -1,0 +1,253 @@
+"""Kinds of expressions, and the names that are visible at a place."""
+
+import ast
+
+import pytest
+
+from nightshift_engine.kinds import (
+    BOOL,
+    DICT,
+    FLOAT,
+    INT,
+    ITERATOR,
+    LIST,
+    NONE,
+    SET,
+    STR,
+    TUPLE,
+    UNKNOWN,
+    Kind,
+    Kinds,
+    Locals,
+    Visible,
+    annotated,
+    attributes,
+    bound,
+    fits,
+    inferred,
+    is_number,
+    methods,
+    outside,
+    parameters,
+    seen,
+)
+
+KINDS = Kinds(
+    {"n": INT, "x": FLOAT, "s": STR, "xs": LIST, "xs[]": INT, "d": DICT}, {"make": SET, "Node": frozenset({"Node"})}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("1", INT),
+        ("True", BOOL),
+        ("None", NONE),
+        ("n + 1", INT),
+        ("n / 2", FLOAT),
+        ("n * x", FLOAT),
+        ("'a' * n", STR),
+        ("'%s' % n", STR),
+        ("xs + [1]", LIST),
+        ("-n", INT),
+        ("not xs", BOOL),
+        ("n < 2", BOOL),
+        ("n or 2", INT),
+        ("n if s else s", INT | STR),
+        ("n if s else y", UNKNOWN),
+        ("{}", DICT),
+        ("{1}", SET),
+        ("(1, 2)", TUPLE),
+        ("[y for y in xs]", LIST),
+        ("(y for y in xs)", ITERATOR),
+        ("f'{n}'", STR),
+        ("len(xs)", INT),
+        ("max(n, 2)", INT),
+        ("max(xs)", UNKNOWN),
+        ("sorted(d)", LIST),
+        ("make()", SET),
+        ("Node(1)", frozenset({"Node"})),
+        ("s.split()", LIST),
+        ("xs.append(1)", NONE),
+        ("d.copy()", DICT),
+        ("xs[0]", INT),
+        ("xs[1:]", LIST),
+        ("s[0]", STR),
+        ("y", UNKNOWN),
+        ("y.z", UNKNOWN),
+        ("(k := n)", INT),
+        ("make", frozenset({"callable"})),
+    ],
+)
+def test_the_kind_of_an_expression(text: str, kind: Kind) -> None:
+    assert KINDS.of(ast.parse(text, mode="eval").body) == kind
+
+
+def test_what_is_unknown_fits_everything_less_than_what_is_known_to() -> None:
+    assert fits(INT, INT) == 1.0
+    assert 0 < fits(UNKNOWN, INT) < fits(INT, INT | STR)
+    assert fits(INT, STR) == 0.0
+    assert 0 < fits(NONE, INT) < fits(UNKNOWN, INT)
+
+
+def test_none_beside_a_kind_leaves_the_kind_fitting() -> None:
+    assert fits(INT | NONE, INT | STR) > 0
+    assert fits(STR | NONE, INT) == 0.0
+
+
+def test_numbers_and_collections_stand_for_each_other_rarely() -> None:
+    assert 0 < fits(BOOL, INT) < fits(INT, FLOAT) < 1
+    assert 0 < fits(LIST, SET) < 1
+    assert fits(STR, LIST) == 0.0
+
+
+def test_a_number_that_may_be_missing_is_a_number() -> None:
+    assert is_number(INT | NONE)
+    assert not is_number(NONE)
+    assert not is_number(BOOL)
+    assert not is_number(UNKNOWN)
+
+
+def test_fitting_goes_both_ways() -> None:
+    every = (INT, FLOAT, STR, LIST, SET, NONE, BOOL, UNKNOWN, INT | NONE, frozenset({"Node"}))
+    assert all(fits(one, other) == fits(other, one) for one in every for other in every)
+
+
+def test_types_seen_at_run_time_are_kinds() -> None:
+    assert seen(frozenset({"function", "int"})) == frozenset({"callable", "int"})
+
+
+def test_assignments_loops_defaults_and_annotations_tell_kinds() -> None:
+    tree = ast.parse(
+        "class Node: pass\n"
+        "def other(): return 'a'\n"
+        "def f(a, b=1, c=None, *, d: dict[str, int], e: 'x' = 2):\n"
+        "    found, text = [], other()\n"
+        "    for i in range(b):\n        found.append(i)\n"
+        "    for j, item in enumerate(found): pass\n"
+        "    g = found[0]\n"
+        "    self.n = Node()\n"
+        "    pairs = [(1, 2)]\n"
+    )
+    kinds = inferred(list(ast.walk(tree.body[-1])), outside(tree), {"a": frozenset({"float"})})
+    told = {
+        name: kinds.of_name(name) for name in ("a", "b", "c", "d", "found", "text", "i", "j", "g", "self.n", "pairs[]")
+    }
+    assert told == {
+        "a": FLOAT, "b": INT, "c": UNKNOWN, "d": DICT, "found": LIST, "text": STR, "i": INT, "j": INT, "g": INT,
+        "self.n": frozenset({"Node"}), "pairs[]": TUPLE,
+    }  # fmt: skip
+
+
+def test_what_was_seen_at_run_time_comes_before_what_is_written() -> None:
+    tree = ast.parse("def f():\n    x = 1\n")
+    kinds = inferred(list(ast.walk(tree)), outside(tree), {"x": frozenset({"str"})})
+    assert kinds.of_name("x") == STR
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("int", INT),
+        ("list[int]", LIST),
+        ("int | None", INT | NONE),
+        ("List[str]", LIST),
+        ("T", UNKNOWN),
+        ("None", NONE),
+    ],
+)
+def test_plain_annotations_are_understood(text: str, kind: Kind) -> None:
+    assert annotated(ast.parse(text, mode="eval").body) == kind
+
+
+PROGRAM = """
+import os.path as where
+from math import floor
+import json.decoder
+
+LIMIT = 3
+if LIMIT:
+    other, (deep, *rest) = 1, (2, 3)
+
+
+def work(a, /, b=1, *many, c, **more):
+    for i in many:
+        if i:
+            found = i
+        later = found
+    with open(a) as handle:
+        total = [j for j in handle if (kept := j)]
+    try:
+        import re
+    except ValueError as error:
+        pass
+    def inner():
+        hidden = 1
+    return total
+
+
+class Box:
+    def __init__(self):
+        self.size, self.name = 1, work(self.close())
+
+    def close(self):
+        return self.color
+"""
+TREE = ast.parse(PROGRAM)
+WORK = next(node for node in TREE.body if isinstance(node, ast.FunctionDef))
+
+
+def test_a_module_offers_what_it_binds_in_any_branch() -> None:
+    found = outside(TREE)
+    assert list(found.functions) == ["work"]
+    assert list(found.classes) == ["Box"]
+    assert found.imports == ("where", "floor", "json")
+    assert found.variables == ("LIMIT", "other", "deep", "rest")
+
+
+def test_parameters_come_in_order() -> None:
+    assert parameters(WORK.args) == ("a", "b", "many", "c", "more")
+
+
+def test_a_name_has_a_value_only_after_its_statement_or_in_the_same_loop() -> None:
+    names = Locals(WORK.body, parameters(WORK.args))
+    loop, *_, last = WORK.body
+    assert isinstance(loop, ast.For)
+    near, later = names.at(loop)
+    assert "found" not in near
+    assert "found" in later
+    branch = loop.body[0]
+    near, _ = names.at(branch)
+    assert {"i", "found", "later"} <= set(near)  # set in the turn before
+    near, later = names.at(last)
+    assert {"handle", "total", "error", "re", "inner", "a", "more"} <= set(near)
+    assert later == ()
+
+
+def test_the_condition_of_a_while_knows_what_its_body_sets() -> None:
+    loop = ast.parse("while x:\n    x = y = 1\nz = 2").body
+    near, later = Locals(loop).at(loop[0])
+    assert near == ("x", "y")
+    assert later == ("z",)
+
+
+def test_inner_scopes_bind_no_names_outside() -> None:
+    every = {name for statement in ast.walk(WORK) if isinstance(statement, ast.stmt) for name in bound(statement)}
+    assert "j" not in every
+    assert {"hidden", "total"} <= every
+    assert "hidden" not in Locals(WORK.body).at(WORK.body[-1])[0]
+
+
+def test_patterns_and_clauses_bind_names() -> None:
+    match = ast.parse("match x:\n    case [a, *b] if c: pass\n    case {'k': int(d), **e}: pass\n    case _ as f: pass")
+    assert set(bound(match.body[0])) == {"a", "b", "d", "e", "f"}
+
+
+def test_a_class_tells_its_attributes_and_its_methods() -> None:
+    box = outside(TREE).classes["Box"]
+    assert attributes(box) == ("size", "name", "color")
+    assert list(methods(box)) == ["__init__", "close"]
+
+
+def test_an_inner_name_hides_the_outer_one_and_is_the_nearest() -> None:
+    assert Visible(near=("x", "y")).within(("x",)).near == ("y", "x")

@@ -1,0 +1,285 @@
+"""The built-in engine beside the chain: asked first and last, at no cost, and never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.tests.support.tiny_solver import TinySolver, asked
+from nightshift.core.errors import ModelRefused, NeedsSettings, Parked, SandboxError
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Spent
+from nightshift.core.tools import ToolSpec
+from nightshift.models.base import BackendSettings, BaseModelHandler
+from nightshift.models.budgets import SpendingLimits
+from nightshift.models.chain import build_chain
+from nightshift_engine.backend import RepairBackend
+from nightshift_engine.problem import Finding, OnProgress, Problem
+from tests.support.gateway import QUICK, Gateway, GatewaySetup, ask, backend
+from tests.support.wire_server import WireServer
+
+UNTESTED: dict[str, Any] = {"tests": {}}
+"""A task that the engine can do nothing about."""
+TROUBLE = {Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.MODEL_DOWN}
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> GatewaySetup:
+    return GatewaySetup(tmp_path)
+
+
+def nowhere() -> BaseModelHandler:
+    return build_chain(BackendSettings(ollama_base_url="http://127.0.0.1:9"), model_type="ollama")[0]
+
+
+def raising(error: Exception) -> RepairBackend:
+    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
+        raise error
+
+    return RepairBackend(solve)
+
+
+async def watched(gateway: Gateway, ups: list[bool]) -> asyncio.Task[None]:
+    """Begin to watch, and wait until everybody was looked at."""
+    watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
+    await asyncio.sleep(0.1)
+    return watch
+
+
+# First.
+
+
+async def test_where_a_model_works_with_tools_the_engine_looks_before_its_first_call_only(
+    setting: GatewaySetup,
+) -> None:
+    tools = (ToolSpec(name="done", description="Ends the work."),)
+    with WireServer() as server:
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            within = await gateway.task().complete(replace(asked(), tools=tools, call_no=1))
+            server.fail_always("503")
+            with pytest.raises(Parked):
+                await gateway.task().complete(replace(asked(), tools=tools, call_no=2))
+            server.heal()
+            first = await gateway.task().complete(replace(asked(), tools=tools))
+            assert [within.backend, first.backend] == ["openai", "repair"]
+
+
+async def test_a_bug_that_search_can_mend_costs_no_call_and_the_log_says_which_was_saved(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            task = gateway.task()
+            plan = await task.complete(asked())
+            files = await task.complete(asked(Phase.CODING, step_no=1))
+            assert [(reply.backend, reply.extra["saved"]) for reply in (plan, files)] == [
+                ("repair", "openai=tiny-coder")
+            ] * 2
+            assert (task.spent.model_calls, task.spent.tokens, task.spent.cost_usd) == (0, 0, 0.0)
+            assert task.spent.model_s > 0
+            saved = gateway.state.saved_replies()
+            again = await task.complete(asked(step_no=0))
+    assert server.requests == []
+    assert (saved.replies, saved.saved) == (2, 2)
+    assert (again.replayed, task.spent.model_calls) == (True, 0)
+    called = gateway.of(Kind.MODEL_CALLED)
+    assert [event.data["saved"] for event in called] == ["openai=tiny-coder"] * 2
+    assert called[0].message.endswith("; a call of openai=tiny-coder was saved")
+    assert not TROUBLE & set(gateway.kinds())
+
+
+async def test_what_the_engine_declines_is_asked_as_ever_and_only_who_looks_closely_hears_of_it(
+    setting: GatewaySetup,
+) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            for step_no in range(8):
+                reply = await gateway.task().complete(asked(step_no=step_no, **UNTESTED))
+                assert (reply.backend, "saved" in reply.extra) == ("openai", False)
+            _, engine = gateway.handler.status()
+    assert len(server.requests) == 8
+    assert not TROUBLE & set(gateway.kinds())
+    declined = gateway.of(Kind.REPAIR_DECLINED)
+    assert {event.level for event in declined} == {Level.DEBUG}
+    assert "brings no tests" in declined[0].message
+    assert (engine.failures, engine.circuit, engine.detail, engine.available) == (0, "closed", "", True)
+
+
+async def test_its_time_is_short_where_a_model_stands_by(setting: GatewaySetup) -> None:
+    solver = TinySolver(slow_s=1.0)
+    with WireServer() as server:
+        engine = RepairBackend(solver)
+        async with setting.gateway(backend(server), engine, policy=replace(QUICK, precheck_s=0.05)) as gateway:
+            assert (await gateway.task().complete(asked())).backend == "openai"
+            assert (await gateway.task().complete(asked(Phase.CODING, step_no=1))).backend == "openai"
+    assert [problem.budget_s for problem in solver.problems] == [0.05], "the same search was made twice"
+
+
+@pytest.mark.parametrize(("phases", "first"), [({}, "openai"), ({Phase.CODING: "repair"}, "repair")])
+async def test_it_can_be_kept_from_asking_first_and_be_given_a_phase(
+    setting: GatewaySetup, phases: dict[Phase, str], first: str
+) -> None:
+    solver = TinySolver()
+    with WireServer() as server:
+        chain = (backend(server), RepairBackend(solver, budget_s=33.0))
+        async with setting.gateway(*chain, policy=replace(QUICK, precheck_s=0.0), phase_models=phases) as gateway:
+            assert (await gateway.task().complete(asked(Phase.CODING))).backend == first
+    assert [problem.budget_s for problem in solver.problems] == ([33.0] if phases else [])
+
+
+async def test_being_stuck_never_puts_the_engine_in_front_of_the_models(setting: GatewaySetup) -> None:
+    with WireServer(models=["one", "two"]) as server:
+        chain = (backend(server, model="one"), RepairBackend(TinySolver()), backend(server, model="two"))
+        async with setting.gateway(*chain) as gateway:
+            for step_no in range(4):
+                await gateway.task().complete(asked(step_no=step_no, escalation=step_no, **UNTESTED))
+        assert [request.body["model"] for request in server.requests] == ["one", "one", "two", "one"]
+
+
+async def test_when_what_it_found_was_refused_and_refused_a_model_is_asked(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            answered = [
+                (await gateway.task().complete(asked(Phase.CODING, step_no=n, escalation=n))).backend for n in range(2)
+            ]
+    assert answered == ["repair", "openai"]
+
+
+async def test_requests_without_code_do_not_meet_it(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            assert (await gateway.task().complete(ask())).backend == "openai"
+    assert gateway.of(Kind.REPAIR_DECLINED) == []
+
+
+async def test_a_fault_of_the_engine_is_told_and_keeps_no_model_from_answering(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server), raising(KeyError("a bug"))) as gateway:
+            assert (await gateway.task().complete(asked())).backend == "openai"
+    (failed,) = gateway.of(Kind.MODEL_FAILED)
+    assert "a bug" in failed.message
+    assert failed.data["backend"] == "repair"
+
+
+# Last.
+
+
+async def test_where_no_model_is_there_it_answers_with_all_its_time_and_saves_nothing(setting: GatewaySetup) -> None:
+    solver = TinySolver()
+    async with setting.gateway(nowhere(), RepairBackend(solver, budget_s=44.0)) as gateway:
+        reply = await gateway.task().complete(asked())
+        assert (reply.backend, "saved" in reply.extra) == ("repair", False)
+        assert gateway.state.saved_replies().saved == 0
+    assert [problem.budget_s for problem in solver.problems] == [44.0]
+    assert Kind.MODEL_FALLBACK not in gateway.kinds()
+
+
+async def test_it_stands_in_for_a_model_that_fails_and_that_is_told_as_any_fallback(setting: GatewaySetup) -> None:
+    solver = TinySolver(slow_s=0.2)
+    with WireServer() as server:
+        server.fail_always("503")
+        chain = (backend(server), RepairBackend(solver))
+        async with setting.gateway(*chain, policy=replace(QUICK, precheck_s=0.1)) as gateway:
+            reply = await gateway.task().complete(asked())
+    assert (reply.backend, "saved" in reply.extra) == ("repair", False)
+    assert [problem.budget_s for problem in solver.problems] == [0.1, 60.0]
+    assert [event.data["to"] for event in gateway.of(Kind.MODEL_FALLBACK)] == ["repair"]
+
+
+async def test_budgets_do_not_bind_it(setting: GatewaySetup) -> None:
+    spent_up: dict[str, Any] = {
+        "budgets": SpendingLimits(day_tokens=1, total_cost_usd=0.0),
+        "spent_since": lambda since: Spent(tokens_in=5) if since else Spent(),
+    }
+    with WireServer() as server:
+        for precheck_s in (0.0, 5.0):
+            chain = (backend(server), RepairBackend(TinySolver()))
+            policy = replace(QUICK, precheck_s=precheck_s)
+            async with setting.gateway(*chain, policy=policy, **spent_up) as gateway:
+                task = gateway.task(7, model_calls=1, tokens=1, spent=Spent(model_calls=1))
+                assert (await task.complete(asked(step_no=int(precheck_s)))).backend == "repair"
+                assert task.spent.model_calls == 1
+        assert server.requests == []
+
+
+# Nobody.
+
+
+@pytest.mark.parametrize("models", [(), (nowhere,)])
+async def test_a_task_that_it_cannot_do_waits_for_a_model_and_says_what_was_tried(
+    setting: GatewaySetup, models: tuple[Callable[[], BaseModelHandler], ...]
+) -> None:
+    async with setting.gateway(*(make() for make in models), RepairBackend(TinySolver())) as gateway:
+        with pytest.raises(Parked) as caught:
+            await gateway.task().complete(asked(**UNTESTED))
+    assert caught.value.until is None
+    assert isinstance(caught.value, NeedsSettings) is not bool(models), "one that is not there may come"
+    for word in ("no model is available", "built-in engine", "brings no tests", "ollama pull", "OPENAI_API_KEY"):
+        assert word in str(caught.value)
+    assert not {Kind.MODEL_FAILED, Kind.MODEL_FALLBACK} & set(gateway.kinds())
+
+
+async def test_what_waits_for_a_model_is_released_by_a_model_alone(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.stop()
+        async with setting.gateway(backend(server, "ollama"), RepairBackend(TinySolver())) as gateway:
+            ups: list[bool] = []
+            watch = await watched(gateway, ups)
+            assert len(ups) == 1, "what an earlier life left waiting is looked at once"
+            with pytest.raises(Parked):
+                await gateway.task().complete(asked(**UNTESTED))
+            await asyncio.sleep(0.15)
+            assert len(ups) == 1, "it was released because the engine is there"
+            server.start()
+            await asyncio.to_thread(server.until, lambda: len(ups) > 1)
+            assert (await gateway.task().complete(asked(**UNTESTED))).backend == "ollama"
+            watch.cancel()
+
+
+async def test_a_model_that_a_call_sees_first_is_noticed_by_those_who_watch(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.stop()
+        async with setting.gateway(backend(server, "ollama"), policy=replace(QUICK, probe_s=0.3)) as gateway:
+            ups: list[bool] = []
+            watch = await watched(gateway, ups)
+            assert ups == []
+            server.start()
+            assert (await gateway.task().complete(ask())).backend == "ollama"
+            await asyncio.to_thread(server.until, lambda: ups)
+            watch.cancel()
+
+
+async def test_while_models_rest_it_waits_for_them_and_not_for_the_engine(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.fail_always("429", retry_after=3600)
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            with pytest.raises(Parked, match=r"brings no tests.*429") as caught:
+                await gateway.task().complete(asked(**UNTESTED))
+            assert caught.value.until
+            assert (caught.value.until - gateway.handler._clock()).total_seconds() > 3000
+
+
+async def test_what_every_model_refuses_is_refused_though_the_engine_only_declined(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.fail_always("400", message="too long")
+        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
+            with pytest.raises(ModelRefused, match="too long"):
+                await gateway.task().complete(asked(**UNTESTED))
+
+
+async def test_an_engine_that_could_not_run_anything_is_asked_again_soon(setting: GatewaySetup) -> None:
+    async with setting.gateway(raising(SandboxError("the disk is full"))) as gateway:
+        with pytest.raises(Parked, match="the disk is full") as caught:
+            await gateway.task().complete(asked())
+        assert caught.value.until
+
+
+async def test_a_fault_of_the_engine_fails_no_task_where_it_is_alone(setting: GatewaySetup) -> None:
+    async with setting.gateway(raising(KeyError("a bug"))) as gateway:
+        with pytest.raises(Parked, match="a bug") as caught:
+            await gateway.task().complete(asked())
+        assert caught.value.until is None

@@ -1,0 +1,1 @@
+"""An autonomous coding agent that works while its owner does not."""

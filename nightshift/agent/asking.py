@@ -1,0 +1,55 @@
+"""What a model at work asks its owner, and what he said to it."""
+
+from __future__ import annotations
+
+from nightshift.agent.prompt.text import quoted
+from nightshift.agent.tools import arguments
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.brief import REFUSAL, Question
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.text.masking import printable
+
+QUESTION_CHARS = 1000
+DECIDE = "Decide yourself, by the words of the task."
+ASKED_BEFORE = "The owner was asked this before. His answer:"
+_GO_ON = "He wants it done all the same: do as much of it as can be done."
+
+
+def as_question(asked: arguments.Ask | arguments.Cannot) -> Question:
+    """What the owner is asked."""
+    if isinstance(asked, arguments.Ask):
+        return Question(text=_line(asked.question), default=_line(asked.default))
+    text = f"The model says that this task cannot be done as described: {_line(asked.reason)}"
+    return Question(text=text, default="", is_refusal=True)
+
+
+def _line(text: str) -> str:
+    return " ".join(printable(text).split())[:QUESTION_CHARS]
+
+
+def as_ask(one: Question) -> Ask:
+    """A question as something to wait for."""
+    return Ask(kind=AskKind.QUESTION, subject=one.subject, question=one.text, default=one.default)
+
+
+def answer_to(context: AttemptContext, one: Question) -> str | None:
+    """What the owner said; None where he was not asked.
+
+    Who has said once that a task is to be done is not asked that again, whatever the reason is the next time.
+    """
+    if one.subject in context.granted | context.denied:
+        return context.answers.get(one.subject) or one.default or (_GO_ON if one.is_refusal else DECIDE)
+    told = sorted(subject for subject in context.granted if one.is_refusal and subject.startswith(REFUSAL))
+    return (context.answers.get(told[-1]) or _GO_ON) if told else None
+
+
+def agreed_refusal(context: AttemptContext, state: AttemptState) -> str:
+    """Why the task cannot be done, where the model said so and its owner agrees; else nothing."""
+    return next((one.text for one in state.questions if one.is_refusal and one.subject in context.denied), "")
+
+
+def answers(context: AttemptContext, state: AttemptState) -> str:
+    """What the owner was asked in this attempt and what he said, for a prompt; empty where nothing was."""
+    said = ((one, answer_to(context, one)) for one in state.questions)
+    lines = [f"- {one.text} {answer}" for one, answer in said if answer is not None]
+    return quoted("answers", "\n".join(lines)) if lines else ""

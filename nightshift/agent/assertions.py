@@ -1,0 +1,225 @@
+"""Tells whether self-written tests assert anything at all; how much they notice is measured by the verdict's mutants.
+
+Only what can fail counts: not an assertion behind a `return` or below `if False`, not one whose failure is caught, not
+`assert True`, not a test that a later one of the same name replaces, not a helper that nothing calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from nightshift.agent import javascript_outline
+from nightshift.agent.python_outline import parse_python
+from nightshift.core.code.javascript import is_source
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_CHECKS = frozenset({"raises", "warns", "deprecated_call", "fail"})
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_EXCUSES = frozenset({"skip", "skipif", "skipIf", "skipUnless", "xfail", "importorskip", "expectedFailure", "skipTest"})
+_EXCUSING = frozenset({"pytest", "pytest.mark", "mark", "unittest", "self"})
+_TEST_FOLDERS = frozenset({"tests", "test", "testing", "conftest"})
+_CATCHES = frozenset({"AssertionError", "Exception", "BaseException"})
+_JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(|\bexpect(?:\.\w+)?\s*\(")
+_JS_TEST = re.compile(r"\b(?:test|it)(?:\.each\s*\([^)]*\))?\s*\(")
+_JS_EXCUSE = re.compile(
+    r"\b(?:test|it|describe|suite|t)\.(skip|todo|skipIf|runIf|fails|failing)\s*\(|[{,]\s*(skip|todo)\s*:"
+)
+
+
+def asserts_something(path: str, text: str) -> bool:
+    """Tell whether a file of tests holds a test and an assertion that can fail; one that cannot be read holds none."""
+    if not path.endswith(".py"):
+        return bool(_JS_TEST.search(text) and _JS_ASSERT.search(text))
+    tree = parse_python(text)
+    live = list(_live(tree.body, _mentioned(tree))) if tree else []
+    has_test = any(isinstance(node, Function) and node.name.startswith("test") for node in live)
+    return has_test and any(map(_asserts, live))
+
+
+def excuses(path: str, text: str) -> list[str]:
+    """The ways in which tests of a file let themselves off: skips, expected failures, what is still to do."""
+    if not path.endswith(".py"):
+        return sorted({word for found in _JS_EXCUSE.findall(text) for word in found if word})
+    tree = parse_python(text)
+    return sorted({word for _, word in _excuses(tree)}) if tree else []
+
+
+def let_off(path: str, text: str) -> Counter[tuple[str, str]]:
+    """How often each test of a file lets itself off in which way, by its name; an empty name is what lies beside."""
+    if is_source(path):
+        found = (word for each in _JS_EXCUSE.findall(text) for word in each if word)
+        return Counter([*javascript_outline.let_off(path, text), *(("", word) for word in found)])
+    tree = parse_python(text) if path.endswith(".py") else None
+    return Counter(_excuses(tree)) if tree else Counter()
+
+
+def idle_tests(path: str, text: str) -> list[str]:
+    """Names of the tests that assert nothing themselves; a helper that asserts is called from a test's body."""
+    if is_source(path):
+        return javascript_outline.idle_tests(path, text)
+    tree = parse_python(text) if path.endswith(".py") else None
+    if tree is None:
+        return []
+    elsewhere = set(_imported_helpers(tree))
+    helpers = elsewhere | _own_helpers(tree)
+    return [test.name for test, holder in _tests(tree) if not _is_felt(test, helpers | _inherited(holder, elsewhere))]
+
+
+def all_idle(path: str, text: str) -> bool:
+    """Tell whether a file has tests and none of them asserts anything."""
+    if is_source(path):
+        return 0 < len(javascript_outline.idle_tests(path, text)) == javascript_outline.number_of_tests(path, text)
+    tree = parse_python(text) if path.endswith(".py") else None
+    return tree is not None and 0 < len(idle_tests(path, text)) == sum(1 for _ in _tests(tree))
+
+
+# --- what is alive
+
+
+def _live(body: list[ast.stmt], used: frozenset[str] | None) -> Iterator[ast.AST]:
+    """The nodes of a block that may run and whose failure is felt; functions that nobody uses are left out."""
+    last = {node.name: node for node in body if isinstance(node, Function)}
+    for node in body:
+        if isinstance(node, Function) and (last[node.name] is not node or not _is_used(node, used)):
+            continue
+        yield node
+        yield from _inside(node, used)
+        if isinstance(node, _LEAVES):
+            return
+
+
+def _inside(node: ast.AST, used: frozenset[str] | None) -> Iterator[ast.AST]:
+    for name, value in ast.iter_fields(node):
+        if not isinstance(value, list):
+            if isinstance(value, ast.AST):
+                yield value
+                yield from _inside(value, used)
+        elif value and isinstance(value[0], ast.stmt):
+            if not _never(node, name):
+                yield from _live(value, used)
+        else:
+            for part in value:
+                if isinstance(part, ast.AST):
+                    yield part
+                    yield from _inside(part, used)
+
+
+def _never(node: ast.AST, block: str) -> bool:
+    """Tell whether a block of a statement never runs, or runs where a failed assertion is caught."""
+    if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Constant):
+        return block == ("orelse" if node.test.value else "body")
+    if isinstance(node, ast.Try) and block == "body":
+        return any(_swallows(handler) for handler in node.handlers)
+    return False
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {_last_name(one) for one in caught if one is not None}
+    felt = any(isinstance(node, ast.Raise) or _asserts(node) for part in handler.body for node in ast.walk(part))
+    return (handler.type is None or bool(names & _CATCHES)) and not felt
+
+
+def _is_used(function: Function, used: frozenset[str] | None) -> bool:
+    return used is None or function.name in used or function.name.startswith(("test", "setup", "teardown", "__"))
+
+
+def _mentioned(tree: ast.Module) -> frozenset[str]:
+    """Every name that is read somewhere, and those of parameters, by which fixtures are asked for."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    fixtures = {f.name for f in _functions(tree) if any("fixture" in ast.dump(d) for d in f.decorator_list)}
+    return frozenset(names | fixtures | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)})
+
+
+# --- what a node is
+
+
+def _asserts(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return not isinstance(node.test, ast.Constant) and not _is_vacuous(node.test)
+    name = _called(node)
+    return name in _CHECKS or name.startswith("assert") if name else False
+
+
+def _is_vacuous(test: ast.expr) -> bool:
+    """Tell whether a comparison holds a thing against itself."""
+    return isinstance(test, ast.Compare) and all(ast.dump(one) == ast.dump(test.left) for one in test.comparators)
+
+
+def _excuses(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Each place in which something is let off: the name of the test or class that holds it, and the word for it."""
+    imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    own = {alias.asname or alias.name for node in imported if node.module in _EXCUSING for alias in node.names}
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+    while waiting:
+        node, holder = waiting.pop()
+        if isinstance(node, Function | ast.ClassDef):
+            holder = f"{holder}::{node.name}" if holder else node.name
+        waiting += [(child, holder) for child in ast.iter_child_nodes(node)]
+        if isinstance(node, ast.Attribute) and node.attr in _EXCUSES and ast.unparse(node.value) in _EXCUSING:
+            yield holder, node.attr
+        elif isinstance(node, ast.Name) and node.id in _EXCUSES & own:
+            yield holder, node.id
+
+
+def _functions(tree: ast.AST) -> Iterator[Function]:
+    return (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+def _tests(node: ast.AST, holder: ast.ClassDef | None = None) -> Iterator[tuple[Function, ast.ClassDef | None]]:
+    """The tests of a module, each with its class: functions inside of other functions are none."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, Function):
+            yield from _tests(child, child if isinstance(child, ast.ClassDef) else holder)
+        elif child.name.startswith("test"):
+            yield child, holder
+
+
+def _is_felt(test: Function, helpers: set[str]) -> bool:
+    return any(_asserts(node) or _calls(node, helpers) for node in _live(test.body, None))
+
+
+def _own_helpers(tree: ast.Module) -> set[str]:
+    """The functions of a module, tests apart, that assert or call one that does."""
+    waiting = {f: list(ast.walk(f)) for f in _functions(tree) if not f.name.startswith("test")}
+    found = {f.name for f, nodes in waiting.items() if any(map(_asserts, nodes))}
+    while more := {f.name for f, nodes in waiting.items() if any(_calls(n, found) for n in nodes)} - found:
+        found |= more
+    return found
+
+
+def _inherited(holder: ast.ClassDef | None, elsewhere: set[str]) -> set[str]:
+    """What a class calls on itself and does not define, where it inherits from a class beside the tests."""
+    if holder is None or not elsewhere.intersection(map(_last_name, holder.bases)):
+        return set()
+    asked = {node.func.attr for node in ast.walk(holder) if isinstance(node, ast.Call) and _is_own(node.func)}
+    return asked - {function.name for function in _functions(holder)}
+
+
+def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _imported_helpers(tree: ast.Module) -> Iterator[str]:
+    """Names from modules beside the tests, whose functions may assert."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").partition(".")[0] in _TEST_FOLDERS):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _calls(node: ast.AST, names: set[str]) -> bool:
+    return _called(node) in names
+
+
+def _called(node: ast.AST) -> str:
+    return _last_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _last_name(node: ast.AST | None) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

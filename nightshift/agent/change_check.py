@@ -1,0 +1,219 @@
+"""The checks of a change before a run: nothing of it executes until each of them has looked at it.
+
+What a check blocks goes back to the model in the shape of failed tests, with the line and the reason. What only the
+owner can decide holds the attempt; he is asked when nothing is blocked any more, so that no question is about code that
+will be written anew. Notes are reported once and stop nothing.
+
+They cost no model call, so the first phase that looks at a change begins with them: a reader where one is on, else
+TESTING. A change that they let run is remembered by its digest and not looked at again while it stays as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from nightshift.agent import kinds, syntax
+from nightshift.agent.services import AgentServices
+from nightshift.agent.view import View, misplaced, settled
+from nightshift.core.events import FindingData, Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson
+from nightshift.core.tasks.change_checks import (
+    LINTER_NOTE,
+    Ask,
+    ChangeCheckJob,
+    ChangeCheckReport,
+    CheckedChange,
+    Declared,
+    Finding,
+    Severity,
+)
+from nightshift.core.tasks.task import Change, digest
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
+
+_COMMANDS, _LINTERS = "command.", "linter."
+_SHOWN = 20
+_MOST_KEPT = 30
+_MOST_LESSONS = 6
+"""In one attempt; each more of them makes all of them less heeded."""
+_LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.NOTE: Level.INFO}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the checks found. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
+
+    state: AttemptState
+    verdict: Verdict | None = None
+    asks: tuple[Ask, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def shown(self) -> list[dict[str, object]]:
+        """The first findings for the timeline."""
+        return [
+            {"rule": f.rule, "severity": str(f.severity), "path": f.path, "line": f.line, "message": f.message[:200]}
+            for f in self.findings[:_SHOWN]
+        ]
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The same as the data of a step; nothing where there are none."""
+        return {"findings": self.shown} if self.findings else {}
+
+    @property
+    def question(self) -> str:
+        """What is asked of the owner, in a line."""
+        more = f" (and {len(self.asks) - 1} more)" if len(self.asks) > 1 else ""
+        return f"waits for your decision: {self.asks[0].question}{more}" if self.asks else ""
+
+
+async def check(context: AttemptContext, state: AttemptState, services: AgentServices) -> Checked:
+    """Ask every check, merge what they say, report what is new; once for each change. Raises what a check raises."""
+    if state.checked and state.checked.digest == digest(state.change, state.own_tests):
+        return Checked(state=state)
+    bare = _undeclared(state, services)
+    reports = await _reports(context, replace(state, change=bare), services)
+    findings = _worst_first(reports)
+    _report(state, services, findings)
+    noted = dict.fromkeys((*state.noted, *(_name(f) for f in findings if f.severity is Severity.NOTE)))
+    state = replace(state, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
+    state = replace(state, lessons=_lessons(state, reports))
+    if any(finding.severity is Severity.BLOCK for finding in findings):
+        return Checked(state=state, verdict=_refused(state, services, findings), findings=findings)
+    if asks := tuple({ask.subject: ask for report in reports for ask in report.asks}.values()):
+        return Checked(state=state, asks=asks, findings=findings)
+    declared = _declared(bare, services, reports)
+    files = {path: each.after for path, each in declared.items()}
+    state = state.with_declared(settled(services.tree, {**bare, **files}) if files else bare, declared)
+    passed = CheckedChange(digest=digest(state.change, state.own_tests), findings=findings[:_MOST_KEPT])
+    return Checked(state=replace(state, checked=passed), findings=findings)
+
+
+def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
+    """What linters left open on the change that is judged, for its evidence: those that could not say anything, too."""
+    found = state.checked.findings if state.checked else ()
+    return tuple(
+        f"{LINTER_NOTE}{each.message}"
+        for each in found
+        if each.severity is Severity.NOTE and each.rule.startswith(_LINTERS)
+    )
+
+
+async def asks_for(
+    context: AttemptContext, state: AttemptState, services: AgentServices, packages: tuple[str, ...]
+) -> tuple[Ask, ...]:
+    """What the owner must decide before a plan that names these packages is carried out. Raises what a check raises."""
+    job = replace(_job(context, state, services), change={}, own={}, wanted=packages)
+    reports = await asyncio.gather(*(check.examine(job) for check in services.change_checks))
+    return tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
+
+
+async def _reports(context: AttemptContext, state: AttemptState, services: AgentServices) -> list[ChangeCheckReport]:
+    job = _job(context, state, services)
+    return await asyncio.gather(*(check.examine(job) for check in services.change_checks))
+
+
+def _job(context: AttemptContext, state: AttemptState, services: AgentServices) -> ChangeCheckJob:
+    spec = replace(context.task.spec, kind=kinds.kind_of(context.task.spec))
+    return ChangeCheckJob(
+        spec=spec,
+        tree=services.tree,
+        change=state.change,
+        own=state.own_tests,
+        granted=context.granted,
+        denied=context.denied,
+        task_id=context.task.id,
+        attempt=state.attempt,
+        environment=state.environment,
+    )
+
+
+def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
+    return {name: version for report in reports for name, version in report.packages.items()}
+
+
+def _undeclared(state: AttemptState, services: AgentServices) -> Change:
+    """The change without the packages that the checks named for an earlier try; what it needs is named again."""
+    texts = {path: each.undone(text) for path, each in state.declared.items() if (text := state.change.get(path))}
+    return settled(services.tree, {**state.change, **texts}) if texts else state.change
+
+
+def _declared(change: Change, services: AgentServices, reports: Iterable[ChangeCheckReport]) -> dict[str, Declared]:
+    """The dependency files in which the change's packages are named, but for those that may not be written."""
+    view = View(services.tree, change)
+    files = {path: text for report in reports for path, text in report.declares.items() if not misplaced(path, view)}
+    return {
+        path: Declared(before=view.text(path) if path in view else None, after=text) for path, text in files.items()
+    }
+
+
+def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:
+    """The lessons of the attempt and one more at most, which fits what was written better than what was recalled."""
+    known = {(lesson.source, lesson.id) for lesson in state.lessons}
+    new = [one for report in reports for one in report.lessons if (one.source, one.id) not in known]
+    return (*new[:1], *state.lessons) if len(state.lessons) < _MOST_LESSONS else state.lessons
+
+
+def _worst_first(reports: Iterable[ChangeCheckReport]) -> tuple[Finding, ...]:
+    order, found = list(Severity), [finding for report in reports for finding in report.findings]
+    return tuple(sorted(found, key=lambda f: (order.index(f.severity), f.path, f.line, f.rule)))
+
+
+def _name(finding: Finding) -> str:
+    return f"{finding.rule}:{finding.path}"
+
+
+def _refused(state: AttemptState, services: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
+    """A verdict on what was never run. Where only the agent's own tests are blamed, it says so by calling them weak."""
+    blocked = [finding for finding in findings if finding.severity is Severity.BLOCK]
+    in_code = [finding for finding in blocked if finding.path not in state.own_tests]
+    view = View(services.tree, {**state.change, **state.own_tests})
+    failures = tuple(_failure(finding, view) for finding in in_code or blocked)
+    evidence = Evidence(
+        tree=digest(state.change, state.own_tests),
+        sandbox="none",
+        label=Label.SELF_TESTED if state.own_tests else Label.TESTS_PASSED,
+        notes=("nothing was run",),
+    )
+    weak = () if in_code else tuple(dict.fromkeys(finding.path for finding in blocked))
+    reason = f"{failures[0].id}: {failures[0].kind}: {failures[0].message} Nothing was run."
+    return Verdict(passed=False, reason=reason, evidence=evidence, failures=failures, weak=weak)
+
+
+def _failure(finding: Finding, view: View) -> Failure:
+    text = view.text(finding.path) if finding.line and finding.path in view else None
+    where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    return Failure(
+        id=finding.path or "the task",
+        kind=finding.rule,
+        message=finding.message,
+        frame=where,
+        excerpt=syntax.excerpt(text, finding.line) if text is not None else "",
+    )
+
+
+def _report(state: AttemptState, services: AgentServices, findings: Iterable[Finding]) -> None:
+    """Emit what is new; a note that was reported in this attempt is not reported again."""
+    known = set(state.noted)
+    for finding in findings:
+        if finding.severity is Severity.NOTE and _name(finding) in known:
+            continue
+        known.add(_name(finding))
+        stopped = finding.severity is Severity.BLOCK and finding.rule.startswith(_COMMANDS)
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "the task"
+        services.events.emit(
+            Kind.COMMAND_BLOCKED if stopped else Kind.GATE_FINDING,
+            f"{finding.rule} ({finding.severity}) in {where}: {finding.message}"[:500],
+            level=_LEVELS[finding.severity],
+            **_as_data(finding),
+        )
+
+
+def _as_data(finding: Finding) -> FindingData:
+    found = FindingData(rule=finding.rule, severity=str(finding.severity), path=finding.path, line=finding.line)
+    if finding.argv:
+        found["argv"] = [word[:200] for word in finding.argv[:40]]
+        found["pattern"] = finding.rule.removeprefix(_COMMANDS)
+    return found

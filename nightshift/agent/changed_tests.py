@@ -1,0 +1,213 @@
+"""Existing tests that a task contradicts: which changes of them may stand, and who has to agree.
+
+A test of the repository may be changed only where the change of the code breaks it. So each proposed file is first run
+as it stands, and whatever passes in it has to stay word for word. A file that the agent alone has written may then be
+changed; for every other one its owner is asked, with both texts, unless the task's `allow` or the settings answer for
+him. His yes is for that very text. What may stand becomes a test of the agent's own: it must fail without the change,
+and is judged, committed and verified like these.
+
+A test file may be removed where the task asks to take away what it tests: all its tests must be about that, by how
+they end or by the names that they use. The same people agree, and what is left of the suite judges the change.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from nightshift.agent import syntax
+from nightshift.agent.assertions import idle_tests, let_off
+from nightshift.agent.gone_tests import about_gone, units_of
+from nightshift.agent.kinds import asks_to_take_away
+from nightshift.agent.python_outline import parse_python
+from nightshift.agent.services import AgentServices
+from nightshift.agent.suite_job import job_for
+from nightshift.agent.view import base_text
+from nightshift.core.code.tree import Tree
+from nightshift.core.events import DroppedData, Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.projects import LAID_OUT
+from nightshift.core.tasks.task import Change
+from nightshift.core.tasks.verdicts import Result, Trial
+from nightshift.core.text.masking import printable
+
+MOST_DIFF_CHARS = 6000
+"""A change that is longer nobody reads before he says yes; a file that is removed is shown so far."""
+_SUBJECT = "test"
+_MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The state with what may stand among its own tests, what the owner is asked, and why the rest is left out.
+
+    `failed` is how the existing tests ended where some that the change breaks are left out: no further run is needed.
+    """
+
+    state: AttemptState
+    asks: tuple[Ask, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    failed: Trial | None = None
+
+
+async def settled(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
+    """Decide on the changes of existing tests that came with a change.
+
+    Raises:
+        SandboxError: the tests could not be run as they stand.
+    """
+    own = state.written_tests
+    state = replace(state, own_tests=own, removed_tests=())
+    wanted = {path: text for path, text in state.test_changes.items() if text != base_text(services.tree, path)}
+    if not wanted:
+        return Settled(state=state)
+    trial = await services.suite.try_out(replace(job_for(context, state, services), only=tuple(sorted(wanted))))
+    broken = trial.failing | set(trial.before)
+    taken, asks, left_out, failed = dict[str, str | None](), list[Ask](), dict[str, str](), False
+    for path, text in sorted(wanted.items()):
+        before = base_text(services.tree, path) or ""
+        failing = {name.partition("::")[2].partition("[")[0] for name in broken if name.partition("::")[0] == path}
+        away = about_gone(before, state.change, lambda each: base_text(services.tree, each)) if "" in failing else None
+        passed = any(one.result is Result.PASSED and one.id.partition("::")[0] == path for one in trial.results)
+        if text is None:
+            why = _kept(context, state, services) or _stays(path, before, failing | (away or set()), passed=passed)
+        else:
+            why = _fault(path, before, text, failing, away)
+        if why := why or _denied(context, path, services):
+            left_out[path] = why
+            failed |= bool(failing)
+        elif _is_granted(context, state, services, path, _subject(path, text, before)):
+            taken[path] = text
+        elif len(diff := _diff(path, before, text or "")) > MOST_DIFF_CHARS and text is not None:
+            left_out[path] = "changes more than its owner could be asked about; change the failing tests alone"
+            failed = True
+        else:
+            asks.append(
+                Ask(
+                    kind=AskKind.FINDING,
+                    subject=_subject(path, text, before),
+                    question=_question(path, text, _cut(diff, f"{state.base[:12]}:{state.scope.full(path)}")),
+                )
+            )
+    _report(services, left_out)
+    changed = {path: text for path, text in taken.items() if text is not None}
+    removed = tuple(path for path, text in taken.items() if text is None)
+    state = replace(state, own_tests={**own, **changed}, removed_tests=removed)
+    return Settled(state=state, asks=() if failed else tuple(asks), left_out=left_out, failed=trial if failed else None)
+
+
+def proposed(before: Change, now: Change, tree: Tree) -> Change:
+    """The proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
+    return {path: now[path] if path in now else base_text(tree, path) for path in sorted({*before, *now})}
+
+
+def _kept(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:
+    """Why a task may remove no tests, whoever agrees; empty where it may."""
+    words = context.task.spec.description
+    if not asks_to_take_away(context.task.spec) or _MOVES.search(words):
+        return "is a test of the repository, and the task does not ask to remove what it tests; change it instead"
+    old = services.tree.entries()
+    new = {path for path, text in state.change.items() if text is not None and path not in {*old, *state.declared}}
+    return f"stays while the change adds files ({', '.join(sorted(new)[:5])})" if new - set(LAID_OUT) else ""
+
+
+def _stays(path: str, before: str, failing: Collection[str], *, passed: bool) -> str:
+    """Why a test file has to stay, whoever agrees; empty where it is about nothing but what is taken away."""
+    if not failing:
+        return "passes with the change as it stands, so it stays"
+    tree = parse_python(before) if path.endswith(".py") else None
+    names = [name for name, _ in _tests(tree.body) if name not in failing] if tree else []
+    if names:
+        what = f"also tests what stays ({', '.join(names[:5])})"
+        return f"{what}; take out the other tests alone, and add one that fails while what they test is there"
+    return "has tests that pass as they stand; take out the others alone" if passed else ""
+
+
+def _fault(path: str, before: str, text: str, failing: Collection[str], away: Collection[str] | None) -> str:
+    """Why a changed test file may not stand, whoever agrees; empty where it may.
+
+    Where the file fails as a whole, `away` are its tests of what is taken away; None where nothing of that is known.
+    """
+    if not failing:
+        return "passes with the change as it stands, so it stays"
+    if found := syntax.fault(path, text):
+        return f"is not valid: {found.kind}: {found.message}"
+    if "" not in failing and (names := _touched(before, text, failing)):
+        return f"changes {', '.join(names[:5])}, which pass as they stand"
+    if away is not None and (names := _touched(before, text, away)):
+        return f"changes {', '.join(names[:5])}, which test what stays"
+    if more := let_off(path, text) - let_off(path, before):
+        names = sorted({name for name, _ in more} - {""})[:5]
+        where = f" in {', '.join(names)}" if names else ""
+        return f"lets tests off ({', '.join(sorted({word for _, word in more}))}){where}"
+    idle = sorted(set(idle_tests(path, text)) - set(idle_tests(path, before)))
+    return f"has tests that assert nothing: {', '.join(idle[:5])}" if idle else ""
+
+
+def _touched(before: str, text: str, failing: Collection[str]) -> list[str]:
+    """The tests of a Python file that pass as they stand and are not as they were."""
+    old, new = (dict(_tests(tree.body)) if (tree := parse_python(one)) else {} for one in (before, text))
+    return [name for name, body in old.items() if name not in failing and new.get(name) != body]
+
+
+def _tests(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    return ((name, ast.dump(node)) for name, (node, *_) in units_of(body))
+
+
+# --- who agrees
+
+
+def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, subject: str) -> bool:
+    if services.settings.change_tests == "allow" or subject in context.granted:
+        return True
+    full = state.scope.full(path)
+    # Which of a file's tests pass is told of Python alone; of others nobody but their owner knows what a change loses.
+    own = path.endswith(".py") and services.wrote(full)
+    rules = [rule for rule in context.task.spec.allow if "/" in rule]
+    return own or any(fnmatchcase(each, rule) for rule in rules for each in {path, full})
+
+
+def _denied(context: AttemptContext, path: str, services: AgentServices) -> str:
+    if services.settings.change_tests == "keep":
+        return "is a test of the repository; the settings keep these as they are"
+    if any(subject.startswith(f"{_SUBJECT}:{path}:") for subject in context.denied):
+        return "is a test that its owner keeps as it is"
+    return ""
+
+
+def _subject(path: str, text: str | None, before: str) -> str:
+    found = hashlib.sha256((before if text is None else text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{_SUBJECT}:{path}:{'gone-' if text is None else ''}{found}"
+
+
+def _question(path: str, text: str | None, diff: str) -> str:
+    if text is None:
+        return f"The change removes what {path} tests. May this file be removed?\n\n{diff}"
+    return f"The change breaks {path}. May this test be changed as follows?\n\n{diff}"
+
+
+def _diff(path: str, before: str, text: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), text.splitlines(), path, path, lineterm="", n=2)
+    return printable("\n".join(lines))
+
+
+def _cut(diff: str, place: str) -> str:
+    """A difference, of a long one the beginning and how all of it is read."""
+    if len(diff) <= MOST_DIFF_CHARS:
+        return diff
+    shown = diff[:MOST_DIFF_CHARS].rpartition("\n")[0]
+    more = diff[len(shown) :].count("\n")
+    return f"{shown}\n\nand {more} more lines; `git show {place}` has all of it"
+
+
+def _report(services: AgentServices, left_out: Mapping[str, str]) -> None:
+    if left_out:
+        text = f"changes of existing tests that are left out: {', '.join(list(left_out)[:5])}"
+        data = DroppedData(dropped=dict(list(left_out.items())[:20]))
+        services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)

@@ -1,0 +1,184 @@
+"""CLARIFYING: a vague task becomes a structured one, and what only its owner knows is asked, where he wants that.
+
+The reading is an opinion beside the owner's words, which every prompt still shows. Questions come with what is assumed
+when nobody answers, so that a task that waits in the night goes on by itself; where the owner does not want questions,
+the assumptions hold at once. Words that cannot be read into a specification are passed on as they are.
+
+Clarity is measured by rule. Tests, cases or a command that decide make a task clear whatever its words are. Without
+them the words must do: what is to be made, where it goes, what goes in and comes out. The weights are set by hand; the
+score decides only whether one question to a model is worth its price.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from nightshift.agent import project_choice as choice
+from nightshift.agent.asking import as_ask
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt
+from nightshift.agent.prompt.text import system
+from nightshift.agent.replies import find_json, spoken
+from nightshift.agent.services import AgentServices
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.brief import Brief, Question
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.text.encoding import in_one_line
+from nightshift.core.text.masking import printable
+
+MOST_QUESTIONS = 3
+_MAX_CHARS = 600
+_MAX_ITEMS = 12
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = "; ".join(map(str, value))
+    return in_one_line(printable(str(value if value is not None else "")))[:_MAX_CHARS]
+
+
+def _texts(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value] if value else []
+    return [text for item in items[:_MAX_ITEMS] if (text := _text(item))]
+
+
+class QuestionIn(BaseModel):
+    """A question as a model writes it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    question: Annotated[str, BeforeValidator(_text)] = Field(min_length=3)
+    default: Annotated[str, BeforeValidator(_text)] = Field(min_length=1)
+
+
+class BriefIn(BaseModel):
+    """A reading as a model writes it; unknown fields are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    goal: Annotated[str, BeforeValidator(_text)] = Field(min_length=3)
+    inputs: Annotated[str, BeforeValidator(_text)] = ""
+    outputs: Annotated[str, BeforeValidator(_text)] = ""
+    constraints: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
+    acceptance_tests: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
+    questions: list[QuestionIn] = Field(default_factory=list)
+
+
+def is_wanted(context: AttemptContext, clear_enough: float) -> bool:
+    """Tell whether this phase has anything to do: the owner wants to be asked, or the task is vague."""
+    return context.clarify or clarity(context.task.spec) < clear_enough
+
+
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """Read the task, and ask its owner where that is wanted. Raises what the model raises."""
+    if state.brief is not None:
+        return _answered(context, state, state.brief)
+    score = clarity(context.task.spec)
+    dialogue = Dialogue(Phase.CLARIFYING, context, state, services)
+    brief = await _read(context, state, services, dialogue)
+    state = dialogue.charge(state)
+    if brief is None:
+        note = "the task could not be put in other words; it goes on as it stands"
+        return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=state, note=note, data={"clarity": score})
+    return _answered(context, replace(state, brief=brief), brief, score)
+
+
+def _answered(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
+    """Go on with answers and defaults, or wait for the owner."""
+    data = {} if score is None else {"clarity": score}
+    open_ones = [one for one in brief.questions if one.subject not in context.granted | context.denied]
+    if context.clarify and open_ones:
+        asks = tuple(as_ask(one) for one in open_ones)
+        note = f"asks its owner: {asks[0].question}"[:300]
+        held = replace(state, asks=asks)
+        return Step(phase=Phase.CLARIFYING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note, data=data)
+    questions = tuple(
+        replace(one, answer=context.answers.get(one.subject, "") or one.default) for one in brief.questions
+    )
+    done = replace(state, brief=replace(brief, questions=questions), asks=())
+    note = f"read as: {brief.goal}"[:300]
+    return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=done, note=note, data=data)
+
+
+async def _read(
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
+) -> Brief | None:
+    prompt = first = await asyncio.to_thread(_request, context, state, services)
+    for _ in range(services.settings.reasks + 1):
+        reply = await dialogue.ask(prompt, json_reply=True)
+        answer = _brief(reply.text)
+        if isinstance(answer, Brief):
+            return answer
+        again = f"{answer} Send the one JSON object that was asked for, and nothing else."
+        prompt = dialogue.again(first, reply.text, again)
+    return None
+
+
+def _brief(text: str) -> Brief | str:
+    try:
+        answer = BriefIn.model_validate(find_json(spoken(text)) or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
+    asked = tuple(Question(text=one.question, default=one.default) for one in answer.questions[:MOST_QUESTIONS])
+    return Brief(
+        goal=answer.goal,
+        inputs=answer.inputs,
+        outputs=answer.outputs,
+        constraints=tuple(answer.constraints),
+        acceptance=tuple(answer.acceptance_tests),
+        questions=asked,
+    )
+
+
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    about = sections.prompt_context(context, state, services, Phase.CLARIFYING)
+    head = system(Phase.CLARIFYING, *sections.kind_file(context))
+    parts = [
+        sections.the_task(about),
+        sections.the_tests(about),
+        *([choice.the_projects(about)] if choice.is_open(context, state) else []),
+        sections.the_repository(about),
+        sections.the_files(about),
+        sections.closing("Answer with the one JSON object."),
+    ]
+    return sections.composed(about, head, parts)
+
+
+# --- how clear a task is
+
+
+_NAMES = re.compile(r"`[^`\n]+`|\b[A-Za-z_]\w*\([^)\n]*\)|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*")
+_PLACES = re.compile(
+    r"\b[\w/-]+\.[A-Za-z]{1,5}\b|\b(?:class|function|module|method|endpoint|table|file|command)s?\b", re.IGNORECASE
+)
+_EXAMPLES = re.compile(r"->|=>|==|→|\bfor example\b|\be\.g\.|\bsuch as\b|\breturns?\b|\braises?\b|```|/\w+/|\bwith\b")
+_MAKING = re.compile(
+    r"\s*(?:please\s+)?(?:write|add|create|implement|build|make|fix|rename|remove|replace|extract|return|support|port)\b",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"\b(?:better|nicer?|improve|clean ?up|optimi[sz]e|some|stuff|things?|somehow|properly|etc|various|modern|robust"
+    r"|user[- ]friendly|as needed|appropriate|good|awesome|fancy)\b",
+    re.IGNORECASE,
+)
+_WEIGHTS: Sequence[tuple[re.Pattern[str], float]] = ((_NAMES, 0.3), (_PLACES, 0.2), (_EXAMPLES, 0.2), (_MAKING, 0.15))
+_LONG_WORDS = 12
+
+
+def clarity(spec: TaskSpec) -> float:
+    """How clear it is what the task asks for; 1 where something decides it."""
+    if spec.tests or spec.cases or spec.test_command:
+        return 1.0
+    text = spec.description[:20_000]
+    found = sum(weight for pattern, weight in _WEIGHTS if pattern.search(text))
+    found += 0.15 * min(1.0, len(text.split()) / _LONG_WORDS)
+    return round(max(0.0, min(1.0, found - 0.15 * min(3, len(_VAGUE.findall(text))))), 2)

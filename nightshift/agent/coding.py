@@ -1,0 +1,337 @@
+"""CODING: ask for files, take what is sound, and let nothing run that its own grammar refuses.
+
+A reply that cannot be used is asked for again within the step, with a complaint that says what is missing; that is a
+matter of form, not a try. A model may also say that there is nothing to write: what is done already is judged as it
+stands, and what cannot be done, or only the owner knows, is asked of him once. Code that is not valid Python is a try
+like any other: it failed the cheapest check.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nightshift.agent import changed_tests, exploring, feedback, syntax, whole_project
+from nightshift.agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_question
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.draft import Draft, Taken
+from nightshift.agent.explore import Explorer, closing_words, counted
+from nightshift.agent.project_choice import begun_project
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt
+from nightshift.agent.prompt.context import expected_files
+from nightshift.agent.prompt.text import quoted, system
+from nightshift.agent.prompt.working import working_prompt
+from nightshift.agent.replies import parse, spoken
+from nightshift.agent.services import AgentServices, EditFormat
+from nightshift.agent.tools import endings
+from nightshift.agent.tools.arguments import Cannot, Done
+from nightshift.agent.tools.toolbox import Toolbox
+from nightshift.agent.view import View, settled
+from nightshift.core.dialogue import Completion
+from nightshift.core.errors import BadReply
+from nightshift.core.events import DroppedData, Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.brief import Question
+from nightshift.core.tasks.projects import LAID_OUT
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import digest
+from nightshift.core.tasks.verdicts import Verdict
+
+_SUMMARY = re.compile(r"^\W{0,4}Summary\W{0,4}[:=][ \t]*(\S.{2,})$", re.MULTILINE | re.IGNORECASE)
+_FIRST_BLOCK = re.compile(r"^[ \t]*(?:```|~~~|<{5,9} )", re.MULTILINE)
+_YOUR_TEST = "Your test is unchanged: change it and retry the task, or answer how to continue without changing it."
+_UNCHANGED = "The reply left every file as it was, so the same tests fail as before. Change something that matters."
+
+
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """One try: from the model's text to a sound change. Raises what the model raises."""
+    if refused := _refused_by_owner(context, state):
+        return refused
+    if state.removes_project:
+        return await asyncio.to_thread(whole_project.removal, state, services.tree)
+    if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
+        return _asked(replace(state, iteration=state.iteration + 1), question)
+    joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
+    services = replace(services, events=services.events.bind(iteration=state.iteration))
+    state = await asyncio.to_thread(begun_project, context, state, services)
+    if joins:
+        return Step(
+            phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"
+        )
+    if blames_tests(state):
+        return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="the code stands, its tests are at fault")
+    if state.verdict and state.verdict.evidence.dropped:
+        state = _without_dropped(context, state, services)
+        if state.verdict and state.verdict.passed:
+            return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
+    dialogue = Dialogue(Phase.CODING, context, state, services)
+    change = {**state.change, **state.test_changes}
+    draft = Draft(services.tree, change, context.task.spec, context.tests_beside(state))
+    prompt = await asyncio.to_thread(first_request, context, state, services)
+    work = _explore if prompt.explores else _converse
+    left = await work(context, state, services, dialogue, draft, prompt)
+    proposed = changed_tests.proposed(state.test_changes, draft.test_changes, services.tree)
+    after = replace(
+        dialogue.charge(state), change=draft.sources, test_changes=proposed, summary=left.summary or state.summary
+    )
+    if draft.refused:
+        _report_refused(services, draft.refused)
+    if left.question:
+        return _asked(after, left.question)
+    step = _judged(context, state, after, draft, left)
+    return replace(step, data={**step.data, **left.data})
+
+
+def joins_parts(state: AttemptState) -> bool:
+    """Tell whether all parts of the task are done and were not judged together yet: that needs no model."""
+    return bool(state.parts) and not (state.iteration or state.feedback)
+
+
+def blames_tests(state: AttemptState) -> bool:
+    """Tell whether the last reflection blamed the agent's own tests: then the code is not to be changed."""
+    return bool(state.tries and state.tries[-1].reflection.tests_at_fault)
+
+
+def _without_dropped(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
+    """The state without what the suite refused to use; files that the owner gave are as he gave them."""
+    dropped = state.verdict.evidence.dropped if state.verdict else {}
+    kept = {path: text for path, text in state.change.items() if path not in dropped}
+    kept |= {path: text for path, text in context.task.spec.files.items() if path in dropped}
+    return replace(state, change=settled(services.tree, kept))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """What is left when the conversation is over: faults that were not mended, and the model's word on its change.
+
+    With a `question` the owner must say something first. `data` is for the timeline.
+    """
+
+    faults: tuple[str, ...] = ()
+    summary: str = ""
+    question: Question | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def _explore(
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    dialogue: Dialogue,
+    draft: Draft,
+    prompt: Prompt,
+) -> _Left:
+    """Let the model work with tools; a change that it leaves behind counts, however the conversation ended."""
+    async with exploring.server_tools(context, services) as servers:
+        tools = exploring.tools_for(services)
+        toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge, servers)
+        loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
+        end = await loop.explore(prompt)
+    data = {"tool_calls": end.calls, "forms": counted(loop.forms)}
+    if isinstance(end.ending, Question):
+        return _Left(question=end.ending, data=data)
+    if end.why and not draft.taken:
+        return _Left(faults=(f"Nothing was changed: {end.why}.",), data=data)
+    if end.ending:
+        return _Left(summary=" ".join(end.ending.summary.split())[:200], data=data)
+    return _Left(summary=(_summary(end.final) or closing_words(end.final)) if end.final else "", data=data)
+
+
+def _refused_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
+    """The end of a task of which the model said that it cannot be done, and whose owner agrees."""
+    agreed = agreed_refusal(context, state)
+    if not agreed:
+        return None
+    state = replace(state, ending=Ending.REFUSED, reason=agreed)
+    return Step(phase=Phase.CODING, outcome=Outcome.GIVE_UP, state=state, note=agreed[:300])
+
+
+def _contradiction(context: AttemptContext, state: AttemptState) -> Question | None:
+    """What the owner is asked where existing tests demand the opposite of the task; None where he has answered."""
+    last = state.tries[-1].reflection if state.tries else None
+    if last is None or not last.contradicting_tests:
+        return None
+    one = len(last.contradicting_tests) == 1
+    which = f"the existing {'test' if one else 'tests'} {', '.join(last.contradicting_tests)}"
+    why = f"{which} {'contradicts' if one else 'contradict'} it: {last.root_cause} {_YOUR_TEST}"
+    question = as_question(Cannot(reason=why))
+    return question if answer_to(context, question) is None else None
+
+
+def _asked(state: AttemptState, question: Question) -> Step:
+    """Wait for the owner; the change so far is kept, and the try goes on with his answer."""
+    ask, asked = as_ask(question), (*state.questions, question)
+    held = replace(state, asks=(ask,), reason=ask.question, questions=asked, iteration=state.iteration - 1)
+    note = f"asks its owner: {ask.question}"[:300]
+    return Step(phase=Phase.CODING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note)
+
+
+async def _converse(
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    dialogue: Dialogue,
+    draft: Draft,
+    prompt: Prompt,
+) -> _Left:
+    """Ask, and ask again for what cannot be used, a few times; or until the model says that there is nothing to write.
+
+    What it says in sentences counts when it says so again after it was told the line for it.
+    """
+    first, summary, taken, hint = prompt, "", Taken(), ""
+    for _ in range(services.settings.reasks + 1):
+        reply = await dialogue.ask(prompt)
+        said = endings.stated(reply) or (endings.implied(reply) if hint else None)
+        if said and (end := _ended(context, said)):
+            return end
+        summary = summary or _summary(reply)
+        taken = _answered(context, said) if said else _take(context, state, services, draft, reply)
+        if not taken.faults and draft.taken:
+            return _Left(summary=summary)
+        hint = "" if said or taken.paths or endings.implied(reply) is None else endings.FORMS
+        prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken, hint))
+    refused = tuple(f"{path} {why}." for path, why in taken.refused)
+    return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
+
+
+def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
+    """How a reply without files ends the conversation; None where the owner has answered what it says."""
+    if isinstance(said, Done):
+        return _Left(summary=" ".join(said.summary.split())[:200])
+    question = as_question(said)
+    return _Left(question=question) if answer_to(context, question) is None else None
+
+
+def _answered(context: AttemptContext, said: endings.Said) -> Taken:
+    """The complaint about a question that the owner has answered."""
+    answer = "" if isinstance(said, Done) else answer_to(context, as_question(said))
+    return Taken(faults=(f"{ASKED_BEFORE} {answer}",))
+
+
+def _take(
+    context: AttemptContext, state: AttemptState, services: AgentServices, draft: Draft, reply: Completion
+) -> Taken:
+    view = View(services.tree, draft.change)
+    try:
+        return draft.take(parse(reply, expected=expected_files(context, state, view)))
+    except BadReply as bad:
+        first = str(bad).partition("\n")[0]
+        services.events.emit(Kind.REPLY_REFUSED, f"the reply cannot be used: {first}", level=Level.WARNING)
+        return Taken(faults=(str(bad),))
+
+
+def _summary(reply: Completion) -> str:
+    """The line in which the model says what its change does: above its first block, never inside of a file."""
+    text = spoken(reply.text)
+    block = _FIRST_BLOCK.search(text)
+    found = _SUMMARY.search(text[: block.start()] if block else text)
+    return found.group(1).strip().strip("*_`").strip()[:200] if found else ""
+
+
+def _remembered(reply: Completion) -> str:
+    """The model's own reply, for it to see."""
+    calls = f"(calls of {', '.join(call.name[:60] for call in reply.tool_calls[:10])})" if reply.tool_calls else ""
+    return "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip())
+
+
+def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, draft: Draft, left: _Left) -> Step:
+    """The step that follows from what was taken."""
+    if left.faults:
+        head = "Part of the reply could not be used." if draft.taken else "The reply held no usable file."
+        return _redo(after, "\n".join([head, *left.faults]), None, head)
+    same = (after.change, after.test_changes) == (before.change, before.test_changes)
+    if same and before.verdict is not None and not before.verdict.unmet:
+        return _redo(after, f"{_UNCHANGED}\n\n{before.feedback}".strip(), before.verdict, "the reply changed nothing")
+    own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
+    if found := syntax.verdict(own, digest(after.change, after.own_tests)):
+        return _redo(after, feedback.shape(found), found, feedback.headline(found))
+    if not draft.taken and not draft.refused:
+        if set(after.change) <= set(LAID_OUT):  # no project is begun for nothing
+            after = replace(after, change={})
+        note = f"nothing to write: {left.summary}"[:300]
+        return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
+    note = f"wrote {_names(draft.taken)}" + (f"; dropped {_names(draft.refused)}" if draft.refused else "")
+    return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note, data={"files": draft.taken[:50]})
+
+
+def _redo(state: AttemptState, text: str, verdict: Verdict | None, note: str) -> Step:
+    after = replace(state, feedback=text, verdict=verdict)
+    return Step(phase=Phase.CODING, outcome=Outcome.REDO, state=after, note=note[:300])
+
+
+def _names(paths: Iterable[str]) -> str:
+    shown = list(paths)
+    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "") or "nothing"
+
+
+def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None:
+    text = f"the model wrote files that it may not: {_names(refused)}"
+    data = DroppedData(dropped=dict(list(refused.items())[:20]))
+    services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)
+
+
+# --- what is asked for
+
+
+_WRITE, _SEND = "Write the files.", "Find the cause of the failure in the files above, and send the files that change."
+_BEGIN, _MEND = "Begin.", "Find the cause of the failure, and mend it."
+_START_AFRESH = (
+    "Earlier tries went in circles, so their details are left out. Begin again from the words of the task and the "
+    "tests, as if you saw them for the first time. Distrust the code as it is; write another solution if in doubt."
+)
+
+
+def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    """System prompt and case, with what is stable first; with files, or for a model that reads them by tools."""
+    about = sections.prompt_context(context, state, services, Phase.CODING)
+    if about.explores:
+        return working_prompt(about, _now(state, _BEGIN, _MEND))
+    head = system(Phase.CODING, *_formats(about), sections.language_file(context), *sections.kind_file(context))
+    parts = [
+        sections.the_task(about),
+        sections.the_answers(about),
+        sections.the_tests(about),
+        sections.the_repository(about),
+        sections.the_conventions(about),
+        sections.the_lessons(about),
+        sections.the_plan(state),
+        sections.the_files(about),
+        sections.the_change(about),
+        *sections.the_history(about),
+        sections.closing(_now(state, _WRITE, _SEND)),
+    ]
+    return sections.composed(about, head, parts)
+
+
+def _formats(about: sections.PromptContext) -> tuple[str, ...]:
+    """The parts that teach the reply's form; edits only where they are wanted."""
+    settings = about.services.settings
+    if settings.edit_format is EditFormat.EDIT:
+        return ("formats/whole", "formats/edit", "formats/edit_only", "formats/endings")
+    longest = max(((about.view.text(path) or "").count("\n") for path in about.near.matter), default=0)
+    if settings.edit_format is EditFormat.AUTO and longest > settings.whole_file_lines:
+        return ("formats/whole", "formats/edit", "formats/auto", "formats/endings")
+    return ("formats/whole", "formats/endings")
+
+
+def _now(state: AttemptState, first: str, again: str) -> str:
+    if not state.feedback:
+        return first
+    return f"{_START_AFRESH}\n\n{again}" if state.escalation else again
+
+
+def complaint(taken: Taken, done: Sequence[str], hint: str = "") -> str:
+    """What could not be used, what was, and what to send again; `hint` is a sentence more."""
+    faults = [f"- {fault}" for fault in taken.faults]
+    faults += [f"- {path} {why}." for path, why in taken.refused]
+    parts = ["Your reply could not be used, or not all of it:", quoted("complaints", "\n".join(faults))]
+    if done:
+        parts.append(f"These were taken and need not come again: {', '.join(done[:40])}. Send only what is missing.")
+    else:
+        parts.append("Send the files again in the form that was described.")
+    parts += [hint] if hint else []
+    return "\n\n".join(parts) + "\n"

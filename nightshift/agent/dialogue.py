@@ -1,0 +1,138 @@
+"""One phase's conversation with the model: numbers the calls, adds up what they cost, and keeps prompts in bounds.
+
+A question that is asked again shows the model its last reply only, and of that as much as the prompt's limit leaves:
+older replies are masked, since the complaint about the last one says all that still matters of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nightshift.agent.kinds import kind_of
+from nightshift.agent.owner_words import with_later
+from nightshift.agent.prompt.budget import Prompt, asked_again, clipped
+from nightshift.agent.services import AgentServices
+from nightshift.core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
+from nightshift.core.errors import OwnerSpoke
+from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Spent
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolPlace, ToolSpec
+
+REPLY_TOKENS = 2200
+"""As much of its own reply is shown to a model at most."""
+
+
+class Dialogue:
+    """The calls of one step.
+
+    The number of the step and of the call are the request's durable place, so calls are made one after the other and
+    in the same order whenever the step is run.
+    """
+
+    def __init__(self, phase: Phase, context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
+        self._phase, self._context, self._state, self._services = phase, context, state, services
+        self._spent, self._models, self.calls = Spent(), list[str](), 0
+        self._saw_held_out, self._heard = state.saw_held_out, state.heard
+        self._asked: Prompt | None = None
+
+    @property
+    def phase(self) -> Phase:
+        """Whose conversation it is."""
+        return self._phase
+
+    async def ask(
+        self,
+        prompt: Prompt,
+        *,
+        json_reply: bool = False,
+        tools: Sequence[ToolSpec] = (),
+        protocol: ToolProtocol | None = None,
+    ) -> Completion:
+        """Ask, and put down what the prompt held; raises what `core.ports.Model.complete` raises.
+
+        Args:
+            prompt: what is sent.
+            json_reply: whether the reply is to be one JSON object.
+            tools: what the model may call.
+            protocol: how; None leaves that to what is known of the model.
+        """
+        again = self._asked is not None and self._asked.held == prompt.held
+        self._asked = prompt
+        while True:
+            asked = await self._with_later(prompt)
+            request = self._request(asked.messages, json_reply=json_reply)
+            try:
+                reply = await self._services.model.complete(replace(request, tools=tuple(tools), protocol=protocol))
+                break
+            except OwnerSpoke as interrupted:
+                self._services.events.emit(Kind.MODEL_INTERRUPTED, str(interrupted))
+        record = asked_again(prompt.record(), asked) if again else asked.record()
+        self._services.prompts.append({"call": self.calls, **record})
+        self.calls += 1
+        self._models.append(reply.model)
+        self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
+        self._spent += reply.spent
+        return reply
+
+    async def _with_later(self, prompt: Prompt) -> Prompt:
+        """The prompt with what the owner said since the step began."""
+        known = self._context.said
+        later = [one for one in await self._services.said() if not known or one.id > known[-1].id]
+        self._heard = max((one.id for one in (*known, *later)), default=self._heard)
+        return with_later(prompt, later)
+
+    def again(self, first: Prompt, reply: str, complaint: str) -> Prompt:
+        """The question once more, below it the reply and what is wrong with it.
+
+        Args:
+            first: the question as it was asked at first; what came in between is left out.
+            reply: the last one.
+            complaint: what is wrong with it; shortened where it alone is too long, and says so.
+        """
+        space = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
+        wrong, _ = clipped(complaint, space * 2 // 3, first.gauge)
+        shown, _ = clipped(
+            reply or "(an empty reply)", min(REPLY_TOKENS, space - first.gauge.tokens(wrong)), first.gauge
+        )
+        mine, theirs = Message(role="assistant", text=shown), Message(role="user", text=wrong)
+        return first.with_messages((*first.messages, mine, theirs))
+
+    def place(self, seq: int) -> ToolPlace:
+        """Where the tool call of this number in the last reply stands."""
+        state = self._state
+        return ToolPlace(
+            task_id=self._context.task.id,
+            attempt=state.attempt,
+            step_no=state.step_no,
+            call_no=self.calls - 1,
+            seq=seq,
+        )
+
+    def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
+        task, state = self._context.task, self._state
+        return ModelRequest(
+            phase=self._phase,
+            messages=tuple(messages),
+            task_id=task.id,
+            attempt=state.attempt,
+            step_no=state.step_no,
+            call_no=self.calls,
+            iteration=state.iteration,
+            max_tokens=self._services.settings.reply_tokens,
+            json_reply=json_reply,
+            escalation=state.escalation,
+            kind=kind_of(task.spec),
+            heard=self._heard,
+            material=Material(context=self._context, state=state, tree=self._services.tree, emit=self._services.events),
+        )
+
+    def charge(self, state: AttemptState) -> AttemptState:
+        """The state with this conversation's cost and models added."""
+        models = tuple(dict.fromkeys((*state.models, *self._models)))
+        saw = state.saw_held_out or self._saw_held_out
+        heard = self._heard if self._phase is Phase.CODING else state.heard
+        return replace(state, spent=state.spent + self._spent, models=models, saw_held_out=saw, heard=heard)

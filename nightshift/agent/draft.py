@@ -1,0 +1,145 @@
+"""The change of one CODING step while it is being written, by replies or tools; what may not be written is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nightshift.agent import protected_files
+from nightshift.agent.kinds import asks_to_take_away
+from nightshift.agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
+from nightshift.agent.view import View, base_text, misplaced, settled
+from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, is_test_path
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import BadReply
+from nightshift.core.tasks.task import Change, Files, TaskSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What one reply brought: paths taken, sentences about what must come again, refused paths with reasons."""
+
+    paths: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+class Draft:
+    """The change of one CODING step, reply by reply.
+
+    Args:
+        tree: the base.
+        change: the change so far; it is not touched.
+        spec: the task, for what may not be written.
+        tests: the tests that are shown beside it, for those who read.
+    """
+
+    def __init__(
+        self, tree: Tree, change: Mapping[str, str | None], spec: TaskSpec, tests: Files | None = None
+    ) -> None:
+        self._tree, self._spec, self._tests = tree, spec, tests or {}
+        self._change: dict[str, str | None] = dict(change)
+        self.taken: list[str] = []
+        self.refused: dict[str, str] = {}
+
+    @property
+    def change(self) -> dict[str, str | None]:
+        """The change relative to the base, in path order."""
+        return settled(self._tree, self._change)
+
+    @property
+    def view(self) -> View:
+        """The files as they are now, tests included."""
+        return View(self._tree, {**self._change, **self._tests})
+
+    @property
+    def sources(self) -> Change:
+        """The change without existing tests."""
+        return {path: text for path, text in self.change.items() if not self._is_existing_test(path)}
+
+    @property
+    def test_changes(self) -> Change:
+        """The existing tests that it would change: proposals, on which TESTING decides (`agent.changed_tests`)."""
+        return {path: text for path, text in self.change.items() if self._is_existing_test(path)}
+
+    def _is_existing_test(self, path: str) -> bool:
+        return is_test_path(path) and path in self._tree.entries() and path not in self._spec.files
+
+    def before(self, path: str) -> str:
+        """A file's text before the agent began; empty where there was none."""
+        return self._spec.files.get(path, base_text(self._tree, path)) or ""
+
+    def restore(self, change: Change) -> None:
+        """Go on with a change as it was stored; what it has otherwise than the one before was taken."""
+        before, self._change = self.change, dict(change)
+        paths = sorted({path for path, _ in before.items() ^ change.items()})
+        self.taken += [path for path in paths if path not in self.taken]
+
+    def put(self, path: str, text: str | None) -> None:
+        """Write a file, or remove it.
+
+        Raises:
+            BadReply: it may not be written; the refusal is remembered.
+        """
+        paths, refused = list[str](), dict[str, str]()
+        self._put(path, text, paths, refused)
+        self.refused |= refused
+        if refused:
+            raise BadReply(f"{path} {refused[path]}.")
+        self.taken += [path] if path not in self.taken else []
+
+    def take(self, parsed: Parsed) -> Taken:
+        """Put a reply's files, edits and deletions onto the change, as far as they may and fit."""
+        paths, faults, refused = list[str](), list(parsed.complaints), dict[str, str]()
+        for path, text in parsed.files.items():
+            self._put(path, text, paths, refused)
+        faults += [fault for edit in parsed.edits if (fault := self._edit(edit, paths, refused))]
+        for path in parsed.deletions:
+            if path in View(self._tree, self._change):
+                self._put(path, None, paths, refused)
+            else:
+                faults.append(f"{path}: cannot be removed, there is no such file.")
+        self.taken += [path for path in dict.fromkeys(paths) if path not in self.taken]
+        self.refused |= refused
+        return Taken(paths=tuple(dict.fromkeys(paths)), faults=tuple(faults), refused=tuple(refused.items()))
+
+    def _put(self, path: str, text: str | None, paths: list[str], refused: dict[str, str]) -> None:
+        if why := self._refusal(path, text):
+            refused[path] = why
+        else:
+            self._change[path] = text
+            paths.append(path)
+
+    def _refusal(self, path: str, text: str | None) -> str | None:
+        spec = self._spec
+        before, given, asked = base_text(self._tree, path), spec.tests, spec.description
+        why = protected_files.refusal(
+            path, text, before=before, given=given, asked=asked, own=spec.files, takes_away=asks_to_take_away(spec)
+        )
+        if why := why or misplaced(path, View(self._tree, self._change), new=text is not None):
+            return why
+        return None if text is None else self._too_much(path, text, len(before or ""))
+
+    def _too_much(self, path: str, text: str, before_chars: int) -> str | None:
+        others = [held or "" for name, held in self._change.items() if name != path]
+        if len(text) > max(MAX_FILE_CHARS, before_chars):
+            return f"is longer than {MAX_FILE_CHARS} characters"
+        if len(others) >= MAX_FILES or sum(map(len, others)) + len(text) > MAX_TOTAL_CHARS:
+            return f"is too much: a change holds at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
+        return None
+
+    def _edit(self, edit: Edit, paths: list[str], refused: dict[str, str]) -> str | None:
+        text = View(self._tree, self._change).text(edit.path)
+        if why := self._refusal(edit.path, text):
+            refused[edit.path] = why
+            return None
+        if text is None and edit.search.strip():
+            return f"{edit.path}: there is no such text file to edit; send it whole."
+        if is_applied(text or "", self.before(edit.path), edit):
+            paths.append(edit.path)  # an earlier reply or try made it; a second time it would stand there twice
+            return None
+        try:
+            self._put(edit.path, apply_edit(text or "", edit), paths, refused)
+        except Refused as fault:
+            return str(fault)
+        return None

@@ -1,0 +1,306 @@
+"""The tool loop: a model looks around, changes and runs things step by step, until it ends the conversation itself.
+
+The conversation only grows, so that a vendor's prompt cache serves all but its end; results that are older than the
+last ten are masked in batches, which loses nothing (Lindenbauer and others, “The Complexity Trap”, 2025) and moves the
+cached part seldom. Where it comes near to the model's window, it begins afresh with what is known. Each result is
+durable before the model is asked again: a step that is resumed replays replies and results, and runs only the call that
+had no result yet. That is sound because a call has no effects outside: it begins with base and change, and ends with a
+change.
+
+What the loop leaves behind is a change like any other; the phases after it do not know how it was made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from nightshift.agent.asking import ASKED_BEFORE, as_question
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.prompt.budget import Prompt, tokens_of
+from nightshift.agent.prompt.text import quoted
+from nightshift.agent.services import AgentServices
+from nightshift.agent.tools import endings, specs
+from nightshift.agent.tools.arguments import Done
+from nightshift.agent.tools.calls import Calls, read_calls
+from nightshift.agent.tools.running import NO_VERDICT
+from nightshift.agent.tools.toolbox import Ending, Toolbox, as_json
+from nightshift.core.dialogue import Completion, Finish, Message
+from nightshift.core.events import Kind
+from nightshift.core.tasks.task import Change, digest
+from nightshift.core.tool_brief import brief
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tool_text import RESULT
+from nightshift.core.tools import ToolCall, ToolRecord
+
+KEPT_RESULTS, BATCH = 10, 5
+"""So many results are shown in full at least; older ones are masked five at a time."""
+MASKED_CHARS = 400
+"""A result that is shorter stays."""
+BAD_REPLIES = 3
+"""So many replies in a row without a call that can be read: the other protocol is tried, once."""
+NUDGE, ENOUGH = 3, 4
+"""How often the same call has the same result before the model is warned, and before the step ends."""
+NEAR_END = 5
+FULL_SHARE = 0.75
+"""Of the model's window: there the conversation begins afresh."""
+UNKNOWN_WINDOW = 32_000
+"""What is assumed where a server does not say how long its context is."""
+BRIEFS = 30
+
+_FORM = "Your reply held no tool call. Call one of the tools ({names}) in the form that was described{end}."
+_CUT = "Your reply was cut off at its length limit, before a call was complete. Be shorter."
+_NUDGE = "(You made this very call before, with this very result. Do something else.)"
+_TESTS_FAILED = (
+    "the last run_tests failed. If your change broke these tests, mend it; if they contradict the task, say so with "
+    "cannot; if neither, call done again."
+)
+_FULL = "The conversation was too long and begins afresh. Your change so far is kept. What was done:"
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A reply of the model, and what came of its calls: one message each, with the call in a line."""
+
+    said: Message
+    results: list[tuple[str, Message]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explored:
+    """How the conversation ended: by `ending`, by a `final` reply without a call, or by neither (`why`)."""
+
+    ending: Ending | None = None
+    final: Completion | None = None
+    why: str = ""
+    calls: int = 0
+
+
+class Explorer:
+    """The loop of one step.
+
+    Args:
+        dialogue: asks the model, under the step's durable places.
+        toolbox: runs the calls.
+        services: keeps results, and takes events.
+        steps: the most replies with calls.
+        answers: whether a reply without a call is the answer that is wanted, as in phases that only read.
+    """
+
+    def __init__(
+        self, dialogue: Dialogue, toolbox: Toolbox, services: AgentServices, *, steps: int, answers: bool = False
+    ) -> None:
+        self._dialogue, self._toolbox, self._services = dialogue, toolbox, services
+        self._steps, self._answers = steps, answers
+        self._turns, self._briefs = list[_Turn](), list[str]()
+        self._seen = Counter[tuple[str, str, str, str]]()
+        self._protocol: ToolProtocol | None = None
+        self._bad, self._switched, self._failed_tests = 0, False, ""
+        self.forms = Counter[tuple[str, str, str, bool]]()
+        """How many replies were read and not read (False), by backend, model and protocol."""
+
+    async def explore(self, first: Prompt) -> Explored:
+        """Ask and call until the model ends it, the steps are used up, or it goes in circles.
+
+        Raises what the model, the sandbox and the log of calls raise.
+        """
+        for number in range(self._steps):
+            left = self._steps - number
+            reply = await self._dialogue.ask(
+                self._prompt(first, left), tools=self._toolbox.tools, protocol=self._protocol
+            )
+            asked = read_calls(reply, self._toolbox.tools)
+            if not asked.calls and self._answers and reply.text.strip() and not asked.fault:
+                self._note_form(reply, good=True)
+                return self._ended(final=reply)
+            if end := await self._run_calls(reply, asked):
+                return end
+        return self._ended(why=f"{self._steps} steps were used up")
+
+    def _ended(self, ending: Ending | None = None, final: Completion | None = None, why: str = "") -> Explored:
+        return Explored(ending=ending, final=final, why=why, calls=len(self._briefs))
+
+    async def _run_calls(self, reply: Completion, asked: Calls) -> Explored | None:
+        """Run what a reply asks for; how the conversation ends, if it does."""
+        turn = _Turn(_as_message(reply, asked))
+        self._turns.append(turn)
+        if not asked.calls:
+            return self._without_call(reply, asked, turn)
+        self._note_form(reply, good=not asked.fault)
+        self._bad = 0
+        failed = False
+        for seq, call in enumerate(asked.calls):
+            if call.name == specs.DONE.name and (
+                why := "a call before this one failed." if failed else self._failed_tests
+            ):
+                self._answer(turn, reply, call, f"Not yet: {why}")
+                self._failed_tests = ""
+                continue
+            record, ending, repeated = await self._called(call, seq)
+            failed |= not record.ok
+            if call.name == specs.RUN_TESTS.name:
+                self._failed_tests = _TESTS_FAILED if not record.ok and NO_VERDICT in record.text else ""
+            self._answer(turn, reply, call, f"{record.text}\n\n{_NUDGE}" if repeated == NUDGE else record.text)
+            if ending:
+                return self._ended(ending)
+            if repeated >= ENOUGH:
+                return self._ended(why=f"the same call came {repeated} times with the same result")
+        if asked.fault:
+            turn.results.append(("", Message(role="user", text=asked.fault)))
+        if asked.whole and not (failed or asked.fault):
+            return self._ended(final=reply)  # the whole answer at once, as from a model that ignores the tools
+        return None
+
+    def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
+        """A reply in words: the end where it follows a change and the vendor's own form, else a fault of form."""
+        if reply.protocol is ToolProtocol.NATIVE and reply.finish is Finish.STOP and self._toolbox.draft.taken:
+            self._note_form(reply, good=True)
+            return self._ended(final=reply)
+        self._note_form(reply, good=False)
+        if end := self._in_words(reply):
+            return end
+        self._bad += 1
+        if self._bad >= BAD_REPLIES:
+            if self._switched:
+                return self._ended(why=f"{BAD_REPLIES} replies in a row held no tool call")
+            native = reply.protocol is ToolProtocol.NATIVE
+            self._protocol, self._switched, self._bad = ToolProtocol.TEXT if native else ToolProtocol.NATIVE, True, 0
+        turn.results.append(("", Message(role="user", text=self._complaint(reply, asked))))
+        return None
+
+    def _in_words(self, reply: Completion) -> Explored | None:
+        """The end where a model that may end its work says so in words, in the known form or twice in a row."""
+        said = endings.stated(reply) or (endings.implied(reply) if self._bad else None)
+        if said is None or specs.DONE not in self._toolbox.tools:
+            return None
+        if isinstance(said, Done):
+            return self._ended(said)
+        question = as_question(said)
+        return self._ended(question) if self._toolbox.answer_to(question) is None else None
+
+    def _complaint(self, reply: Completion, asked: Calls) -> str:
+        if asked.fault:
+            return asked.fault
+        if reply.finish is Finish.LENGTH:
+            return _CUT
+        end = "; `done` ends your work" if specs.DONE in self._toolbox.tools else ", or give your answer"
+        form = _FORM.format(names=", ".join(spec.name for spec in self._toolbox.tools), end=end)
+        said = endings.stated(reply)
+        answer = None if said is None or isinstance(said, Done) else self._toolbox.answer_to(as_question(said))
+        return f"{form} {ASKED_BEFORE} {answer}" if answer else form
+
+    def _note_form(self, reply: Completion, *, good: bool) -> None:
+        if reply.protocol is not None:
+            self.forms[reply.backend, reply.model, str(reply.protocol), good] += 1
+
+    async def _called(self, call: ToolCall, seq: int) -> tuple[ToolRecord, Ending | None, int]:
+        """The record of a call, made now or replayed; how it ends the conversation; how often it came with this."""
+        log, place, draft = self._services.tool_log, self._dialogue.place(seq), self._toolbox.draft
+        ending: Ending | None = None
+        record, before = log.stored(place) if log else None, draft.change
+        if record is None or call.name in specs.ENDING:
+            record, ending = await self._made(call, before)
+            if log:
+                await log.save(place, record)
+        elif record.change is not None:
+            draft.restore(record.change)
+        self._briefs.append(brief(call.name, record.arguments) + ("" if record.ok else " (refused or failed)"))
+        key = (call.name, record.arguments, record.text, digest(before))
+        self._seen[key] += 1
+        return record, ending, self._seen[key]
+
+    async def _made(self, call: ToolCall, before: Change) -> tuple[ToolRecord, Ending | None]:
+        if call.name in {specs.RUN.name, specs.RUN_TESTS.name} or specs.is_outside(call.name):
+            self._services.events.emit(Kind.TOOL_STARTED, brief(call.name, as_json(call.arguments)))
+        began_s = time.monotonic()
+        result = await self._toolbox.call(call)
+        after = self._toolbox.draft.change
+        record = ToolRecord(
+            name=call.name,
+            arguments=as_json(call.arguments),
+            text=result.text,
+            ok=result.ok,
+            change=after if after != before else None,
+            took_s=round(time.monotonic() - began_s, 3),
+        )
+        return record, result.ending
+
+    def _answer(self, turn: _Turn, reply: Completion, call: ToolCall, text: str) -> None:
+        """Put a call's result below the reply, in the form in which the call came."""
+        line = brief(call.name, as_json(call.arguments))
+        shown = quoted("result", text)
+        if reply.tool_calls:
+            turn.results.append((line, Message(role="tool", text=shown, call_id=call.id)))
+        else:
+            turn.results.append((line, Message(role="user", text=f"{RESULT}{line}:\n\n{shown}")))
+
+    # --- what the model is shown
+
+    def _prompt(self, first: Prompt, left: int) -> Prompt:
+        """The question with the conversation below it; begun afresh where that is too long."""
+        messages = self._messages(first, left)
+        window = first.gauge.window or UNKNOWN_WINDOW
+        limit = int(min(self._services.settings.conversation_tokens, window * FULL_SHARE))
+        if tokens_of(messages, first.gauge) > limit and len(self._turns) > 1:
+            self._begin_afresh()
+            messages = self._messages(first, left)
+        return first.with_messages(messages)
+
+    def _begin_afresh(self) -> None:
+        """Drop all turns but the last; a list of the calls takes their place."""
+        lines = self._briefs[-BRIEFS:]
+        more = len(self._briefs) - len(lines)
+        text = "\n".join([*([f"(left out: the {more} oldest)"] if more else []), *lines])
+        note = Message(role="user", text=f"{_FULL}\n\n{quoted('calls', text)}")
+        self._turns = [_Turn(Message(role="assistant", text="(I continue.)"), [("", note)]), self._turns[-1]]
+
+    def _messages(self, first: Prompt, left: int) -> list[Message]:
+        masked, found, number = self._masked(), list(first.messages), 0
+        for turn in self._turns:
+            found.append(turn.said)
+            for line, message in turn.results:
+                text = message.text
+                if line:
+                    number += 1
+                    if number <= masked and len(text) > MASKED_CHARS:
+                        text = f"{RESULT}{line}: (left out, {len(text):,} characters; call again if you need it)"
+                _append(found, replace(message, text=text))
+        if left <= NEAR_END:
+            last = "This is your last call." if left == 1 else f"{left} calls are left."
+            end = "answer now, without a call" if self._answers and left == 1 else "finish"
+            _append(found, Message(role="user", text=f"({last} Please {end}.)"))
+        return found
+
+    def _masked(self) -> int:
+        """How many of the oldest results are masked."""
+        count = sum(1 for turn in self._turns for line, _ in turn.results if line)
+        return max(0, (count - KEPT_RESULTS) // BATCH * BATCH)
+
+
+def _append(found: list[Message], message: Message) -> None:
+    """Add a message; what the user says after the user is one message."""
+    if message.role == "user" and found and found[-1].role == "user":
+        found[-1] = replace(found[-1], text=f"{found[-1].text.rstrip()}\n\n{message.text}")
+    else:
+        found.append(message)
+
+
+def _as_message(reply: Completion, asked: Calls) -> Message:
+    """A reply as the model sees it again."""
+    if reply.tool_calls:
+        return Message(role="assistant", text=reply.text, tool_calls=asked.calls)
+    return Message(role="assistant", text=reply.text.strip("\n") or "(an empty reply)")
+
+
+def counted(forms: Counter[tuple[str, str, str, bool]]) -> list[list[object]]:
+    """The forms of replies for the step's data: backend, model, protocol, read, not read."""
+    keys = sorted({key[:3] for key in forms})
+    return [[*key, forms[(*key, True)], forms[(*key, False)]] for key in keys]
+
+
+def closing_words(reply: Completion) -> str:
+    """The first line of a reply in words, as a summary."""
+    lines: Sequence[str] = [line.strip(" *#_`") for line in reply.text.strip().split("\n") if line.strip(" *#_`")]
+    return lines[0][:200] if lines else ""

@@ -1,0 +1,129 @@
+"""A failing verdict as text for a model: shaped, not dumped.
+
+At most five distinct failures and about 1,500 tokens; errors of collection and import first, because nothing else means
+anything while those stand, and what fails only since the last try before what failed in it as well; the names of those
+that are not shown; and a line each on what changed since the last run, and on what failed before the change already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from nightshift.agent.prompt.context import estimate_tokens
+from nightshift.core.tasks.verdicts import Failure, Result, SuiteReport, Verdict
+
+MAX_FAILURES = 5
+MAX_TOKENS = 1500
+MAX_NAMES = 20
+_FIRST = ("collect", "import", "modulenotfound", "syntax", "indentation", "timeout")
+
+
+def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int = MAX_TOKENS) -> str:
+    """What failed, why, and where.
+
+    Args:
+        verdict: a verdict that did not pass, or a trial.
+        before: the verdict of the try before, for the line that compares.
+        max_tokens: the length at which details are left out, by estimate.
+    """
+    lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _dropped(verdict))
+    head = [line for line in lines if line]
+    known = before.failing if before else frozenset[str]()
+    shown = _distinct(verdict.failures, known)[:MAX_FAILURES]
+    left = max(200, max_tokens - sum(map(estimate_tokens, head)))
+    body = [_failure(n, failure, left // max(1, len(shown))) for n, failure in enumerate(shown, 1)]
+    hidden = sorted(verdict.failing - {failure.id for failure in shown}, key=lambda name: (name in known, name))
+    tail = [f"{'Also failing' if shown else 'Failing'}: {_some(hidden)}"] if hidden else []
+    return "\n\n".join([" ".join(head), *body, *tail])
+
+
+def headline(verdict: Verdict) -> str:
+    """The first failure in one line, for reasons and notes."""
+    found = _distinct(verdict.failures)
+    text = f"{found[0].id}: {found[0].kind}: {found[0].message}" if found else verdict.reason
+    line = " ".join(text.split())
+    return line if len(line) <= 240 else line[:239] + "…"
+
+
+def delta(verdict: SuiteReport, before: Verdict | None) -> tuple[int, int, int] | None:
+    """How many failures are fixed, new and the same since `before`; None when the runs cannot be compared."""
+    if before is None or not before.results or not verdict.results:
+        return None
+    old, now = before.failing - verdict.not_reached, verdict.failing - before.not_reached
+    return len(old - now), len(now - old), len(old & now)
+
+
+def _delta(verdict: SuiteReport, before: Verdict | None) -> str:
+    found = delta(verdict, before)
+    return "Since the last run: fixed {}, new {}, same {}.".format(*found) if found else ""
+
+
+def _counts(verdict: SuiteReport) -> str:
+    return f"{len(verdict.failing)} of {len(verdict.results)} tests failed." if verdict.failing else ""
+
+
+def _reason(verdict: SuiteReport) -> str:
+    """The verdict's own line, unless it only counts what is counted already."""
+    reason = verdict.reason.strip()
+    if verdict.failing and (not reason or reason[0].isdigit()):
+        return ""
+    return reason.rstrip(".") + "." if reason else "The tests did not pass."
+
+
+def _baseline(verdict: SuiteReport) -> str:
+    """What the change has nothing to do with, and what it mended."""
+    count, mended = len(verdict.before), len(verdict.mended)
+    left = f"{count} more failed before the change already and are not counted." if count else ""
+    return " ".join(part for part in (left, f"{mended} that failed before pass now." if mended else "") if part)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many there are beyond them."""
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
+
+
+def _dropped(verdict: SuiteReport) -> str:
+    dropped = verdict.evidence.dropped if isinstance(verdict, Verdict) else {}
+    return (
+        "Not used: " + "; ".join(f"{path} ({why})" for path, why in list(dropped.items())[:5]) + "." if dropped else ""
+    )
+
+
+def _distinct(failures: Sequence[Failure], known: Collection[str] = ()) -> list[Failure]:
+    """One failure for each (kind, frame or message), those that hide others first, then those that are not known."""
+    seen: dict[tuple[str, str], Failure] = {}
+    for failure in failures:
+        seen.setdefault((failure.kind, failure.frame or failure.message), failure)
+    return sorted(seen.values(), key=lambda f: (not f.kind.lower().startswith(_FIRST), f.id in known))
+
+
+def _failure(number: int, failure: Failure, tokens: int) -> str:
+    where = f"\n   at {failure.frame}" if failure.frame else ""
+    text = f"{number}. {failure.id}: {failure.kind}{where}\n{_indented(_cut(failure.message, tokens // 2))}"
+    for title, part in (("code", failure.excerpt), ("output", failure.output)):
+        space = tokens - estimate_tokens(text)
+        if part.strip() and space > 30:
+            text += f"\n   {title}:\n{_indented(_cut(part, space))}"
+    return text
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The text's first lines, as many as fit; a single long line is cut."""
+    space, kept = max(160, int(tokens * 3.6)), list[str]()
+    for line in text.strip("\n").split("\n"):
+        if space <= 0:
+            return "\n".join([*kept, "…"])
+        kept.append(line if len(line) <= space else line[:space] + " …")
+        space -= len(line) + 6
+    return "\n".join(kept)
+
+
+def _indented(text: str) -> str:
+    return "\n".join("   | " + line for line in text.split("\n"))
+
+
+def passed(verdict: SuiteReport) -> str:
+    """A passing verdict in a line."""
+    count = verdict.count(Result.PASSED)
+    return f"{count} test{'s' if count != 1 else ''} passed" if verdict.results else verdict.reason or "passed"

@@ -1,0 +1,250 @@
+"""Which files of a repository matter for a task: those that its words speak of, and those that these refer to.
+
+Two looks are put together. The first is at words: a file is near the task by the words that both have, rare ones above
+all (inverse document frequency: Spärck Jones, 1972), more so where they stand in its path or in names that it defines,
+and most where it defines a name, or holds a message or an option, that the task quotes. The second is at references: a
+file points to another with the names that the other one defines, and rank flows along them from where the words lead
+(personalised PageRank: Page, Brin, Motwani and Winograd, “The PageRank Citation Ranking”, 1999; the weights of edges
+are those that Aider's map of a repository has proved).
+
+Reading a file costs milliseconds, so tags are kept by the content they were read from: a repository that was read once
+costs as much as its changes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from nightshift.agent.symbols import MOST_FILES, SymbolCache, Tags, is_mapped, parts_of, tags, words_of, words_of_name
+from nightshift.agent.view import View, base_text
+from nightshift.core.code import javascript
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree
+
+_SPREAD = 20
+"""A name that more files define than this leads nowhere."""
+_FOCUS, _SPOKEN, _LONG, _FAINT = 50.0, 10.0, 10.0, 0.1
+_LONG_NAME = 8
+_LEAST = 1e-9
+_ALPHA = 0.5
+"""How much of its rank a file passes on: in a large repository a higher share ends in what everything refers to."""
+_BY_REFERENCE = 0.35
+"""What the highest rank by references is worth beside the nearest file by words."""
+_IN_PATH, _IN_NAME, _QUOTED, _DEFINED, _CALLED = 2.5, 1.0, 3.0, 6.0, 2.0
+"""Beside 1 for a word that a file holds: what it is worth in its path, in a name that it defines; a quotation that it
+holds; a name that it defines which the task writes as one; and one that is written like any other word."""
+_ASIDE = 0.35
+"""Tests, examples and documents speak of everything that the sources do."""
+_LOOKED_INTO = 30
+_MAX_CHARS = 20_000
+_QUOTE = re.compile(
+    r"`([^`\n]{3,120})`|\"([^\"\n]{3,120})\"|“([^”\n]{3,120})”|(?<!\w)'([^'\n]{3,120})'(?!\w)|(--\w[\w-]+)"
+)
+NAME = re.compile(r"[^\W\d]\w{2,}")
+_LIKE_CODE = re.compile(r"\w*[a-z0-9][A-Z]\w*|\w*[^\W_]_+[^\W_]\w*|_\w+")
+_CODE = re.compile(r"(?<!\w)\d*([^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\())")
+"""Begins at the start of a word only: to begin at each letter of a word takes the square of its length."""
+_FOLDERS_ASIDE = re.compile(r"(^|/)(tests?|testing|docs?|examples?|bench(marks?)?|samples?|vendor|_vendor)/")
+_CODE_ENDINGS = (".py", ".go", *javascript.SOURCES)
+_COMMON = words_of(
+    "about above add added after all allow also always and any are arguments because been before being below between "
+    "both but call called can cannot case change code correct could currently default does doing done down each else "
+    "ends error even every example fail fails file first fix fixed follow for from function gets give given gives has "
+    "have having help here how however implement inside instead into its itself just keep last like line long longer "
+    "make makes many may mean mention method missing more most much must need needs never new not nothing now old "
+    "one only option other our out over own problem raise raises read really reason return returns run same say says "
+    "see set should show shows since some still such support take task test tests than that the their them then there "
+    "these they thing this those though through too two under until update use used user uses using value values very "
+    "want was way well what when where whether which while who why will with without word work works would write "
+    "wrong yet you your"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interest:
+    """What the task points to: files by path, its words, names that it writes as such, and what it quotes."""
+
+    files: Collection[str] = ()
+    words: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    plain_names: frozenset[str] = frozenset()
+    quotes: tuple[str, ...] = ()
+
+
+def interest_in(text: str, files: Collection[str] = ()) -> Interest:
+    """What a text points to; in time linear in its length."""
+    text = text[:_MAX_CHARS]
+    quotes = list(dict.fromkeys(next(filter(None, found)) for found in _QUOTE.findall(text)))
+    coded = " ".join([*_CODE.findall(text), *(quote for quote in quotes if " " not in quote.strip())])
+    plain = frozenset(NAME.findall(text))
+    names = frozenset(NAME.findall(coded)) | {name for name in plain if _LIKE_CODE.fullmatch(name) or name.isupper()}
+    quotes += [name for name in sorted(names) if _LIKE_CODE.fullmatch(name)]
+    return Interest(
+        files=files,
+        words=words_of(text) - _COMMON,
+        names=names,
+        plain_names=frozenset(name for name in plain - names if len(name) > 3 and not words_of(name) <= _COMMON),
+        quotes=tuple(dict.fromkeys(quotes)),
+    )
+
+
+def read(view: View, symbol_cache: SymbolCache) -> dict[str, Tags]:
+    """The tags of all source files; what was changed is read anew, the rest where its content is not known yet."""
+    entries = view.tree.entries()
+    paths = islice((path for path in view.paths() if is_mapped(path)), MOST_FILES)
+    return {
+        path: _changed(path, view) if path in view.change else _kept(path, view.tree, entries[path], symbol_cache)
+        for path in paths
+    }
+
+
+def _changed(path: str, view: View) -> Tags:
+    return tags(path, view.text(path) or "")
+
+
+def _kept(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -> Tags:
+    known = symbol_cache.get(content)
+    return symbol_cache.put(content, tags(path, base_text(tree, path) or "")) if known is None else known
+
+
+def spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
+    """The files of the daemon's own workspace that a task names: by all words of a file's name, or by a name in it."""
+    entries = view.tree.entries()
+
+    def tags_of(path: str) -> Tags | None:
+        return _kept(path, view.tree, entries[path], symbol_cache) if is_mapped(path) else None
+
+    found = symbol_cache.shared.find(entries, tags_of, interest.words, interest.names)
+    kept = {path: one for path, one in found.items() if path not in view.change}
+    changed = {path: _changed(path, view) for path in view.change if path in view and is_mapped(path)}
+    return kept | {path: one for path, one in changed.items() if _speaks_of(path, one, interest)}
+
+
+def _speaks_of(path: str, one: Tags, interest: Interest) -> bool:
+    words = words_of_name(path)
+    return (bool(words) and words <= interest.words) or not interest.names.isdisjoint(one.defines)
+
+
+def ranked(
+    found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
+) -> list[tuple[str, float]]:
+    """The files by rank, the highest first, without those that nothing leads to.
+
+    Args:
+        found: the tags of each file.
+        interest: what the task points to.
+        text_of: the text of a file, to look for what the task quotes; asked of a few files only.
+
+    Returns:
+        Paths and ranks; the file that the words lead to has about 1.
+    """
+    if not found:
+        return []
+    spoken = by_words(found, interest, text_of)
+    start = {
+        path: spoken.get(path, 0.0) + (path in interest.files) for path in {*spoken, *interest.files} & found.keys()
+    }
+    flown = _flown(found, interest, start)
+    most = max(flown.values(), default=0.0) or 1.0
+    ranks = {
+        path: spoken.get(path, 0.0) + _BY_REFERENCE * weight_of(path) * rank / most for path, rank in flown.items()
+    }
+    return sorted(((path, rank) for path, rank in ranks.items() if rank > _LEAST), key=lambda pair: (-pair[1], pair[0]))
+
+
+def by_words(
+    found: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
+) -> dict[str, float]:
+    """How near each file is to the task by its words, the nearest one 1; files that share none are left out."""
+    count = len(found)
+    placed = {path: parts_of(path) & interest.words for path in found}
+    inside = {path: interest.words.intersection(one.words) | placed[path] for path, one in found.items()}
+    frequency = Counter(word for words in inside.values() for word in words)
+    rarity = {word: math.log(1 + (count - n + 0.5) / (n + 0.5)) for word, n in frequency.items()}
+    definers = Counter(name for one in found.values() for name in one.defines)
+    average = sum(len(one.words) for one in found.values()) / count or 1.0
+    called = interest.names | interest.plain_names
+    scores: dict[str, float] = {}
+    for path, one in found.items():
+        named = frozenset[str]().union(*map(parts_of, one.defines)) if inside[path] else frozenset[str]()
+        score = sum(
+            rarity[word] * (1 + _IN_NAME * (word in named) + _IN_PATH * (word in placed[path]))
+            for word in sorted(inside[path])
+        )
+        score /= 0.6 + 0.4 * len(one.words) / average
+        for name in sorted(called.intersection(one.defines)):
+            score += (_DEFINED if name in interest.names else _CALLED) * math.log(1 + count / definers[name])
+        if score:
+            scores[path] = score * weight_of(path)
+    _look_for_quotes(scores, [one for one in interest.quotes if one not in definers], count, text_of)
+    most = max(scores.values(), default=0.0) or 1.0
+    return {path: score / most for path, score in scores.items()}
+
+
+def _look_for_quotes(
+    scores: dict[str, float], quotes: Collection[str], count: int, text_of: Callable[[str], str | None]
+) -> None:
+    """Raise the files that hold what the task quotes, among those that are nearest without it."""
+    nearest = sorted(scores, key=lambda path: (-scores[path], path))[:_LOOKED_INTO] if quotes else []
+    texts = {path: text for path in nearest if (text := text_of(path))}
+    for quote in quotes:
+        holders = [path for path, text in texts.items() if quote in text]
+        for path in holders:
+            scores[path] += _QUOTED * weight_of(path) * math.log(1 + min(count, _LOOKED_INTO) / len(holders))
+
+
+@lru_cache(maxsize=50_000)
+def weight_of(path: str) -> float:
+    """What a file counts beside a source: less where it is a test, an example or a document."""
+    is_source = path.endswith(_CODE_ENDINGS) and not is_test_path(path) and not _FOLDERS_ASIDE.search(path)
+    return 1.0 if is_source else _ASIDE
+
+
+def _flown(found: Mapping[str, Tags], interest: Interest, start: Mapping[str, float]) -> dict[str, float]:
+    """The share of the rank that each file has when it has flown along the references."""
+    import rustworkx  # noqa: PLC0415 (a tenth of a second)
+
+    paths = list(found)
+    at = {path: number for number, path in enumerate(paths)}
+    graph = rustworkx.PyDiGraph(multigraph=False)
+    graph.add_nodes_from(paths)
+    graph.add_edges_from([(at[a], at[b], weight) for (a, b), weight in _edges(found, interest).items()])
+    begin = {at[path]: weight for path, weight in start.items()}
+    ranks = rustworkx.pagerank(
+        graph, alpha=_ALPHA, weight_fn=float, personalization=begin or None, tol=1e-6, max_iter=100
+    )
+    return {paths[node]: rank for node, rank in ranks.items() if rank > _LEAST}
+
+
+def _edges(found: Mapping[str, Tags], interest: Interest) -> dict[tuple[str, str], float]:
+    definers: defaultdict[str, list[str]] = defaultdict(list)
+    for path, one in found.items():
+        for name in one.defines:
+            definers[name].append(path)
+    weights = {name: _weight(name, len(places), interest) for name, places in definers.items()}
+    edges: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for path, one in found.items():
+        factor = _FOCUS if path in interest.files else 1.0
+        for name, count in one.refers.items():
+            places = definers.get(name, ())
+            if not places or len(places) > _SPREAD:
+                continue
+            weight = factor * weights[name] * math.sqrt(count) / len(places)
+            for place in places:
+                if place != path:
+                    edges[path, place] += weight
+    return dict(edges)
+
+
+def _weight(name: str, definers: int, interest: Interest) -> float:
+    parts = parts_of(name)
+    weight = _SPOKEN if parts and parts <= interest.words else 1.0
+    if len(name) >= _LONG_NAME and ("_" in name.strip("_") or not (name.islower() or name.isupper())):
+        weight *= _LONG
+    return weight * (_FAINT if name.startswith("_") else 1.0) * (_FAINT if definers > 5 else 1.0)

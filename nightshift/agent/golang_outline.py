@@ -1,0 +1,88 @@
+"""What a Go file offers: the signatures and types of its declarations, for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.golang import node_text, parse
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_MAX_CHARS = 400_000
+_MAX_LINE = 300
+_MOST_MEMBERS = 40
+_FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
+
+
+def signatures(text: str) -> list[str]:
+    """A file's face: its package, functions and methods without bodies, types with their fields."""
+    root = parse(text) if len(text) <= _MAX_CHARS else None
+    return [
+        line.rstrip()[:_MAX_LINE] for node in (root.named_children if root else ()) for line in _face(node).split("\n")
+    ]
+
+
+def offered(text: str, lines: frozenset[int], short: int) -> list[str]:
+    """A file's face for whoever tests it, with the comments above what was changed.
+
+    Args:
+        text: the file.
+        lines: those that the change wrote, counting from 1.
+        short: of a file with more declarations than this only the changed ones are shown.
+    """
+    root = parse(text) if len(text) <= _MAX_CHARS else None
+    told = [node for node in (root.named_children if root else ()) if _face(node)]
+    touched = [node for node in told if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))]
+    shown = list[str]()
+    for node in told if len(told) <= short else touched:
+        above = node.prev_named_sibling
+        if node in touched and above is not None and above.type == "comment":
+            shown += node_text(above).split("\n")
+        shown += [line.rstrip()[:_MAX_LINE] for line in _face(node).split("\n")]
+    return shown
+
+
+def names(text: str) -> Iterator[tuple[str, bool]]:
+    """The names in a file, each with whether it is declared there at the top level."""
+    root = parse(text)
+    declared = {node_text(name) for node in root.named_children for name in _names(node)}
+    yield from ((name, True) for name in sorted(declared))
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in {"identifier", "type_identifier", "field_identifier"} and node_text(node) not in declared:
+            yield node_text(node), False
+        waiting += node.named_children
+
+
+def parts(text: str) -> Iterator[tuple[int, int, str]]:
+    """The declarations of a file: first and last line from 1, and name."""
+    for node in parse(text).named_children:
+        if node.type != "comment":
+            name = next((node_text(one) for one in _names(node)), "")
+            yield node.start_point[0] + 1, node.end_point[0] + 1, name
+
+
+def _names(node: Node) -> Iterator[Node]:
+    own = node.child_by_field_name("name")
+    if own is not None:
+        yield own
+    elif node.type in {"type_declaration", "const_declaration", "var_declaration", "var_spec_list"}:
+        for child in node.named_children:
+            yield from _names(child)
+
+
+def _face(node: Node) -> str:
+    if node.type in _FUNCTIONS:
+        body = node.child_by_field_name("body")
+        raw = node.text or b""
+        whole = raw if body is None else raw[: body.start_byte - node.start_byte]
+        return " ".join(whole.decode("utf-8", "replace").split())
+    if node.type in {"type_declaration", "package_clause"}:
+        lines = node_text(node).split("\n")
+        return "\n".join(lines if len(lines) <= _MOST_MEMBERS else [*lines[:_MOST_MEMBERS], "\t…"])
+    return (
+        node_text(node) if node.type in {"const_declaration", "var_declaration"} and len(node.text or b"") < 400 else ""
+    )

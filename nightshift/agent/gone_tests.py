@@ -1,0 +1,124 @@
+"""Which tests of a Python file are about what a change takes away, and which test something that stays.
+
+A file that imports a removed module fails as a whole, so how its tests end does not tell. What they refer to does: a
+test goes with a module or a name that is gone if it uses it, itself or through helpers and fixtures of its file.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from nightshift.agent.python_outline import parse_python
+from nightshift.core.tasks.task import Change
+
+_ROOTS = ("", "src/")
+_Unit = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str] | None:
+    """The tests of a file that use what the change takes away, as `name` or `Class::name`.
+
+    Args:
+        text: of the file, as it stands.
+        change: path to new text; None for a removed file.
+        before: the text of a path without the change; None where there is none.
+
+    Returns:
+        None where the file imports nothing that is gone, or is no Python.
+    """
+    tree = parse_python(text)
+    gone = frozenset(_gone(tree, change, before)) if tree else frozenset[str]()
+    if tree is None or not gone:
+        return None
+    uses = {name: _used(nodes) for name, nodes in _helpers(tree).items()}
+    return frozenset(name for name, nodes in units_of(tree.body) if _reaches(_used(nodes), uses, gone))
+
+
+def units_of(
+    body: list[ast.stmt], holder: str = "", shared: tuple[ast.AST, ...] = ()
+) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
+    """The tests of a body of statements: each one's name and its nodes, with what its class gives all of its tests."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            others = [*node.bases, *node.decorator_list, *(each for each in node.body if not _is_test(each))]
+            others = [each for each in others if not isinstance(each, ast.ClassDef)]
+            yield from units_of(node.body, f"{holder}{node.name}::", (*shared, *others))
+        elif isinstance(node, _Unit) and _is_test(node):
+            yield f"{holder}{node.name}", (node, *shared)
+
+
+def _is_test(node: ast.AST) -> bool:
+    return isinstance(node, _Unit) and node.name.startswith("test")
+
+
+def _gone(tree: ast.Module, change: Change, before: Callable[[str], str | None]) -> Iterator[str]:
+    """The dotted names under which a file knows what is gone."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.asname or each.name for each in node.names if _is_removed(each.name, change))
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            lost = _lost(node.module, change, before)
+            for each in node.names:
+                away = _is_removed(node.module, change) or _is_removed(f"{node.module}.{each.name}", change)
+                if away or each.name in lost:
+                    yield each.asname or each.name
+
+
+def _paths(module: str) -> Iterator[str]:
+    bare = module.replace(".", "/")
+    yield from (f"{root}{bare}{end}" for root in _ROOTS for end in (".py", "/__init__.py"))
+
+
+def _is_removed(module: str, change: Change) -> bool:
+    return any(path in change and change[path] is None for path in _paths(module))
+
+
+def _lost(module: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str]:
+    """The names that a module has no more."""
+    for path in _paths(module):
+        if (now := change.get(path)) is not None:
+            return _names(before(path) or "") - _names(now)
+    return frozenset()
+
+
+def _names(text: str) -> frozenset[str]:
+    tree = parse_python(text)
+    return frozenset(_helpers(tree)) if tree else frozenset()
+
+
+def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
+    """What a module binds at its top, tests aside, by name."""
+    found = dict[str, tuple[ast.AST, ...]]()
+    for node in tree.body:
+        if isinstance(node, _Unit | ast.ClassDef) and not _is_test(node):
+            found[node.name] = (node,)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+            found |= dict.fromkeys(names, (node,))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= dict.fromkeys(((each.asname or each.name).partition(".")[0] for each in node.names), ())
+    return found
+
+
+def _used(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The dotted names that nodes refer to; arguments count, as they name fixtures."""
+    found = set[str]()
+    for node in (each for top in nodes for each in ast.walk(top)):
+        if isinstance(node, ast.Name | ast.Attribute):
+            found.add(ast.unparse(node))
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return frozenset(found)
+
+
+def _reaches(names: Collection[str], uses: Mapping[str, frozenset[str]], gone: Collection[str]) -> bool:
+    seen, left = set[str](), set(names)
+    while left:
+        name = left.pop()
+        seen.add(name)
+        if any(name == each or name.startswith(f"{each}.") for each in gone):
+            return True
+        left |= uses.get(name.partition(".")[0], frozenset()) - seen
+    return False

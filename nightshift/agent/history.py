@@ -1,0 +1,161 @@
+"""What an attempt has been through, in few words: tries as lines, the last failure, the hand-over to a fresh start.
+
+The output of a run is shown once, by the phase that follows it; of earlier runs only what failed and what was thought
+of it stays (masked outputs lose nothing against summaries written by a model: Lindenbauer and others, “The Complexity
+Trap”, 2025). When even these lines take more of a prompt than is good, or the attempt goes in circles, a fresh context
+begins: its prompt holds a hand-over in place of the history.
+
+Whether an attempt goes in circles is read from the tries alone. Wording does not count, only work: what the change was
+(its digest) and which tests failed. A model that says the same in other words is as stuck as one that repeats itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nightshift.agent.prompt.text import quoted
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptState, HandOver, Reflection, Try
+from nightshift.core.tasks.verdicts import Result
+from nightshift.core.text.masking import printable
+
+_THOUGHT_CHARS = 300
+_NAME_CHARS = 200
+_TRIED = 8
+_LISTED = 20
+_SHOWN_FAILING = 3
+
+
+def lines_of(state: AttemptState) -> list[str]:
+    """The tries of this context, oldest first, each in a line; those that a hand-over tells of are not among them."""
+    handed_through = state.handed.through if state.handed else 0
+    return [line_of(one) for one in state.tries if one.iteration > handed_through]
+
+
+def line_of(one: Try) -> str:
+    """A try: what failed, what was taken for the cause, and what was advised."""
+    failing = [name[:_NAME_CHARS] for name in one.failing[:_SHOWN_FAILING]]
+    more = f" and {len(one.failing) - len(failing)} more" if len(one.failing) > len(failing) else ""
+    thought = one.reflection.root_cause or one.reflection.pattern
+    diagnosis = f" The diagnosis was: {_cut(thought)}" if thought else ""
+    did = f" What was suggested: {_cut(one.reflection.suggested_fix)}" if one.reflection.suggested_fix else ""
+    return f"Try {one.iteration} failed: {', '.join(failing)}{more}.{diagnosis}{did}"
+
+
+def _cut(text: str) -> str:
+    """A thought as one short sentence."""
+    return (text if len(text) <= _THOUGHT_CHARS else text[: _THOUGHT_CHARS - 1] + "…").rstrip(".") + "."
+
+
+def history_tokens(state: AttemptState, gauge: Gauge) -> int:
+    """How long the story in the next prompt is, by estimate: hand-over, earlier tries and the last failure."""
+    handed = hand_over(state.handed) if state.handed else ""
+    return sum(map(gauge.tokens, (handed, "\n".join(lines_of(state)[:-1]), state.feedback)))
+
+
+def handed_over(state: AttemptState) -> HandOver:
+    """What a fresh context gets of everything up to now; an earlier hand-over is part of it."""
+    before = state.handed.tried if state.handed else ()
+    tried = (*before, *lines_of(state))
+    verdict = state.verdict
+    passing = [one.id for one in verdict.results if one.result is Result.PASSED] if verdict else []
+    return HandOver(
+        through=state.iteration,
+        goal=" ".join(printable(state.brief.goal if state.brief else "").split()),
+        passing=tuple(name[:_NAME_CHARS] for name in passing[:_LISTED]),
+        passing_count=len(passing),
+        failing=tuple(name[:_NAME_CHARS] for name in sorted(verdict.failing)[:_LISTED]) if verdict else (),
+        files=tuple(sorted(state.change))[:_LISTED],
+        tried=tried[-_TRIED:],
+        forgotten=(state.handed.forgotten if state.handed else 0) + max(0, len(tried) - _TRIED),
+    )
+
+
+def afresh(state: AttemptState) -> AttemptState:
+    """The state with a fresh context: prompts show a hand-over in place of the tries so far."""
+    return replace(state, handed=handed_over(state))
+
+
+def hand_over(one: HandOver) -> str:
+    """The hand-over as a prompt shows it."""
+    oldest = [f"(the {one.forgotten} oldest tries are left out)"] if one.forgotten else []
+    parts = (
+        ("Goal", [one.goal or "As the task says, above."]),
+        ("Done", _names(one.passing, one.passing_count, "tests pass", "Nothing passes yet.")),
+        ("Pending", _names(one.failing, len(one.failing), "tests fail", "The last run named no failing test.")),
+        ("Files changed so far", [", ".join(one.files) or "None."]),
+        ("What was tried, and why it failed", [*oldest, *one.tried]),
+    )
+    text = "\n".join(f"{title}:\n" + "\n".join(f"- {text}" for text in texts) for title, texts in parts)
+    return quoted("hand-over", text)
+
+
+def fitted(state: AttemptState, space: int, gauge: Gauge) -> tuple[str, bool]:
+    """The hand-over of a fresh start without the oldest tries that do not fit, and whether any were left out."""
+    one = state.handed
+    if one is None:
+        return "", False
+    for gone in range(len(one.tried) + 1):
+        text = hand_over(replace(one, tried=one.tried[gone:], forgotten=one.forgotten + gone))
+        if gauge.tokens(text) <= space:
+            break
+    return text, gone > 0
+
+
+def _names(names: tuple[str, ...], count: int, what: str, none: str) -> list[str]:
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return [f"{count} {what}: {', '.join(names)}{more}"] if names else [none]
+
+
+def last_failure(state: AttemptState, result: str) -> str:
+    """The output of the last run, as far as it is handed in, and the reflection on it, where there is one."""
+    if not state.feedback:
+        return ""
+    text = quoted("result", result)
+    reflection = state.tries[-1].reflection if state.tries else None
+    if reflection and (reflection.root_cause or reflection.suggested_fix) and not _is_said(reflection, result):
+        parts = (
+            ("Cause", reflection.root_cause),
+            ("Expected", reflection.hypothesis),
+            ("Fix", reflection.suggested_fix),
+        )
+        thought = "\n".join(f"{name}: {value}" for name, value in parts if value)
+        text += f"\n\nA diagnosis of it, which may be wrong:\n\n{quoted('diagnosis', thought)}"
+    return text
+
+
+def _is_said(reflection: Reflection, result: str) -> bool:
+    """Tell whether a diagnosis only repeats the result, as that of a review's findings does."""
+    said, cause = " ".join(result.split()), reflection.root_cause
+    reason = cause.partition(": ")[2] or cause
+    return reason in said and reflection.suggested_fix in said
+
+
+# --- circles
+
+
+SAME_FAILURES = 3
+NO_PROGRESS = 5
+
+
+def why_stuck(tries: Sequence[Try], seen: Sequence[str]) -> str | None:
+    """Why the attempt is stuck, as part of a sentence, or None.
+
+    Args:
+        tries: the recent tries, oldest first; the last one is the one that just failed.
+        seen: digests of all changes of the attempt before the last one, also those that `tries` no longer holds.
+    """
+    if not tries:
+        return None
+    if tries[-1].digest in seen:
+        return "the files are as they were after an earlier try"
+    failing = [frozenset(one.failing) for one in tries]
+    if len(failing) >= SAME_FAILURES and len(set(failing[-SAME_FAILURES:])) == 1:
+        return f"the same tests failed {SAME_FAILURES} times in a row"
+    if len(failing) >= 4 and failing[-4] == failing[-2] != failing[-3] == failing[-1]:
+        return "two sets of failing tests take turns"
+    window = failing[-NO_PROGRESS:]
+    if len(window) == NO_PROGRESS and all(window[0] <= later for later in window[1:]):
+        return f"no test that failed has passed since, for {NO_PROGRESS} tries"
+    return None

@@ -1,0 +1,235 @@
+"""What a change offers to whoever tests it: definitions with their docstrings, routes, options, defaults; no bodies.
+
+Of a long file only what the change touches is shown, what that uses, and what uses it; of other files the definitions
+that it imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+
+from nightshift.agent import golang_outline, javascript_outline
+from nightshift.agent.python_outline import parse_python, places
+from nightshift.core.code import golang, javascript
+from nightshift.core.code.line_changes import written
+
+SHORT = 40
+"""A file with no more definitions than this is shown with all of them."""
+_DOC_LINES, _LINE_CHARS, _VALUE_CHARS = 30, 200, 60
+_MOST_OPTIONS, _MOST_IMPORTED = 30, 12
+_MORE = "… and "
+_OPTIONS = frozenset({"add_argument", "add_parser", "add_option"})
+_ROUTES = frozenset({"add_url_rule", "add_route", "add_api_route", "add_get", "add_post", "add_put", "add_patch",
+                     "add_delete", "Route", "path", "re_path"})  # fmt: skip
+_PATH = re.compile(r"/[\w/{}<>:.*-]*")
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A function, a class without its methods, or an assignment; `holder` is the class that it is a member of."""
+
+    node: ast.stmt
+    name: str
+    holder: str = ""
+    lines: frozenset[int] = frozenset()
+
+    @property
+    def is_public(self) -> bool:
+        """Tell whether its name has no underscore in front."""
+        return not self.name.startswith("_")
+
+
+def offered(path: str, text: str, before: str | None) -> list[str]:
+    """What a changed file offers, a line each, indented as in the file.
+
+    Args:
+        path: its ending says which language it is in.
+        text: the file with the change.
+        before: the file without it, None where there was none.
+    """
+    lines = written(before or "", text)
+    if javascript.is_source(path):
+        return javascript_outline.offered(path, text, lines, SHORT)
+    if golang.is_source(path):
+        return golang_outline.offered(text, lines, SHORT)
+    tree = parse_python(text) if path.endswith(".py") else None
+    if tree is None:
+        return []
+    found = list(_definitions(tree.body))
+    touched = [one for one in found if one.lines & lines]
+    kept = found if len(found) <= SHORT else _near(found, touched)
+    shown = [line for one in kept for line in _shown(one, whole=one in touched)]
+    more = len(found) - len(kept)
+    return [*shown, *_calls(tree), *([f"{_MORE}{more} other definitions"] if more else [])]
+
+
+def is_whole(lines: Sequence[str]) -> bool:
+    """Tell whether these lines of a Python file are all that it offers."""
+    return not (lines and lines[-1].startswith(_MORE))
+
+
+def touched_names(path: str, text: str, before: str | None) -> list[str]:
+    """The names of the public functions and classes that a change touches, those with the most new lines first."""
+    tree = parse_python(text) if path.endswith(".py") else None
+    if tree is None:
+        return []
+    lines = written(before or "", text)
+    named = [one for one in _definitions(tree.body) if isinstance(one.node, _Function | ast.ClassDef) and one.is_public]
+    touched = sorted((one for one in named if one.lines & lines), key=lambda one: -len(one.lines & lines))
+    return [one.name for one in touched]
+
+
+def imported(path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]) -> str:
+    """The definitions of other files that the touched ones of a Python file import and use; empty without any.
+
+    Args:
+        path: of the changed file.
+        text: the file with the change.
+        before: the file without it.
+        files: the paths that there are.
+        read: gives the text of one.
+    """
+    tree = parse_python(text) if path.endswith(".py") else None
+    if tree is None:
+        return ""
+    lines = written(before or "", text)
+    used = frozenset[str]().union(*(_names(one.node) for one in _definitions(tree.body) if one.lines & lines))
+    shown = dict[str, list[str]]()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        source = next((place for place in _sources(path, node) if place in files), None)
+        wanted = [alias.name for alias in node.names if (alias.asname or alias.name) in used]
+        if source and wanted and sum(map(len, shown.values())) < _MOST_IMPORTED:
+            shown.setdefault(source, []).extend(_named(read(source) or "", wanted))
+    return "\n\n".join("\n".join([name, *("    " + line for line in body)]) for name, body in shown.items() if body)
+
+
+def _sources(path: str, node: ast.ImportFrom) -> Iterator[str]:
+    """Where the module of an import may lie."""
+    if not node.level:
+        yield from places(node.module or "")
+        return
+    folder = path.split("/")[: -node.level]
+    stem = "/".join([*folder, *(node.module or "__init__").split(".")])
+    yield from (f"{stem}.py", f"{stem}/__init__.py")
+
+
+def _named(text: str, names: Sequence[str]) -> list[str]:
+    tree = parse_python(text)
+    found = list(_definitions(tree.body)) if tree else []
+    mine = (one for one in found if one.name in names or (one.holder in names and _is_interface(one)))
+    return [line for one in mine for line in _shown(one, whole=False)]
+
+
+def _is_interface(one: Definition) -> bool:
+    return one.is_public or one.name == "__init__"
+
+
+def _definitions(body: Sequence[ast.stmt], holder: str = "") -> Iterator[Definition]:
+    for node in body:
+        if isinstance(node, _Function):
+            yield Definition(node=node, name=node.name, holder=holder, lines=_lines(node))
+        elif isinstance(node, ast.ClassDef):
+            members = list(_definitions(node.body, node.name))
+            methods = (one.lines for one in members if isinstance(one.node, _Function | ast.ClassDef))
+            own = _lines(node) - frozenset[int]().union(*methods)
+            yield Definition(node=node, name=node.name, holder=holder, lines=own)
+            yield from members
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and not target.id.startswith("_"):
+                yield Definition(node=node, name=target.id, holder=holder, lines=_lines(node))
+        elif isinstance(node, ast.If | ast.Try):
+            yield from _definitions(node.body, holder)
+
+
+def _lines(node: ast.stmt) -> frozenset[int]:
+    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+    return frozenset(range(first, (node.end_lineno or node.lineno) + 1))
+
+
+def _near(found: Sequence[Definition], touched: Sequence[Definition]) -> list[Definition]:
+    """What is touched, what it uses and what uses it, with the classes around and how these are made."""
+    names = {one.name for one in touched}
+    used = frozenset[str]().union(*(_names(one.node) for one in touched))
+    kept = [one for one in found if one in touched or one.name in used or (_is_code(one) and names & _names(one.node))]
+    holders = {one.holder for one in kept} | {one.name for one in kept if isinstance(one.node, ast.ClassDef)}
+    return [one for one in found if one in kept or one.name in holders or _makes(one, holders)]
+
+
+def _is_code(one: Definition) -> bool:
+    return isinstance(one.node, _Function)
+
+
+def _makes(one: Definition, holders: Container[str]) -> bool:
+    return one.holder in holders and (one.name == "__init__" or isinstance(one.node, ast.AnnAssign))
+
+
+def _names(node: ast.AST) -> frozenset[str]:
+    found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return frozenset(found | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)})
+
+
+def _shown(one: Definition, *, whole: bool) -> Iterator[str]:
+    """The lines of a definition; with `whole` its whole docstring, else the first line of it."""
+    indent, node = "    " if one.holder else "", one.node
+    if isinstance(node, _Function | ast.ClassDef):
+        yield from (f"{indent}@{ast.unparse(each)}"[:_LINE_CHARS] for each in node.decorator_list)
+        doc = (ast.get_docstring(node) or "").strip().split("\n")[: _DOC_LINES if whole else 1]
+        yield indent + _head(node)
+        yield from (f"{indent}    {line}".rstrip()[:_LINE_CHARS] for line in _quoted(doc) if doc != [""])
+    elif isinstance(node, ast.AnnAssign):
+        value = f" = {_value(node.value)}" if node.value else ""
+        yield f"{indent}{one.name}: {ast.unparse(node.annotation)}{value}"[:_LINE_CHARS]
+    elif isinstance(node, ast.Assign):
+        yield f"{indent}{one.name} = {_value(node.value)}"
+
+
+def _quoted(doc: list[str]) -> list[str]:
+    return [f'"""{doc[0]}"""'] if len(doc) == 1 else [f'"""{doc[0]}', *doc[1:], '"""']
+
+
+def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    if isinstance(node, ast.ClassDef):
+        bases = ", ".join(map(ast.unparse, (*node.bases, *(each.value for each in node.keywords))))
+        return f"class {node.name}{f'({bases})' if bases else ''}"
+    word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"{word} {node.name}({ast.unparse(node.args)}){returns}"
+
+
+def _value(node: ast.expr) -> str:
+    """A default as it is written, where it is short and computes nothing."""
+    text = ast.unparse(node)
+    plain = not any(isinstance(one, ast.BinOp | ast.Lambda | ast.comprehension) for one in ast.walk(node))
+    return text if plain and len(text) <= _VALUE_CHARS else "…"
+
+
+def _calls(tree: ast.Module) -> Iterator[str]:
+    """The options and routes that are declared by calls, and the paths that requests are compared with."""
+    options, paths = list[str](), dict[str, None]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _called(node) in _OPTIONS | _ROUTES and _opens_with_text(node):
+            options.append(ast.unparse(node)[:_LINE_CHARS])
+        elif isinstance(node, ast.Compare | ast.MatchValue):
+            texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+            paths |= dict.fromkeys(one for one in texts if isinstance(one, str) and _PATH.fullmatch(one))
+    if options:
+        yield "options and routes:"
+        yield from (f"    {option}" for option in options[:_MOST_OPTIONS])
+    if paths:
+        yield f"paths that it compares with: {', '.join(list(paths)[:_MOST_OPTIONS])}"
+
+
+def _called(node: ast.Call) -> str:
+    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+
+
+def _opens_with_text(node: ast.Call) -> bool:
+    return bool(node.args) and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)

@@ -1,0 +1,224 @@
+"""The phase table and the loop that walks it: no model can talk its way past the checks.
+
+COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
+switched on. Only CODING may change a file, but for the dependency file, in which the checks name the packages that the
+owner allowed before a change is read and judged. So whatever the phases answer, a walk that commits ends with CODING,
+the checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle
+of the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model come first of
+all that looks at a change, and always before the suite (`agent.change_check`). A walk that waits for its owner goes on
+in the very phase that asked him, from its beginning. One that was split goes on at CODING, or at PLANNING again, when
+the subtasks have ended: in front of every check.
+
+Each step is handed out before the next phase runs: whoever walks makes it durable first, and an `AttemptState` that was
+stored continues at its `phase`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+
+from nightshift.agent import clarifying, coding, planning, reflecting, review, testing
+from nightshift.agent.owner_words import heeded
+from nightshift.agent.services import AgentServices, Runner
+from nightshift.core.errors import NightshiftError
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.best_change import holds_work
+from nightshift.core.tasks.projects import DEPENDENCY_FILES, Scope, whole_of
+from nightshift.core.tasks.states import TERMINAL_PHASES, Outcome, Phase
+
+FIRST = Phase.CLARIFYING
+
+_P, _O = Phase, Outcome
+TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
+    (_P.CLARIFYING, _O.OK): _P.PLANNING,
+    (_P.CLARIFYING, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
+    (_P.PLANNING, _O.OK): _P.CODING,
+    (_P.PLANNING, _O.SPLIT): _P.SPLIT,
+    (_P.PLANNING, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
+    (_P.CODING, _O.OK): _P.REVIEW,
+    (_P.CODING, _O.REDO): _P.REFLECTING,
+    (_P.CODING, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
+    (_P.CODING, _O.GIVE_UP): _P.ABANDON,
+    (_P.REVIEW, _O.OK): _P.AUDIT,
+    (_P.REVIEW, _O.REDO): _P.REFLECTING,
+    (_P.REVIEW, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
+    (_P.AUDIT, _O.OK): _P.TESTING,
+    (_P.AUDIT, _O.REDO): _P.REFLECTING,
+    (_P.AUDIT, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
+    (_P.TESTING, _O.OK): _P.COMMIT,
+    (_P.TESTING, _O.REDO): _P.REFLECTING,
+    (_P.TESTING, _O.NEEDS_APPROVAL): _P.AWAITING_APPROVAL,
+    (_P.TESTING, _O.GIVE_UP): _P.ABANDON,
+    (_P.REFLECTING, _O.REDO): _P.CODING,
+    (_P.REFLECTING, _O.REPLAN): _P.PLANNING,
+    (_P.REFLECTING, _O.GIVE_UP): _P.ABANDON,
+}
+
+# Passed over where they are switched off: as if they had answered OK.
+OPTIONAL = (_P.CLARIFYING, _P.REVIEW, _P.AUDIT)
+
+PHASES: Mapping[Phase, Runner] = {
+    _P.CLARIFYING: clarifying.run,
+    _P.PLANNING: planning.run,
+    _P.CODING: coding.run,
+    _P.REVIEW: review.review,
+    _P.AUDIT: review.audit,
+    _P.TESTING: testing.run,
+    _P.REFLECTING: reflecting.run,
+}
+
+
+_MOST_PROMPTS = 12
+_CHECKED_IN = (_P.REVIEW, _P.AUDIT, _P.TESTING)
+
+
+class Machine:
+    """Walks the phase table for one attempt.
+
+    Args:
+        services: what the phases may use.
+        phases: what runs each phase.
+    """
+
+    def __init__(self, services: AgentServices, phases: Mapping[Phase, Runner] = PHASES) -> None:
+        self._services, self._phases = services, phases
+        self._scope: Scope | None = None
+
+    async def steps(self, context: AttemptContext, state: AttemptState) -> AsyncIterator[Step]:
+        """Walk from `state.phase` to one of the phases in which a walk ends; the state of the last step is in it.
+
+        Whoever takes a step makes it durable before asking for the next one: no phase begins before that.
+
+        Raises:
+            Interruption: a budget, the time, a person or a shutdown ends the attempt from outside.
+            ModelRefused, SandboxError: a tool failed for good; the last stored step stands.
+            NightshiftError: a phase broke the rules of the table.
+        """
+        state, self._scope = replace(state, phase=self._on(context, state.phase)), state.scope
+        while state.phase not in TERMINAL_PHASES:
+            step = await self._step(context, state)
+            yield step
+            self._warn(context, step)
+            state = step.state
+
+    async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
+        """Run one phase; the step that comes back names the next one."""
+        context = replace(context.within(state.project), said=await self._services.said())
+        began, events = self._services.clock(), self._events(context, state, state.phase)
+        self._enter(state.scope)
+        services = replace(self._services, prompts=[], events=events)
+        step = await heeded(context, await self._phases[state.phase](context, state, services), services)
+        _hold_to_rules(state, step)
+        _hold_to_one_split(context, state, step)
+        _hold_to_one_project(state, step)
+        step = await self._with_environment(state, step)
+        to = self._on(context, _next(state.phase, step.outcome))
+        took = round((self._services.clock() - began).total_seconds(), 3)
+        held_in = state.phase if to is Phase.AWAITING_APPROVAL else None
+        after = self._with_best(context, state, step.state)
+        return replace(
+            step,
+            phase=state.phase,
+            state=replace(after, phase=to, step_no=state.step_no + 1, held_in=held_in),
+            data={**step.data, **_prompts(services), "next": str(to), "duration_s": took},
+        )
+
+    def _with_best(self, context: AttemptContext, before: AttemptState, after: AttemptState) -> AttemptState:
+        """The state after a step, with the best change of the attempt where the step ran one."""
+        verdict = after.verdict
+        if before.phase is not Phase.TESTING or verdict is None or verdict is before.verdict or not verdict.has_run:
+            return after
+        in_project = bool(after.project)
+        given, tree = context.task.spec.files, self._services.tree
+        return after.with_best() if holds_work(after.change, given, tree, in_project=in_project) else after
+
+    async def _with_environment(self, before: AttemptState, step: Step) -> Step:
+        """A step with the environment of the part of the workspace that it chose."""
+        if step.state.scope == before.scope or self._services.environment is None:
+            return step
+        tree = step.state.scope.of(whole_of(self._services.tree))
+        return replace(step, state=step.state.within(await self._services.environment(tree)))
+
+    def _enter(self, scope: Scope) -> None:
+        """Go on in the part of the workspace that the plan chose."""
+        if scope != self._scope:
+            tree = scope.of(whole_of(self._services.tree))
+            self._services, self._scope = replace(self._services, tree=tree), scope
+
+    def _on(self, context: AttemptContext, phase: Phase) -> Phase:
+        """The phase itself, or the first one after it that is switched on."""
+        while phase in OPTIONAL and not self._is_on(context, phase):
+            phase = _next(phase, Outcome.OK)
+        return phase
+
+    def _is_on(self, context: AttemptContext, phase: Phase) -> bool:
+        if phase is Phase.CLARIFYING:
+            return clarifying.is_wanted(context, self._services.settings.clear_enough)
+        return context.review if phase is Phase.REVIEW else context.audit
+
+    def _warn(self, context: AttemptContext, step: Step) -> None:
+        state = step.state
+        if step.phase is Phase.CODING and state.iteration == context.warn_at:
+            text = f"try {state.iteration} of {context.iterations}: the limit is near"
+            self._events(context, state, step.phase).emit(Kind.ITERATION_WARNING, text, level=Level.WARNING)
+
+    def _events(self, context: AttemptContext, state: AttemptState, phase: Phase) -> Emitter:
+        task = context.task
+        return self._services.events.bind(
+            task_id=task.id, attempt=state.attempt, iteration=state.iteration, phase=phase
+        )
+
+
+def _prompts(services: AgentServices) -> dict[str, object]:
+    """What the step's prompts held, for the timeline; of very many the first ones."""
+    return {"prompts": [dict(one) for one in services.prompts[:_MOST_PROMPTS]]} if services.prompts else {}
+
+
+def _next(phase: Phase, outcome: Outcome) -> Phase:
+    try:
+        return TABLE[phase, outcome]
+    except KeyError:
+        raise NightshiftError(f"{phase} may not end with {outcome}") from None
+
+
+def _hold_to_rules(before: AttemptState, step: Step) -> None:
+    """Refuse a step that changed what its phase may not change, or that commits without a verdict of its own."""
+    after = step.state
+    if before.phase is not Phase.CODING and after.change != before.change and not _declares(before, after):
+        raise NightshiftError(f"{before.phase} changed files; only CODING may")
+    if before.phase is not Phase.CODING and after.test_changes != before.test_changes:
+        raise NightshiftError(f"{before.phase} proposed changes of tests; only CODING may")
+    tests = [(each.own_tests, each.removed_tests) for each in (before, after)]
+    if before.phase is not Phase.TESTING and tests[0] != tests[1]:
+        raise NightshiftError(f"{before.phase} changed tests; only TESTING may")
+    fresh = after.verdict is not None and after.verdict.passed and after.verdict is not before.verdict
+    if before.phase is Phase.TESTING and step.outcome is Outcome.OK and not fresh:
+        raise NightshiftError("TESTING let work pass without a passing verdict of its own")
+
+
+def _declares(before: AttemptState, after: AttemptState) -> bool:
+    """Tell whether the checks changed no more than the files that name the packages which the change was allowed."""
+    paths = {path for path, _ in before.change.items() ^ after.change.items()}
+    return before.phase in _CHECKED_IN and all(
+        path in DEPENDENCY_FILES and (after.change.get(path) is not None or path in before.declared) for path in paths
+    )
+
+
+def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step) -> None:
+    """Refuse a split that the task does not allow, one that is not the first plan's, and one into nothing."""
+    splits = step.outcome is Outcome.SPLIT
+    if splits and not (context.split and step.state.parts and not (before.parts or before.iteration)):
+        raise NightshiftError(f"{before.phase} split a task that may not be split now")
+    if not splits and step.state.parts != before.parts:
+        raise NightshiftError(f"{before.phase} changed the parts of a task without splitting it")
+
+
+def _hold_to_one_project(before: AttemptState, step: Step) -> None:
+    """Refuse a step that leaves the part of the workspace it works in: only a plan says it, and only once."""
+    chosen = step.state.project != before.project
+    moves = step.state.moved != before.moved and not (before.moved or before.iteration)
+    may = before.phase is Phase.PLANNING and (before.project is None or moves)
+    if (chosen or step.state.moved != before.moved) and not may:
+        raise NightshiftError(f"{before.phase} changed the project of a task")

@@ -1,0 +1,93 @@
+"""Files by what a task can name them by, kept from tree to tree: only what differs from the last one is looked at.
+
+Every prompt about the daemon's own workspace asks which of its files a task speaks of, and the workspace has two more
+with each task.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nightshift.agent.symbols import Tags
+
+
+class NameIndex:
+    """Paths by the names that their files define, and by the words of their own; thread-safe.
+
+    Args:
+        words_of: the words of a file's name, given its path.
+        most: how many files are known at a time; no others are found.
+    """
+
+    def __init__(self, words_of: Callable[[str], frozenset[str]], most: int) -> None:
+        self._words_of, self._most, self._lock = words_of, most, threading.Lock()
+        self._contents: dict[str, str] = {}
+        self._tags: dict[str, Tags] = {}
+        self._defining: defaultdict[str, set[str]] = defaultdict(set)
+        self._called: defaultdict[str, set[str]] = defaultdict(set)
+
+    def find(
+        self,
+        contents: Mapping[str, str],
+        tags_of: Callable[[str], Tags | None],
+        words: frozenset[str],
+        names: Collection[str],
+    ) -> dict[str, Tags]:
+        """The files that define one of the names, or of whose own name all words are among these; in path order.
+
+        Args:
+            contents: path to the id of its content.
+            tags_of: reads a file; None for one that has no place here.
+            words: in lower case and the singular.
+            names: as they are written in code.
+        """
+        with self._lock:
+            self._follow(contents, tags_of)
+            found = {path for name in names for path in self._defining.get(name, ())}
+            found |= {path for word in words for path in self._called.get(word, ()) if self._words_of(path) <= words}
+            return {path: self._tags[path] for path in sorted(found)}
+
+    def _follow(self, contents: Mapping[str, str], tags_of: Callable[[str], Tags | None]) -> None:
+        """Learn of what is new, forget what is gone."""
+        known = self._contents
+        if known == contents:
+            return
+        for path in [path for path, content in known.items() if contents.get(path) != content]:
+            self._forget(path)
+        if len(known) == len(contents):
+            return
+        for path in [path for path in contents if path not in known]:
+            if len(known) >= self._most:
+                return
+            self._learn(path, contents[path], tags_of(path))
+
+    def _learn(self, path: str, content: str, tags: Tags | None) -> None:
+        self._contents[path] = content
+        if tags is None:
+            return
+        self._tags[path] = tags
+        for name in tags.defines:
+            self._defining[name].add(path)
+        if word := _key(self._words_of(path)):
+            self._called[word].add(path)
+
+    def _forget(self, path: str) -> None:
+        del self._contents[path]
+        tags = self._tags.pop(path, None)
+        if tags is None:
+            return
+        for table, keys in ((self._defining, tags.defines), (self._called, (_key(self._words_of(path)),))):
+            for key in keys:
+                if key in table:
+                    table[key].discard(path)
+                    if not table[key]:
+                        del table[key]
+
+
+def _key(words: frozenset[str]) -> str:
+    """The word that a file is kept under: the longest, which is seldom another file's as well; empty without words."""
+    return max(sorted(words), key=len, default="")

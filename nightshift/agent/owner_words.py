@@ -1,0 +1,76 @@
+"""What the owner said to a task while it was worked on, in prompts; and that no commit passes over it.
+
+What was said before a step began stands in a part of its own of each of the step's prompts. What is said while a step
+runs stands at the end of its next request and of all that follow: there a model heeds it, and what a provider has in
+its cache of the conversation stays good. It is the owner's word like the task itself, and not data about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nightshift.agent.prompt.budget import Prompt, Section, Shown
+from nightshift.agent.prompt.text import quoted
+from nightshift.agent.services import AgentServices
+from nightshift.core.dialogue import Message
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptContext, Step
+from nightshift.core.tasks.messages import OwnerMessage
+from nightshift.core.tasks.states import Outcome, Phase
+
+TITLE = "What the owner said since"
+LATER = "What the owner said just now"
+UNHEARD = "The tests pass, but the owner said something that the code was written without."
+_HOLDS = "He said this while you worked on the task, oldest first. It holds where it differs from the task or the plan."
+_JUST = "He says this while you work. It holds where it differs from the task, the plan or what was said before."
+_FRAME = 60
+
+
+def the_messages(said: Sequence[OwnerMessage], gauge: Gauge) -> Section:
+    """What was said before the step; of too much the newest that fits."""
+    return Section(title=TITLE, fill=lambda space: _shown(said, space, gauge), share=0.25, rank=1)
+
+
+def _shown(said: Sequence[OwnerMessage], space: int, gauge: Gauge) -> Shown:
+    kept, cut = list[str](), False
+    space -= gauge.tokens(_HOLDS) + _FRAME
+    for one in reversed(said):
+        line = f"- {one.text}"
+        space -= gauge.tokens(line + "\n")
+        if space < 0 and kept:
+            cut = True
+            break
+        kept.insert(0, line)
+    return Shown(text=_quoted(_HOLDS, kept), cut=cut) if kept else Shown()
+
+
+def _quoted(head: str, lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
+    return f"{head}\n\n{quoted('owner', text)}"
+
+
+def with_later(prompt: Prompt, said: Sequence[OwnerMessage]) -> Prompt:
+    """The prompt with what was said since its step began, at its end."""
+    if not said:
+        return prompt
+    text = f"## {LATER}\n\n{_quoted(_JUST, [f'- {one.text}' for one in said])}"
+    last = prompt.messages[-1]
+    messages = (
+        (*prompt.messages[:-1], replace(last, text=f"{last.text.rstrip()}\n\n{text}"))
+        if last.role == "user"
+        else (*prompt.messages, Message(role="user", text=text))
+    )
+    return replace(prompt, messages=messages, held=(*prompt.held, (LATER, Shown(), prompt.gauge.tokens(text))))
+
+
+async def heeded(context: AttemptContext, step: Step, services: AgentServices) -> Step:
+    """The step, sent back to CODING where its change passed and was written without what the owner said meanwhile."""
+    if (step.phase, step.outcome) != (Phase.TESTING, Outcome.OK) or step.state.iteration >= context.iterations:
+        return step
+    unheard = [one for one in await services.said() if one.id > step.state.heard]
+    if not unheard:
+        return step
+    lines = "\n".join(f"- {one.text}" for one in unheard)
+    state = replace(step.state, feedback=f"{UNHEARD}\n\n{lines}", verdict=None)
+    return replace(step, outcome=Outcome.REDO, state=state, note=f"{UNHEARD} {unheard[-1].text}"[:300])

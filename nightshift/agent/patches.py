@@ -1,0 +1,78 @@
+"""A change as its readers see it: numbered lines, in pieces that fit into a prompt, none of them left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from nightshift.agent.view import base_text
+from nightshift.core.code.tree import Tree
+from nightshift.core.gauge import Gauge, utf8_size
+from nightshift.core.tasks.task import Change, TaskSpec
+
+_AROUND = 8
+_LINE_CHARS = 1000
+_PLAIN = Gauge()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of a change: the files in it, and its text."""
+
+    paths: tuple[str, ...]
+    text: str
+
+
+def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int, gauge: Gauge = _PLAIN) -> list[Piece]:
+    """The whole change in as few pieces as the budget allows; a file that is longer than one is cut between lines.
+
+    Lines are compared with what stood there before the agent began: the base and the files given with the task.
+    """
+    limit, groups = max(400, int(budget_tokens * gauge.bytes_per_token)), list[list[tuple[str, str]]]()
+    space = 0
+    for path, text in _blocks(tree, spec.files, change, limit):
+        if not groups or utf8_size(text) > space:
+            groups.append([])
+            space = limit
+        groups[-1].append((path, text))
+        space -= utf8_size(text)
+    return [_piece(group) for group in groups]
+
+
+def _piece(group: list[tuple[str, str]]) -> Piece:
+    return Piece(paths=tuple(dict.fromkeys(path for path, _ in group)), text="\n\n".join(text for _, text in group))
+
+
+def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) -> Iterator[tuple[str, str]]:
+    for path, after in sorted(change.items()):
+        before = given.get(path, base_text(tree, path))
+        if before == after:
+            continue
+        head = f"{path} ({'removed' if after is None else 'new' if before is None else 'changed'})"
+        body = list(_lines((before or "").split("\n"), (after or "").split("\n"))) if after is not None else []
+        for part in _parts(body, max(200, limit - utf8_size(head) - 20)):
+            yield path, "\n".join([head, *part])
+
+
+def _lines(before: list[str], after: list[str]) -> Iterator[str]:
+    """The lines of a diff with their numbers in the new file, and a few around each change."""
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes(_AROUND):
+        yield "…"
+        for tag, old_from, old_to, new_from, new_to in group:
+            if tag != "equal":
+                yield from (f"      - {line[:_LINE_CHARS]}" for line in before[old_from:old_to])
+            sign = " " if tag == "equal" else "+"
+            yield from (f"{n + 1:>5} {sign} {after[n][:_LINE_CHARS]}" for n in range(new_from, new_to))
+
+
+def _parts(lines: list[str], limit: int) -> Iterator[list[str]]:
+    part, length = list[str](), 0
+    for line in lines:
+        if part and length + utf8_size(line) + 1 > limit:
+            yield part
+            part, length = [], 0
+        part.append(line)
+        length += utf8_size(line) + 1
+    yield part

@@ -1,0 +1,407 @@
+"""PLANNING: recall what was learned, ask for a short numbered plan, or split a large task into subtasks.
+
+A model that asks back or refuses twice in place of a plan has its owner asked, once; when he has answered and no plan
+comes again, the plain one holds.
+
+Only a task that allows it is split, and only by the first plan of an attempt: whoever plans anew does the rest in one
+piece. A split that would not work is sent back with what is wrong; after a few of them the plain plan holds. Subtasks
+come back in an order in which each stands after those that it needs. Whatever the model says, a subtask gets no tests
+but given ones, by name: what it wants to be true it says as criteria, and tests for these are written and doubted like
+those of any task without tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
+
+from nightshift.agent import exploring, whole_project
+from nightshift.agent import project_choice as choice
+from nightshift.agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, as_question
+from nightshift.agent.change_check import asks_for
+from nightshift.agent.clarifying import clarity
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt
+from nightshift.agent.prompt.text import system
+from nightshift.agent.protected_files import more_asked
+from nightshift.agent.recall import with_lessons
+from nightshift.agent.replies import find_json, spoken
+from nightshift.agent.replies.fences import blocks
+from nightshift.agent.services import AgentServices
+from nightshift.agent.tools import arguments
+from nightshift.core.code.paths import clash_among, is_test_path, path_fault
+from nightshift.core.code.tree import Tree
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.brief import Question
+from nightshift.core.tasks.change_checks import Ask, package_subject
+from nightshift.core.tasks.projects import whole_of
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.subtasks import FEWEST, MOST, Subtask, as_plan
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.text.encoding import in_one_line
+from nightshift.core.text.masking import printable
+
+_MAX_PLAN_CHARS = 4000
+_MAX_DECLINED_CHARS = 600
+_NO_PLAN = "That is no plan. Send the numbered list of steps; where something is left open, say what you assume."
+_STEPS = re.compile(
+    r"^[ \t]*(?:(?:\d{1,2}[.):]|[-*•+]|#{1,4})[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|(?:step|phase)[ \t]+\d|(?:re)?moves:)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_DECLINES = re.compile(
+    r"\b(?:can(?:not|'t|’t| not)|unable|impossible|sorry|won['’]t|refuse|decline|clarif\w+"
+    r"|please (?:provide|share|tell)|need (?:to know|more)|not (?:possible|enough))\b|\?\s*$",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"\?|\bclarif\w+|\bplease (?:provide|share|tell)\b|\bneed (?:to know|more)\b", re.IGNORECASE)
+_PACKAGES = re.compile(r"^\W{0,6}packages?\W{0,4}:\W{0,4}[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+_MOST_PACKAGES = 10
+_PLAIN = "no plan came; going on with the plain one"
+_FALLBACK = (
+    "1. Read the task and the tests.\n2. Write the files that they name.\n3. Check every case that they mention."
+)
+
+
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """A plan, in `AttemptState.plan`, or a question to the owner. Raises what model and memory raise."""
+    if agreed := agreed_refusal(context, state):
+        return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
+    if _was_held(context, state):
+        return _planned(state, "its packages were decided on")
+    if not state.plan:
+        most = services.settings.recall_limit
+        state = await with_lessons(context, state, services, context.task.spec.description, most=most)
+    dialogue = Dialogue(Phase.PLANNING, context, state, services)
+    answer = await _ask(context, state, services, dialogue)
+    state = dialogue.charge(state)
+    if not isinstance(answer, str):
+        return _split(state, answer)
+    declined = " ".join(answer.split()) if declines(answer) else ""
+    data = {"declined": declined[:_MAX_DECLINED_CHARS]} if declined else {}
+    if declined and (question := _open_question(context, declined)):
+        return _held(state, question, data)
+    plan = "" if declined else answer
+    lines = sum(1 for line in plan.split("\n") if line.strip())
+    note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else _PLAIN
+    state = replace(state, plan=plan or _FALLBACK)
+    if choice.is_open(context, state):
+        state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
+    moved = await asyncio.to_thread(choice.moved, context, state, services.tree)
+    if moved.moved and (why := moved.scope.fault(whole_of(services.tree))):
+        text = f"{', '.join(moved.moved)} cannot be moved into {moved.project}: {why}. Do without the move?"
+        question = Question(text=text, default="", is_refusal=True)
+        if answer_to(context, question) is None:
+            return _held(state, question, data)
+    else:
+        state = moved
+    state = await asyncio.to_thread(whole_project.removed, context, state, services.tree)
+    context = context.within(state.project)
+    note += f" in the project {state.project}" if state.project else ""
+    note += f", with all files of {', '.join(state.moved)}" if state.moved else ""
+    note += ", which goes as a whole" if state.removes_project else ""
+    note += f": {declined}" if declined else ""
+    if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
+        return _needs_packages(state, asks)
+    return _planned(state, note, data)
+
+
+def planned_packages(plan: str) -> tuple[str, ...]:
+    """The packages that a plan names, in its line for them."""
+    lines = (found[1].replace("`", " ") for found in _PACKAGES.finditer(plan))
+    names = dict.fromkeys(name for line in lines for name in re.split(r"[\s,;]+", line.rstrip(". ")) if name)
+    return tuple(name for name in names if name.lower() not in {"none", "and", "-"})[:_MOST_PACKAGES]
+
+
+def _was_held(context: AttemptContext, state: AttemptState) -> bool:
+    """Tell whether the first plan waited for its packages and may be carried out now: none of them was denied."""
+    subjects = set(map(package_subject, planned_packages(state.plan)))
+    begun = state.iteration or state.parts
+    return bool(subjects and not begun and subjects & context.granted and not subjects & context.denied)
+
+
+def _needs_packages(state: AttemptState, asks: tuple[Ask, ...]) -> Step:
+    """Wait for the owner before anything is written with what he may deny."""
+    state = replace(state, asks=asks, reason=f"waits for your decision on {_names(asks)}")
+    note = f"asks its owner for {_names(asks)}"[:300]
+    return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note)
+
+
+def _names(asks: tuple[Ask, ...]) -> str:
+    return ", ".join(ask.subject.partition(":")[2] for ask in asks)
+
+
+def _planned(state: AttemptState, note: str, data: Mapping[str, Any] | None = None) -> Step:
+    state = replace(state, asks=())
+    return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note[:300], data=data or {})
+
+
+def _open_question(context: AttemptContext, declined: str) -> Question | None:
+    """What the owner is asked where no plan came: what the model asks, or whether the task can be done at all.
+
+    None where he has answered that already: then the plain plan holds.
+    """
+    question = as_question(
+        arguments.Ask(question=declined, default=DECIDE) if asks_back(declined) else arguments.Cannot(reason=declined)
+    )
+    return question if answer_to(context, question) is None else None
+
+
+def _held(state: AttemptState, question: Question, data: Mapping[str, Any]) -> Step:
+    """Wait for the owner; the plan is made with his answer."""
+    ask = as_ask(question)
+    state = replace(state, asks=(ask,), reason=ask.question, questions=(*state.questions, question))
+    note = f"asks its owner: {ask.question}"[:300]
+    return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data)
+
+
+async def _ask(
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
+) -> str | tuple[Subtask, ...]:
+    """A plan in words, empty where none came, or the parts that the task is split into.
+
+    What has neither steps nor headings is asked for once more; if that changes nothing, it is what came.
+    """
+    first = prompt = await asyncio.to_thread(_request, context, state, services)
+    splits, text = _may_split(context, state), ""
+    for _ in range(services.settings.reasks + 1 if splits else 2):
+        reply = await exploring.answered(context, state, services, dialogue, prompt)
+        found = read_split(reply.text, context, services.settings.clear_enough) if splits else None
+        if isinstance(found, tuple):
+            return found
+        text = "" if found else printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)
+        if text and (is_plan(text) or prompt is not first):
+            return text
+        wrong = f"{found} Send the whole JSON object again, or the numbered plan." if found else _NO_PLAN
+        prompt = dialogue.again(first, reply.text, wrong)
+    return text
+
+
+def is_plan(text: str) -> bool:
+    """Tell whether a reply has the form of a plan: numbered or marked steps, headings, or JSON."""
+    return _STEPS.search(text) is not None or find_json(text) is not None
+
+
+def declines(text: str) -> bool:
+    """Tell whether a reply without the form of a plan asks back or says that the task cannot be done."""
+    return bool(text) and not is_plan(text) and _DECLINES.search(text) is not None
+
+
+def asks_back(text: str) -> bool:
+    """Tell whether a reply that declines asks something, rather than saying that the task cannot be done."""
+    return _QUESTION.search(text) is not None
+
+
+def _may_split(context: AttemptContext, state: AttemptState) -> bool:
+    return context.split and not (state.parts or state.iteration)
+
+
+def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
+    state = replace(state, parts=parts, plan=as_plan(parts), feedback="")
+    data = {"subtasks": [{"files": list(part.files), "after": list(part.after)} for part in parts]}
+    note = f"split into {len(parts)} subtasks"
+    return Step(phase=Phase.PLANNING, outcome=Outcome.SPLIT, state=state, note=note, data=data)
+
+
+def _names_projects(context: AttemptContext, state: AttemptState, tree: Tree) -> bool:
+    """Tell whether the plan may name projects of the workspace."""
+    about_whole = choice.may_move(context, state, tree) or whole_project.may_remove(context, state)
+    return about_whole or choice.is_open(context, state)
+
+
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    about = sections.prompt_context(context, state, services, Phase.PLANNING)
+    more = [
+        *(["split"] if _may_split(context, state) else []),
+        *(["projects"] if choice.is_open(context, state) else []),
+        *(["moves"] if choice.may_move(context, state, services.tree) else []),
+        *(["removals"] if whole_project.may_remove(context, state) else []),
+    ]
+    head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
+    again = bool(state.plan)
+    parts = [
+        sections.the_task(about),
+        sections.the_answers(about),
+        sections.the_tests(about),
+        *([choice.the_projects(about)] if _names_projects(context, state, services.tree) else []),
+        sections.the_repository(about),
+        sections.the_conventions(about),
+        sections.the_lessons(about),
+        sections.the_files(about),
+        *([sections.the_plan(state, "The plan that did not work")] if again else []),
+        *sections.the_history(about, failure=again),
+        sections.closing("Plan another approach." if again else "Write the plan."),
+    ]
+    return sections.composed(about, head, parts)
+
+
+# --- a plan that splits its task
+
+
+MOST_FILES = 20
+LEAST_WORDS = 6
+_MAX_CHARS = 4000
+_MAX_CRITERIA = 12
+_NESTED = ("subtasks", "children", "split")
+
+
+def _text(value: Any) -> str:
+    return printable(str(value)).strip()[:_MAX_CHARS] if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [text for item in items[:_MAX_CRITERIA] if (text := in_one_line(_text(item)))]
+
+
+class SubtaskIn(BaseModel):
+    """A part as a model writes it; `depends_on` counts parts from 1, as the list shows them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    description: Annotated[str, BeforeValidator(_text)] = Field(min_length=1)
+    files: list[str] = Field(min_length=1, max_length=MOST_FILES)
+    tests: list[str] = Field(default_factory=list)
+    acceptance: Annotated[list[str], BeforeValidator(_texts)] = Field(
+        default_factory=list, validation_alias=AliasChoices("acceptance", "acceptance_criteria", "criteria")
+    )
+    depends_on: list[StrictInt] = Field(default_factory=list)
+
+
+def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple[Subtask, ...] | str | None:
+    """The parts in a reply; a sentence about why they cannot be used; None where the reply splits nothing.
+
+    Args:
+        text: the reply.
+        context: the task that is planned.
+        clear_enough: a part that is less clear than this (0 to 1, `agent.clarifying`) is refused.
+    """
+    raw = _listed(spoken(text))
+    if raw is None:
+        return None
+    if not FEWEST <= len(raw) <= MOST:
+        return f"A task is split into {FEWEST} to {MOST} subtasks, not into {len(raw)}."
+    subtasks = list[SubtaskIn]()
+    for number, item in enumerate(raw, 1):
+        one = _part(number, item)
+        if isinstance(one, str):
+            return one
+        subtasks.append(one)
+    faults = (_fault(number, one, len(subtasks), context, clear_enough) for number, one in enumerate(subtasks, 1))
+    return next(filter(None, faults), "") or _together(subtasks) or _ordered(subtasks)
+
+
+def _listed(text: str) -> list[Any] | None:
+    """The raw list: a bare or fenced one, or the one in the field `subtasks` of an object."""
+    for candidate in (text, *(block.text for block in blocks(text))):
+        if candidate.strip().startswith("["):
+            try:
+                found = json.loads(candidate)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, list) and all(isinstance(item, dict) for item in found):
+                return found
+    within = (find_json(text) or {}).get("subtasks")
+    return within if isinstance(within, list) else None
+
+
+def _part(number: int, raw: Any) -> SubtaskIn | str:
+    if not isinstance(raw, Mapping):
+        return f"Subtask {number} is no object."
+    if any(raw.get(name) for name in _NESTED):
+        return f"Subtask {number} is split again; subtasks have no subtasks of their own."
+    try:
+        return SubtaskIn.model_validate(dict(raw))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"Subtask {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}."
+
+
+def _fault(number: int, one: SubtaskIn, count: int, context: AttemptContext, clear_enough: float) -> str:
+    """What is wrong with one part by itself, or nothing."""
+    given = context.task.spec.tests
+    for path in one.files:
+        if why := path_fault(path) or ("a given test is never changed" if path in given else ""):
+            return f"Subtask {number}: files: {path!r}: {why}."
+    if unknown := [name for name in one.tests if name not in given]:
+        return f"Subtask {number}: tests: {unknown[0]!r} is none of the given tests ({', '.join(given) or 'none'})."
+    if not (one.tests or one.acceptance):
+        return (
+            f"Subtask {number} says nothing by which it is judged: give acceptance criteria, or names of given tests."
+        )
+    if wrong := [at for at in one.depends_on if not 1 <= at <= count or at == number]:
+        return f"Subtask {number}: depends_on: {wrong[0]} is no other subtask; they are numbered from 1 to {count}."
+    if all(map(is_test_path, one.files)):
+        return f"Subtask {number} writes nothing but tests; every subtask brings its own."
+    whole = "\n".join([one.description, *one.acceptance, *one.files])
+    if more := more_asked(context.task.spec.description, whole):
+        return (
+            f"Subtask {number} asks for {more!r}, which runs or steers tools on the owner's machine; the task does not."
+        )
+    if len(one.description.split()) < LEAST_WORDS or clarity(TaskSpec(description=whole)) < clear_enough:
+        return (
+            f"Subtask {number} is too vague to be worked on alone: say what is made, where, and what goes in and out."
+        )
+    return ""
+
+
+def _together(subtasks: Sequence[SubtaskIn]) -> str:
+    """What is wrong with the parts side by side, or nothing."""
+    needs = _needs(subtasks)
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        circle = " → ".join(str(at + 1) for at in error.args[1])
+        return f"The subtasks wait for each other in a circle ({circle})."
+    for one, other in combinations(range(len(subtasks)), 2):
+        both = sorted(set(subtasks[one].files) & set(subtasks[other].files))
+        if both and other not in _before(one, needs) and one not in _before(other, needs):
+            return (
+                f"Subtasks {one + 1} and {other + 1} both change {both[0]!r}: give the file to one of them, "
+                "or let one depend on the other."
+            )
+    if clash := clash_among(dict.fromkeys(path for one in subtasks for path in one.files)):
+        return f"The files {clash[0]!r} and {clash[1]!r} cannot exist beside each other; rename one of them."
+    if twice := [text for text, times in Counter(one.description for one in subtasks).items() if times > 1]:
+        return f"Two subtasks say the same: {twice[0][:80]!r}."
+    return ""
+
+
+def _needs(subtasks: Sequence[SubtaskIn]) -> dict[int, set[int]]:
+    return {at: {number - 1 for number in one.depends_on} for at, one in enumerate(subtasks)}
+
+
+def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
+    """All that must be done before a part; `needs` has no circles."""
+    found, waiting = set[int](), list(needs[at])
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += needs[one]
+    return found
+
+
+def _ordered(subtasks: Sequence[SubtaskIn]) -> tuple[Subtask, ...]:
+    needs = _needs(subtasks)
+    order = list(TopologicalSorter(needs).static_order())
+    place = {at: number for number, at in enumerate(order)}
+    return tuple(
+        Subtask(
+            description=subtasks[at].description,
+            files=tuple(dict.fromkeys(subtasks[at].files)),
+            tests=tuple(dict.fromkeys(subtasks[at].tests)),
+            acceptance=tuple(subtasks[at].acceptance),
+            after=tuple(sorted(place[before] for before in needs[at])),
+        )
+        for at in order
+    )

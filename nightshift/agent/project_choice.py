@@ -1,0 +1,175 @@
+"""Where a task of the workspace works: the plan chooses one of its projects, begins a new one, or stays at the root.
+
+What a plan says is looked at as data: a name that can be none, or whose place is taken, chooses nothing. Where it says
+nothing, the task goes where what it depends on went, or where the files lie that it names, else to the root.
+
+A plan may also move all files of projects into the one it names, which merges or renames them; only where the words of
+the task ask for that, and only projects that are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from nightshift.agent.prompt.budget import Section, Shown
+from nightshift.agent.prompt.context import mentioned
+from nightshift.agent.prompt.sections import PromptContext
+from nightshift.agent.prompt.text import quoted
+from nightshift.agent.services import AgentServices
+from nightshift.agent.view import View
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.tasks import projects
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.commit_message import slug
+from nightshift.core.tasks.projects import ROOT
+from nightshift.core.tasks.subtasks import RESERVED
+from nightshift.core.text.masking import printable
+
+_LINE = re.compile(
+    r"^\W*project\W*?[:=][\s*`'\"]*(?P<name>[\w./-]+)[\s*`'\"]*(?:\(new\))?[\s.:,;–—-]*(?P<about>.*)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_MOVES = re.compile(r"^\W*moves\W*?[:=][\s*`'\"]*(?P<names>.+)$", re.MULTILINE | re.IGNORECASE)
+_ASKS_TO_MOVE = re.compile(
+    r"\b(?:merg(?:e[sd]?|ing)|renam(?:e[sd]?|ing)|combin(?:e[sd]?|ing)|unif(?:y|ies|ied|ying)|join(?:s|ed|ing)?"
+    r"|consolidat(?:e[sd]?|ing)|absorb(?:s|ed|ing)?|fold(?:s|ed|ing)?|fus(?:e[sd]?|ing)|into (?:one|a single) project"
+    r"|new name|(?:is|be) (?:now )?called|call it|mov(?:e[sd]?|ing) (?:\S+ ){0,3}project)\b",
+    re.IGNORECASE,
+)
+_PROJECT = re.compile(r"\bprojects?\b", re.IGNORECASE)
+_NO_PROJECT = frozenset({"", "none", "root", "workspace", "no", "n-a"})
+_MOST = 60
+_MAX_ABOUT_CHARS = 200
+_USED = "The tasks that this one depends on worked in: "
+
+
+def is_open(context: AttemptContext, state: AttemptState) -> bool:
+    """Tell whether the plan says where the task works."""
+    return not context.whole_tree and state.project is None and projects.beginning(context.task.spec) is None
+
+
+def may_move(context: AttemptContext, state: AttemptState, tree: Tree) -> bool:
+    """Tell whether the plan may move projects into the one in which the task works: its words are about such."""
+    words = context.task.spec.description
+    if context.whole_tree or state.moved or state.iteration or not _ASKS_TO_MOVE.search(words):
+        return False
+    known = projects.projects_of(projects.whole_of(tree))
+    named = context.task.spec.project or _PROJECT.search(words) or any(projects.is_named(name, words) for name in known)
+    return bool(known and named) and (bool(state.project) or is_open(context, state))
+
+
+def moved(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
+    """The state with the projects that its plan moves; one that its owner named may get another name so.
+
+    Args:
+        context: of the task.
+        state: with a plan, and with the project where that is chosen.
+        tree: of the workspace, or the part of it that the task sees.
+    """
+    found = _MOVES.search(state.plan) if may_move(context, state, tree) else None
+    whole = projects.whole_of(tree)
+    known = projects.projects_of(whole)
+    names = (
+        dict.fromkeys(word.strip("./").lower() for word in re.split(r"[\s,;`'\"*]+", found["names"])) if found else ()
+    )
+    wanted = [name for name in names if name in known]
+    line = _LINE.search(state.plan)
+    to = (_named(line["name"], whole, known) if line else None) or state.project
+    if state.project and to != state.project and state.project not in wanted:
+        to = state.project
+    wanted = [name for name in wanted if name != to]
+    if not (to and wanted):
+        return state
+    plan = state.plan
+    for name in (to, *wanted):
+        plan = projects.without_folder(plan, name, ())
+    return replace(state, project=to, moved=tuple(wanted), plan=plan)
+
+
+def chosen(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
+    """The state in the part of the workspace that its plan names; the plan's paths are relative to it from then on."""
+    known = projects.projects_of(tree)
+    found = _LINE.search(state.plan)
+    name = _named(found["name"], tree, known) if found else None
+    if name is None:
+        name = _only(_worked_in(context, known)) or _only(_places(context, tree, known)) or ROOT
+    inside = (path.removeprefix(f"{name}/") for path in tree.entries() if path.startswith(f"{name}/"))
+    plan = projects.without_folder(state.plan, name, inside) if name in known else state.plan
+    return replace(state, project=name, plan=plan)
+
+
+def about(plan: str) -> str:
+    """What a plan says that its project is; empty where it says nothing."""
+    found = _LINE.search(plan)
+    return " ".join(printable(found["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if found else ""
+
+
+def begun_project(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
+    """The state with the files that every project has, as far as its own lacks them."""
+    if not state.project:
+        return state
+    spec, present = context.task.spec, View(services.tree, state.change).paths()
+    # Parts of a task begin the same project at the same time: what they write must be equal.
+    is_part = bool(spec.key and spec.key.startswith(RESERVED))
+    said = about(state.plan) or ("" if is_part else printable(spec.description.partition("\n")[0])[:_MAX_ABOUT_CHARS])
+    files = projects.beginnings(state.project, said, spec.language, present)
+    return replace(state, change={**state.change, **files}) if files else state
+
+
+def _named(word: str, tree: Tree, known: Collection[str]) -> str | None:
+    """The project that a word names; the root for one that names none; None where it says nothing that can be used."""
+    name = word.strip("./").lower()
+    if name in known:
+        return name
+    name = slug(name) if name else ""
+    if name in known or name in _NO_PROJECT:
+        return name if name in known else ROOT
+    if projects.place_fault(name, tree):
+        return None
+    # A folder of that name that is no project holds code which is worked on from the root.
+    return ROOT if any(path.startswith(f"{name}/") for path in tree.entries()) else name
+
+
+def _worked_in(context: AttemptContext, known: Collection[str]) -> set[str]:
+    return _projects(context.built_on, known)
+
+
+def _places(context: AttemptContext, tree: Tree, known: Collection[str]) -> set[str]:
+    return _projects(mentioned(context.task.spec.description, View(tree, {})), known)
+
+
+def _projects(paths: Iterable[str], known: Collection[str]) -> set[str]:
+    """The projects in which files lie; the root counts as one."""
+    return {first if (first := path.partition("/")[0]) in known else ROOT for path in paths}
+
+
+def _only(names: set[str]) -> str:
+    return next(iter(names)) if len(names) == 1 else ROOT
+
+
+def the_projects(about: PromptContext) -> Section:
+    """The projects of the workspace, each with what its README says first, as many as fit."""
+    return Section(title="The projects of the workspace", fill=lambda space: _listed(about, space), share=0.15, rank=3)
+
+
+def _listed(about: PromptContext, space: int) -> Shown:
+    tree = projects.whole_of(about.services.tree)
+    known = projects.projects_of(tree)
+    if not known:
+        return Shown(text="There is none yet.")
+    used = sorted(_worked_in(about.context, known) - {ROOT})
+    more = f"\n\n{_USED}{', '.join(used)}" if used else ""
+    space -= about.gauge.tokens(more) + 60
+    names, lines = [*used, *(name for name in known if name not in used)], list[str]()
+    for name in names[:_MOST]:
+        said = printable(projects.first_words(text_of(tree, f"{name}/README.md") or ""))
+        line = f"{name}: {said}" if said else name
+        space -= about.gauge.tokens(line + "\n")
+        if space < 0:
+            break
+        lines.append(line)
+    away = len(names) - len(lines)
+    lines += [f"and {away} more"] if away else []
+    return Shown(text=quoted("projects", "\n".join(lines)) + more, cut=bool(away))

@@ -1,0 +1,149 @@
+"""A prompt within its budget: which part gets how much, what is left out, and a record of both for the timeline.
+
+Parts are filled in the order of their `rank`, each with its share of the whole at most and with what those before it
+left, and then stand in the order in which they were given: what must not be missing is asked first, what is stable
+comes first. A part that does not fit is left out whole and named; only running text (the owner's words, the output of a
+run) is shortened, and says so where it ends. So a prompt is never longer than its limit by the estimate in use, but for
+the system prompt and the closing line, which every prompt has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nightshift.agent.prompt.text import user_message
+from nightshift.core.dialogue import Message
+from nightshift.core.gauge import Gauge, utf8_size
+
+MOST_NAMED = 40
+_MESSAGE_TOKENS = 4
+"""What a chat format adds to each message."""
+_PATH_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What became of a part: its text, the files and lessons in it, how many files it left out; `cut` as text says."""
+
+    text: str = ""
+    whole: tuple[str, ...] = ()
+    outlined: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    left_out: int = 0
+    lessons: tuple[int, ...] = ()
+    cut: bool = False
+
+
+Fill = Callable[[int], Shown]
+"""Takes the room in tokens, gives what fits into it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A titled part of a prompt. `share` is the most of the limit that it may take, low `rank` is filled first."""
+
+    title: str
+    fill: Fill
+    share: float = 1.0
+    rank: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """Messages, and what they hold: each part's title, what was shown of it, and its tokens by estimate."""
+
+    messages: tuple[Message, ...]
+    limit: int
+    gauge: Gauge
+    held: tuple[tuple[str, Shown, int], ...] = ()
+    omitted: tuple[str, ...] = ()
+    explores: bool = False
+    """Whether whoever is asked works with tools, so that files are shown as a beginning alone."""
+
+    @property
+    def tokens(self) -> int:
+        """The length of all messages, by estimate."""
+        return tokens_of(self.messages, self.gauge)
+
+    def with_messages(self, messages: Sequence[Message]) -> Prompt:
+        """The same with other messages."""
+        return replace(self, messages=tuple(messages))
+
+    def record(self) -> dict[str, Any]:
+        """Small JSON for the timeline; lists of files are cut to forty, beside their counts."""
+        shown = [one for _, one, _ in self.held]
+        found: dict[str, Any] = {
+            "tokens": self.tokens,
+            "limit": self.limit,
+            "sections": [[title, tokens] for title, _, tokens in self.held],
+            "left_out": max(0, sum(one.left_out for one in shown)),
+            "shortened": [title for title, one, _ in self.held if one.cut],
+            "omitted": list(self.omitted),
+            "lessons": [number for one in shown for number in one.lessons],
+        }
+        for kind in ("whole", "outlined", "named"):
+            paths = [path for one in shown for path in getattr(one, kind)]
+            found |= {kind: [path[:_PATH_CHARS] for path in paths[:MOST_NAMED]], f"{kind}_count": len(paths)}
+        return found
+
+
+def tokens_of(messages: Iterable[Message], gauge: Gauge) -> int:
+    """The length of messages, by estimate."""
+    return sum(gauge.tokens(message.text) + _MESSAGE_TOKENS for message in messages)
+
+
+def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *, spare: float = 0.0) -> Prompt:
+    """System prompt and user message within `limit` tokens, of which the share `spare` is left to what comes later.
+
+    The part of the highest rank gets what all others left; these leave it a seventh of the limit at least.
+    """
+    left = int(limit * (1 - spare)) - tokens_of([head, Message(role="user", text="")], gauge)
+    last = max((part.rank for part in parts), default=0)
+    found, omitted = dict[int, Shown](), list[str]()
+    for at, part in sorted(enumerate(parts), key=lambda pair: pair[1].rank):
+        titled = gauge.tokens(f"## {part.title}\n\n\n\n")
+        kept = 0 if part.rank in (0, last) else limit // 7
+        shown = _filled(part, min(int(limit * part.share), left - kept) - titled, gauge, omitted)
+        if shown.text.strip():
+            found[at] = shown
+            left -= gauge.tokens(shown.text) + titled
+    order = sorted(found)
+    text = user_message((parts[at].title, found[at].text) for at in order)
+    held: tuple[tuple[str, Shown, int], ...] = (("Instructions", Shown(), gauge.tokens(head.text)),)
+    held += tuple((parts[at].title, found[at], gauge.tokens(found[at].text)) for at in order)
+    return Prompt(messages=(head, text), limit=limit, gauge=gauge, held=held, omitted=tuple(omitted))
+
+
+def _filled(part: Section, space: int, gauge: Gauge, omitted: list[str]) -> Shown:
+    """What fits of a part; in place of one that does not, a line that says so."""
+    shown = part.fill(max(0, space))
+    if part.rank == 0 or gauge.tokens(shown.text) <= space:
+        return shown
+    omitted.append(part.title)
+    text = f"(left out: about {gauge.tokens(shown.text):,} tokens, which do not fit into this prompt)"
+    away = len(shown.whole) + len(shown.outlined) + len(shown.named) + shown.left_out
+    return Shown(text=text if gauge.tokens(text) <= space else "", left_out=away)
+
+
+def fixed(title: str, text: str, *, share: float = 1.0, rank: int = 5) -> Section:
+    """A part that is shown whole or not at all; nothing where there is no text. Rank 0 is always shown."""
+    return Section(title=title, fill=lambda _space: Shown(text=text), share=share, rank=rank)
+
+
+def clipped(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
+    """The beginning of a running text that fits, and whether something was left out, which is said in its place."""
+    if gauge.tokens(text) <= space:
+        return text, False
+    remark = "… (shortened: {:,} of {:,} characters follow, which do not fit into this prompt)"
+    most = int(space * gauge.bytes_per_token) - utf8_size(remark) - 16
+    kept = text.encode("utf-8", "replace")[: max(0, most)].decode("utf-8", "ignore")
+    line = kept.rfind("\n")
+    kept = kept[: line + 1] if line > len(kept) // 2 else kept
+    return f"{kept.rstrip()}\n{remark.format(len(text) - len(kept), len(text))}".lstrip("\n"), True
+
+
+def asked_again(first: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:
+    """The record of a question that was asked again: what it held is as before, only its length is new."""
+    return {"again": True, "tokens": prompt.tokens, "limit": first["limit"]}

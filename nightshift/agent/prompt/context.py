@@ -1,0 +1,360 @@
+"""What of a repository goes into a prompt, within a budget.
+
+Files that matter come first: those already changed, those the task names, those its tests import, what these import in
+turn, and what its words and the references between files lead to, as far as rank does not fall off. As many as fit are
+shown whole; of a longer one the functions and classes that the task is about, with an outline of the rest; then
+signatures, then names. What is shown of a function is all of it, so that nothing is edited that was not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from nightshift.agent import javascript_outline
+from nightshift.agent.file_ranking import Interest, by_words, interest_in, ranked, read, spoken_of, weight_of
+from nightshift.agent.prompt.budget import Shown
+from nightshift.agent.prompt.excerpts import excerpt, outline
+from nightshift.agent.prompt.text import fenced, quoted
+from nightshift.agent.python_outline import local_files, wanted_files
+from nightshift.agent.symbols import SymbolCache
+from nightshift.agent.view import View
+from nightshift.core.code.javascript import SOURCES, is_source
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks import projects
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.task import Files
+
+_WORD = re.compile(r"[\w./-]{3,200}")
+_NAMED = re.compile(r".*\w\.[A-Za-z]\w{0,9}")
+_DOCUMENT = re.compile(r"\b(?:readme|changelog)\b", re.IGNORECASE)
+_LISTED = 120
+_MAX_RELEVANT = 40
+_MAX_NEAR = 6
+_MAX_AROUND = 12
+_AROUND_LINES = 15
+_MOST_EXCERPTS = 3
+_MAX_SHARED = 4
+_MAX_TESTS, _MAX_OF_PROJECT = 6, 12
+_PROJECT_FILES = ("README.md", *projects.DEPENDENCY_FILES)
+_NEAR, _AROUND = 0.25, 0.08
+"""Ranks beside the highest, below which a file is not shown whole, and not by its outline either."""
+_OF_OTHERS = 60
+_EXCERPT_SHARE = 0.6
+_STRETCHES = "Of these only the stretches that the task seems to be about are shown, with their lines:"
+_ONLY_SIGNATURES = "Only their signatures are shown, the files are longer:"
+_BESIDE = "Files of other tasks that lie beside:"
+_TOO_LONG = "Too long to be shown: "
+_PLAIN = Gauge()
+_QUOTE_TOKENS = 40
+"""The two marker lines of a quotation, and the line breaks around them."""
+_LARGE_CHARS = 200_000
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text, roughly, where it is not known who will read it."""
+    return _PLAIN.tokens(text)
+
+
+def _named(text: str) -> list[str]:
+    """Words that have the form of a file's name, in order; in time linear in the text, whatever it holds."""
+    words = (found.strip(".-").removeprefix("/") for found in _WORD.findall(text[:100_000]))
+    return list(dict.fromkeys(word for word in words if _NAMED.fullmatch(word)))
+
+
+def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
+    """The existing files that a text names by path or, with `by_name`, by a file name that only one of them has.
+
+    A README or changelog at the root is named without its ending as well.
+    """
+    words = _named(text)
+    paths = [word for word in words if word in view]
+    spoken = {word.lower() for word in _DOCUMENT.findall(text[:100_000])}
+    if not by_name or not (spoken or len(paths) < len(words)):
+        return paths
+    if spoken:
+        paths += [path for path in view.paths() if "/" not in path and path.partition(".")[0].lower() in spoken]
+    bases: dict[str, list[str]] = {word: [] for word in words if "/" not in word}
+    for path in view.paths():
+        bases.get(path.rsplit("/", 1)[-1], []).append(path)
+    return list(dict.fromkeys([*paths, *(found[0] for found in bases.values() if len(found) == 1)]))
+
+
+def named_paths(text: str) -> list[str]:
+    """Words of a text that have the form of a path of Python, JavaScript or Go, in order."""
+    return [word for word in _named(text) if word.endswith((".py", ".go", *SOURCES))]
+
+
+def expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
+    """The files that a single unnamed block can be: what is being changed, what the tests import, what the task names.
+
+    The first of these sources that names exactly one file decides; when none does, all that they name.
+    """
+    spec, laid_out = context.task.spec, projects.LAID_OUT if state.project else ()
+    tests = {**spec.tests, **state.own_tests}
+    sources = [
+        [path for path in state.change if not is_test_path(path) and path not in laid_out],
+        [path for place, text in tests.items() for path in _wanted(place, text, view)],
+        [
+            path
+            for path in named_paths(projects.without_folder(spec.description, state.project, view.paths()))
+            if not is_test_path(path) and path not in tests
+        ],
+    ]
+    found = [list(dict.fromkeys(source)) for source in sources]
+    single = next((source for source in found if len(source) == 1), None)
+    return single or list(dict.fromkeys(path for source in found for path in source))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What of a repository is near a task: files that `matter`, the most important first, and what is `around` them."""
+
+    matter: tuple[str, ...]
+    around: tuple[str, ...] = ()
+    interest: Interest = field(default_factory=Interest)
+
+
+def surroundings(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Surroundings:
+    """The existing files that matter for the task, at most forty, and further ones by rank (`agent.file_ranking`).
+
+    Those that are named or imported come before those that are only near. The daemon's own workspace holds the files of
+    other tasks, so there a file is near only if the task speaks of it or of another of its project; of the task's own
+    project the tests are shown as well. Reads many files the first time: not for the
+    loop.
+    """
+    chosen = _pointed_to(context, state, view)
+    interest = interest_in(_words(context, state, view), frozenset(chosen))
+    tests = {**context.task.spec.tests, **state.own_tests}
+    if not context.sees_all(state):
+        mentioned_files = _mentioned_files(chosen, interest, view, tests, symbol_cache)
+        return Surroundings(matter=mentioned_files[:_MAX_RELEVANT], interest=interest)
+    ranks = ranked(read(view, symbol_cache), interest, view.text)
+    order = [(path, rank) for path, rank in ranks if path not in tests]
+    most = max((rank for _, rank in order), default=0.0)
+    rest = [(path, rank / most) for path, rank in order if path not in chosen]
+    space = max(0, min(_MAX_NEAR, _MAX_RELEVANT - len(chosen)))
+    near = [path for path, rank in rest if rank >= _NEAR and weight_of(path) == 1.0][:space]
+    around = [
+        path for path, rank in rest if rank >= _AROUND * (1 if weight_of(path) == 1.0 else 2) and path not in near
+    ][:_MAX_AROUND]
+    matter = dict.fromkeys((*chosen[:_MAX_RELEVANT], *near))
+    if state.project:
+        nearest = (path for path, _ in order if is_test_path(path))
+        matter |= dict.fromkeys((*_PROJECT_FILES, *_tests_of(matter, nearest, view)))
+    return Surroundings(matter=tuple(path for path in matter if path in view), around=tuple(around), interest=interest)
+
+
+def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list[str]:
+    """Of a project's tests some that import what matters: the task may contradict them."""
+    found = (path for path in tests if not set(_imported(path, view.text(path) or "", view)).isdisjoint(matter))
+    return list(islice(found, _MAX_TESTS))
+
+
+def _mentioned_files(
+    chosen: Sequence[str], interest: Interest, view: View, tests: Files, symbol_cache: SymbolCache
+) -> tuple[str, ...]:
+    """Files that are chosen already, then those of other tasks that the task speaks of, with what belongs to these.
+
+    That is what they import, and the other sources of a project in which they lie.
+    """
+    spoken = {
+        path: one
+        for path, one in spoken_of(view, interest, symbol_cache).items()
+        if path not in chosen and path not in tests and weight_of(path) == 1.0
+    }
+    scores = by_words(spoken, interest) if len(spoken) > _MAX_SHARED else dict.fromkeys(spoken, 1.0)
+    nearest = sorted(spoken, key=lambda path: (-scores.get(path, 0.0), path))[:_MAX_SHARED]
+    imported = (near for path in nearest for near in _imported(path, view.text(path) or "", view))
+    return tuple(dict.fromkeys([*chosen, *nearest, *imported, *_of_projects(nearest, view)]))
+
+
+def _of_projects(paths: Sequence[str], view: View) -> list[str]:
+    """The README and some sources of the projects in which these files lie."""
+    known = set(projects.projects_of(view.tree))
+    homes = dict.fromkeys(home for path in paths if (home := path.partition("/")[0]) in known)
+    if not homes:
+        return []
+    readmes = {f"{home}/README.md" for home in homes}
+    inside = [path for path in view.paths() if path.partition("/")[0] in homes]
+    return [path for path in inside if path in readmes or weight_of(path) == 1.0][:_MAX_OF_PROJECT]
+
+
+def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
+    """Existing files that are changed, named, or imported by what is, in this order."""
+    spec = context.task.spec
+    tests = {**spec.tests, **state.own_tests}
+    first = [
+        *state.change,
+        *spec.files,
+        *mentioned(_words(context, state, view), view, by_name=context.sees_all(state)),
+        *filter(None, map(state.scope.inside, context.built_on)),
+    ]
+    first += [path for place, text in tests.items() for path in _imported(place, text, view)]
+    first += mentioned(state.feedback, view, by_name=context.sees_all(state))
+    chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
+    for path in list(chosen)[:_MAX_RELEVANT]:
+        chosen.update(dict.fromkeys(p for p in _imported(path, view.text(path) or "", view) if p not in tests))
+    return list(chosen)
+
+
+def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
+    """What the task and its plan say and what was answered; paths that begin with the task's project as it has them."""
+    asked = (*(state.brief.questions if state.brief else ()), *state.questions)
+    answers = (context.answers.get(one.subject, "") or one.answer for one in asked)
+    said = (one.text for one in context.said)
+    words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers), *said])
+    for name in filter(None, (state.project, *state.moved)):
+        words = projects.without_folder(words, name, view.paths())
+    return words
+
+
+def _imported(path: str, text: str, view: View) -> list[str]:
+    return javascript_outline.local_files(path, text, view) if is_source(path) else local_files(text, view)
+
+
+def _wanted(path: str, text: str, view: View) -> list[str]:
+    return javascript_outline.wanted_files(path, text, view) if is_source(path) else wanted_files(text, view)
+
+
+def outlines(view: View, near: Surroundings, space: int, gauge: Gauge = _PLAIN) -> Shown:
+    """The files around by what they define, as many as fit into the tokens; of each the lines nearest to the task."""
+    shown, names = list[str](), list[str]()
+    space -= _QUOTE_TOKENS
+    for path in near.around:
+        shape = outline(path, view.text(path) or "", near.interest, _AROUND_LINES)
+        space -= gauge.tokens(shape + "\n")
+        if space < 0:
+            break
+        if "\n" in shape:
+            shown.append(shape)
+            names.append(path)
+    return Shown(text=quoted("outlines", "\n".join(shown)), outlined=tuple(names)) if shown else Shown()
+
+
+def show_files(
+    view: View, paths: Sequence[str], space: int, gauge: Gauge = _PLAIN, interest: Interest | None = None
+) -> Shown:
+    """Files as data: whole while they fit into the tokens, then in parts, then names; the rest is counted.
+
+    With an `interest` a file that takes too much is shown by the stretches that it is about; without one, and where
+    nothing of it is known, by its signatures.
+    """
+    whole, stretches, outlined, names = dict[str, str](), dict[str, str](), dict[str, str](), list[str]()
+    space -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in (_STRETCHES, _ONLY_SIGNATURES, _TOO_LONG))
+    texts = {path: view.text(path) for path in paths}
+    sizes = {path: gauge.tokens(_whole(path, text) + "\n\n") for path, text in texts.items() if text is not None}
+    rest = sum(sizes.values())
+    for path, text in texts.items():
+        size = sizes.get(path, 0)
+        rest -= size
+        if 0 < size <= (space if interest is None else max(space // 2, space - rest)):
+            whole[path] = _whole(path, text)
+            space -= size
+            continue
+        forms = (
+            [(stretches, _stretches(text, path, interest, int(space * _EXCERPT_SHARE), gauge))]
+            if interest and len(stretches) < _MOST_EXCERPTS
+            else []
+        )
+        forms.append((outlined, _signed(path, text)))
+        for kept, shape in forms:
+            if shape and gauge.tokens(shape + "\n\n") <= space:
+                kept[path] = shape
+                space -= gauge.tokens(shape + "\n\n")
+                break
+        else:
+            names.append(path)
+    listed = _fitting(names[:_LISTED], space, gauge)
+    away = len(names) - len(listed)
+    parts = ["\n\n".join(whole.values())]
+    parts += [_STRETCHES + "\n\n" + "\n\n".join(stretches.values())] if stretches else []
+    parts += [_ONLY_SIGNATURES + "\n" + "\n".join(outlined.values())] if outlined else []
+    parts += [_TOO_LONG + ", ".join(listed) + (f" and {away} more" if away else "")] if listed else []
+    text = "\n\n".join(part for part in parts if part)
+    text = quoted("files", text) if text else ""
+    return Shown(text=text, whole=tuple(whole), outlined=(*stretches, *outlined), named=tuple(listed), left_out=away)
+
+
+def _whole(path: str, text: str | None) -> str:
+    return fenced(path, text) if text is not None else ""
+
+
+def _stretches(text: str | None, path: str, interest: Interest, space: int, gauge: Gauge) -> str:
+    return excerpt(path, text, interest, space, gauge) if text and space > 0 else ""
+
+
+def _signed(path: str, text: str | None) -> str:
+    """The outline of a file, where it has one; signatures of very long texts are not worth their time."""
+    shape = outline(path, text) if text and len(text) <= _LARGE_CHARS else ""
+    return shape if "\n    " in shape else ""
+
+
+def _fitting(lines: Sequence[str], space: int, gauge: Gauge) -> list[str]:
+    """The first of the lines, as many as fit."""
+    return list(_taken(lines, space, gauge))
+
+
+def _taken(lines: Sequence[str], space: int, gauge: Gauge) -> Iterator[str]:
+    for line in lines:
+        space -= gauge.tokens(line + ", ")
+        if space < 0:
+            return
+        yield line
+
+
+def listing(
+    view: View, matter: Sequence[str], *, whole_tree: bool, space: int = 1_000_000, gauge: Gauge = _PLAIN
+) -> Shown:
+    """The names of the files: all of a small repository, the folders of a large one."""
+    if not view.count():
+        return Shown(text="The repository is empty.")
+    space -= 2 * _QUOTE_TOKENS
+    if not whole_tree:
+        return _shared(view, matter, space, gauge)
+    paths = view.paths()
+    if len(paths) <= _LISTED:
+        listed = _fitting(paths, space, gauge)
+        more = f"\nand {len(paths) - len(listed)} more." if len(listed) < len(paths) else ""
+        return Shown(text=quoted("file names", "\n".join(listed)) + more)
+    folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)
+    lines = [f"{folder} ({count} files)" for folder, count in sorted(folders.items())[:_LISTED]]
+    return Shown(text=quoted("folders", "\n".join(_fitting(lines, space, gauge))) + f"\n{len(paths)} files in all.")
+
+
+def _shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
+    """The daemon's own workspace: the files that matter, and those of other tasks, sources first and tests counted."""
+    listed = _fitting(matter, space, gauge)
+    known = set(matter)
+    others = [path for path in view.paths() if path not in known]
+    sources = list(islice((path for path in others if not is_test_path(path)), _OF_OTHERS))
+    beside = _fitting(sources, space - sum(gauge.tokens(path + ", ") for path in listed), gauge)
+    text = quoted("file names", "\n".join(listed)) if listed else ""
+    if others:
+        more = f"\nand {len(others) - len(beside)} more" if len(others) > len(beside) else ""
+        text += f"\n{_BESIDE}\n" + quoted("file names", ", ".join(beside) + more)
+    return Shown(text=text.strip())
+
+
+def show_tests(tests: Files, space: int, gauge: Gauge = _PLAIN) -> Shown:
+    """Tests as data: whole while they fit, else the names of their functions."""
+    return show_files(View(_NoTree(), tests), list(tests), space, gauge)
+
+
+class _NoTree:
+    """A tree without files."""
+
+    commit = ""
+
+    def entries(self) -> dict[str, str]:
+        return {}
+
+    def unwritable(self) -> frozenset[str]:
+        return frozenset()
+
+    def read(self, path: str) -> bytes:
+        raise KeyError(path)

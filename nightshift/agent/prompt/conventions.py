@@ -1,0 +1,139 @@
+"""What the owner of a repository wrote for agents: AGENTS.md files near the work, and the catalogue of its skills.
+
+Both are read from the base commit, never from a change, so a model cannot write its own rules; `protected_files` keeps
+them from being written at all unless the task asks for it. Of the files, those nearest to the work are taken first: for
+each file that matters the nearest one above it, and the one at the root. Where a folder has no AGENTS.md, its CLAUDE.md
+stands in. A skill is a folder with a SKILL.md, of which only name and description are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+
+from nightshift.agent.prompt.budget import Shown, clipped
+from nightshift.agent.prompt.text import quoted
+from nightshift.agent.view import base_text
+from nightshift.core.code.paths import folders_of
+from nightshift.core.code.tree import Tree
+from nightshift.core.gauge import Gauge
+from nightshift.core.text.masking import printable
+
+MOST_TOKENS = 4000
+MOST_SKILLS = 30
+_NAMES = ("AGENTS.md", "CLAUDE.md")
+_SKILL_FOLDERS = (".agents/skills/", ".claude/skills/")
+_SKILL_FILE = "SKILL.md"
+_NAME_CHARS, _DESCRIPTION_CHARS = 64, 200
+_FRONT_CHARS = 8000
+_LEAST_TOKENS = 60
+"""A remnant of a file that is shorter than this says nothing."""
+_FRAME = 60
+_HEAD = (
+    "The owner's rules for work in this repository, those of the nearest folder first. Keep to them in style, "
+    "structure and commands where they bear on this task; its words and the rules above go before them."
+)
+_SKILLS = "Skills described in this repository:"
+_READ = "Skills described in this repository; read the file of one that fits with `read_file`:"
+
+
+def conventions(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge, *, tools: bool = False) -> Shown:
+    """The conventions for these files and the catalogue of skills, as far as they fit; nothing where there are none.
+
+    Args:
+        tree: the base.
+        paths: the files that matter, the most important first.
+        space: tokens.
+        gauge: how they are counted.
+        tools: whether the model can read files by itself.
+    """
+    space = min(space, MOST_TOKENS)
+    parts, cut = _files(tree, paths, space - gauge.tokens(_HEAD) - _FRAME, gauge)
+    shown = [f"{_HEAD}\n\n" + quoted("conventions", "\n\n".join(parts))] if parts else []
+    head = _READ if tools else _SKILLS
+    left = space - sum(map(gauge.tokens, shown)) - gauge.tokens(head) - _FRAME
+    known = list(skills(tree))
+    lines = list(_fitting((f"- {name}: {about} ({path})" for name, about, path in known), left, gauge))
+    shown += [f"{head}\n\n" + quoted("skills", "\n".join(lines))] if lines else []
+    return Shown(text="\n\n".join(shown), cut=cut or len(lines) < len(known))
+
+
+def _files(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge) -> tuple[list[str], bool]:
+    parts, cut = list[str](), False
+    for path in nearest(tree, paths):
+        text = (base_text(tree, path) or "").strip()
+        if not text:
+            continue
+        room = space - gauge.tokens(f"{path}:\n\n\n\n")
+        shown, shorter = clipped(text, room, gauge) if room >= _LEAST_TOKENS else ("", True)
+        cut = cut or shorter
+        if shown:
+            parts.append(f"{path}:\n\n{shown}")
+            space -= gauge.tokens(parts[-1] + "\n\n")
+    return parts, cut
+
+
+def nearest(tree: Tree, paths: Iterable[str]) -> list[str]:
+    """The files of conventions that hold for these paths, in their order: each one's nearest, then that of the root."""
+    entries = tree.entries()
+    chains = (reversed(["", *(f"{folder}/" for folder in folders_of(path))]) for path in paths)
+    found = (next(filter(None, (_in(folder, entries) for folder in chain)), "") for chain in chains)
+    root = _in("", entries)
+    return [path for path in dict.fromkeys(found) if path and path != root] + ([root] if root else [])
+
+
+def _in(folder: str, entries: Container[str]) -> str:
+    return next((folder + name for name in _NAMES if folder + name in entries), "")
+
+
+def skills(tree: Tree) -> Iterator[tuple[str, str, str]]:
+    """Name, description and path of each skill, at most thirty; those without both are passed over."""
+    seen = set[str]()
+    for folder in _SKILL_FOLDERS:
+        for path in tree.entries():
+            parts = path.removeprefix(folder).split("/")
+            if len(seen) >= MOST_SKILLS or not path.startswith(folder) or parts[1:] != [_SKILL_FILE]:
+                continue
+            front = front_matter((base_text(tree, path) or "")[:_FRONT_CHARS])
+            name, about = (_line(front.get(key, "")) for key in ("name", "description"))
+            if name and about and name not in seen:
+                seen.add(name)
+                yield _short(name, _NAME_CHARS), _short(about, _DESCRIPTION_CHARS), path
+
+
+def front_matter(text: str) -> dict[str, str]:
+    """The plain values in the YAML between two lines of dashes at the beginning of a text; nothing where it has none.
+
+    Nodes are read and no objects made of them, so neither aliases nor merge keys can grow.
+    """
+    import yaml  # noqa: PLC0415 (slow to import; few repositories have skills)
+
+    first, *lines = text.removeprefix("\ufeff").split("\n")
+    ends = [at for at, line in enumerate(lines) if line.rstrip() == "---"]
+    if first.rstrip() != "---" or not ends:
+        return {}
+    try:
+        node = yaml.compose("\n".join(lines[: ends[0]]), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    return {
+        key.value: value.value
+        for key, value in pairs
+        if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)
+    }
+
+
+def _line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _fitting(lines: Iterable[str], space: int, gauge: Gauge) -> Iterator[str]:
+    for line in lines:
+        space -= gauge.tokens(line + "\n")
+        if space < 0:
+            return
+        yield line

@@ -1,0 +1,222 @@
+"""The stretches of a long file that a task is about, and an outline of the rest.
+
+A file is taken apart into its functions, methods, heads of classes and assignments (other texts into blocks of lines);
+each part is weighed by the names and the rare words that it shares with the task, and the heaviest that fit are shown
+whole, in the file's order, with their line numbers above them and not in them: what is quoted can be edited as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nightshift.agent import golang_outline, javascript_outline
+from nightshift.agent.file_ranking import NAME, Interest
+from nightshift.agent.prompt.text import code_block
+from nightshift.agent.python_outline import parse_python, signatures
+from nightshift.agent.symbols import words_of
+from nightshift.core.code import golang, javascript
+from nightshift.core.gauge import Gauge
+
+MOST_LINES = 60
+"""Of the outline of a file."""
+_LINE_CHARS = 160
+_BLOCK_LINES, _LONG_LINES = 30, 150
+_NAMED, _MEMBER, _USES, _SPOKEN, _HEAD = 12.0, 8.0, 8.0, 3.0, 0.5
+"""Weights: a part whose name the task writes, a member of such a class, one that uses a name which few others use, a
+name that is an ordinary word; the head."""
+_LEAST, _LEAST_WEIGHT = 0.4, 1.0
+"""Parts that weigh less than this share of the heaviest one, or than this at all, are left out; no named class's."""
+_GAP_LINES = 3
+_OUTLINE_SHARE = 0.3
+_FRAME = 30
+"""Tokens of a stretch's first line and its fence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A piece of a file: its lines from 1, both included; `holder` is the class that it is a member of.
+
+    A very long function is several of the same name, of which one `opens` it.
+    """
+
+    first: int
+    last: int
+    name: str = ""
+    holder: str = ""
+    opens: bool = True
+
+
+def face(path: str, text: str) -> list[str]:
+    """The signatures of a file of Python, JavaScript, TypeScript or Go; none of any other."""
+    if golang.is_source(path):
+        return golang_outline.signatures(text)
+    return javascript_outline.signatures(path, text) if javascript.is_source(path) else signatures(text)
+
+
+def outline(path: str, text: str, interest: Interest | None = None, most: int = MOST_LINES) -> str:
+    """A file by its signatures; of very many first those that the task speaks of, then those at the top level.
+
+    Decorators give way where there is no room for all lines.
+    """
+    lines = face(path, text)
+    if len(lines) > most:
+        lines = [line for line in lines if not line.lstrip().startswith("@")]
+    about = interest or Interest()
+    named = about.names | about.plain_names
+
+    def place(at: int) -> tuple[bool, int, bool, int]:
+        shared = len(words_of(lines[at].partition("(")[0]) & about.words)
+        return named.isdisjoint(NAME.findall(lines[at])[:4]), -shared, lines[at].startswith((" ", ".")), at
+
+    shown = sorted(sorted(range(len(lines)), key=place)[:most])
+    more = [f"    … and {len(lines) - most} more"] if len(lines) > most else []
+    return "\n".join([f"{path}:", *("    " + _short(lines[at]) for at in shown), *more])
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LINE_CHARS else line[: _LINE_CHARS - 1] + "…"
+
+
+def excerpt(path: str, text: str, interest: Interest, space: int, gauge: Gauge) -> str:
+    """The stretches that matter most, below them an outline, within so many tokens; nothing where none fits."""
+    shapes = (outline(path, text, interest, most) for most in (MOST_LINES, MOST_LINES // 3))
+    fitting = (one for one in shapes if "\n    " in one and gauge.tokens(one) <= space * _OUTLINE_SHARE)
+    about = next(fitting, "")
+    lines = text.split("\n")
+    space -= gauge.tokens(about) if about else 0
+    chosen = _chosen(parts(path, text), lines, interest, space, gauge)
+    if not chosen:
+        return ""
+    shown = [
+        f"{path}, lines {first} to {last} of {len(lines)}:\n{code_block(path, chr(10).join(lines[first - 1 : last]))}"
+        for first, last in _joined(chosen)
+    ]
+    return "\n\n".join([*shown, *([f"All that it defines:\n{about}"] if about else [])])
+
+
+def _chosen(found: Sequence[Part], lines: Sequence[str], interest: Interest, space: int, gauge: Gauge) -> list[Part]:
+    """The heaviest parts that fit together."""
+    weights = dict(zip(found, _weights(found, lines, interest), strict=True))
+    least = max(_LEAST_WEIGHT, min(_LEAST * max(weights.values(), default=0.0), _MEMBER))
+    chosen = list[Part]()
+    for part in sorted(found, key=lambda one: (-weights[one], one.first)):
+        if weights[part] < least:
+            break
+        space -= (size := gauge.tokens("\n".join(lines[part.first - 1 : part.last])) + _FRAME)
+        if space < 0:
+            space += size
+        else:
+            chosen.append(part)
+    return chosen
+
+
+def _weights(found: Sequence[Part], lines: Sequence[str], interest: Interest) -> list[float]:
+    texts = ["\n".join(lines[part.first - 1 : part.last]) for part in found]
+    shared = [words_of(text) & interest.words for text in texts]
+    frequency = Counter(word for words in shared for word in words)
+    uses = [
+        interest.names.intersection(NAME.findall(text)) - {part.name} for part, text in zip(found, texts, strict=True)
+    ]
+    used = Counter(name for names in uses for name in names)
+    weights = list[float]()
+    for part, words, names in zip(found, shared, uses, strict=True):
+        length = 1 + (part.last - part.first) / 40
+        weight = sum(math.log(1 + len(found) / frequency[word]) for word in words) / math.sqrt(length)
+        weight += sum(math.log(1 + len(found) / frequency[word]) for word in words & words_of(part.name))
+        weight += _NAMED * (part.name in interest.names and part.opens) + _MEMBER * (part.holder in interest.names)
+        weight += _USES * max((_rarity(used[name], len(found)) for name in names), default=0.0)
+        weight += _SPOKEN * (part.name in interest.plain_names) + _HEAD * (part.first == 1)
+        weights.append(weight)
+    return weights
+
+
+def _rarity(holders: int, parts: int) -> float:
+    """1 for what one part of many holds, 0 for what all of them do."""
+    return math.log(parts / holders) / math.log(parts) if parts > 1 else 0.0
+
+
+def _joined(chosen: Sequence[Part]) -> list[tuple[int, int]]:
+    """The parts as ranges of lines in order, those that nearly touch as one."""
+    ranges = list[tuple[int, int]]()
+    for part in sorted(chosen, key=lambda one: one.first):
+        if ranges and part.first - ranges[-1][1] <= _GAP_LINES:
+            ranges[-1] = (ranges[-1][0], max(part.last, ranges[-1][1]))
+        else:
+            ranges.append((part.first, part.last))
+    return ranges
+
+
+def parts(path: str, text: str) -> list[Part]:
+    """The pieces that a text consists of, in order; lines between them belong to none."""
+    found = list(_of_source(path, text))
+    if not found:
+        return list(_blocks(text))
+    head = found[0].first - 1
+    return [*([Part(first=1, last=head)] if head else []), *(piece for part in found for piece in _pieces(part))]
+
+
+def _of_source(path: str, text: str) -> Iterable[Part]:
+    if golang.is_source(path):
+        return (Part(first=first, last=last, name=name) for first, last, name in golang_outline.parts(text))
+    if javascript.is_source(path):
+        return _javascript(path, text)
+    return _python(text) if path.endswith(".py") else ()
+
+
+def _pieces(part: Part) -> Iterator[Part]:
+    """A part, or several of the same name where it is very long."""
+    step = part.last - part.first + 1 if part.last - part.first < _LONG_LINES else _BLOCK_LINES
+    for first in range(part.first, part.last + 1, step):
+        yield replace(part, first=first, last=min(part.last, first + step - 1), opens=first == part.first)
+
+
+def _python(text: str) -> Iterator[Part]:
+    tree = parse_python(text)
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.ClassDef):
+            first = True
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    begin = _first_line(member)
+                    if first:
+                        yield Part(first=_first_line(node), last=max(begin - 1, node.lineno), name=node.name)
+                    first = False
+                    yield Part(first=begin, last=member.end_lineno or begin, name=member.name, holder=node.name)
+            if first:
+                yield Part(first=_first_line(node), last=node.end_lineno or node.lineno, name=node.name)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield Part(first=_first_line(node), last=node.end_lineno or node.lineno, name=node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            name = target.id if isinstance(target, ast.Name) else ""
+            yield Part(first=node.lineno, last=node.end_lineno or node.lineno, name=name)
+
+
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+
+
+def _javascript(path: str, text: str) -> Iterator[Part]:
+    for top in javascript.parse(path, text).named_children:
+        node = (top.child_by_field_name("declaration") or top) if top.type == "export_statement" else top
+        name = javascript.node_text(node.child_by_field_name("name"))
+        body = node.child_by_field_name("body")
+        members = [one for one in body.named_children if one.type == "method_definition"] if body else []
+        begin, end = top.start_point[0] + 1, top.end_point[0] + 1
+        if node.type != "class_declaration" or not members:
+            yield Part(first=begin, last=end, name=name)
+            continue
+        yield Part(first=begin, last=max(begin, members[0].start_point[0]), name=name)
+        for one in members:
+            of = javascript.node_text(one.child_by_field_name("name"))
+            yield Part(first=one.start_point[0] + 1, last=one.end_point[0] + 1, name=of, holder=name)
+
+
+def _blocks(text: str) -> Iterator[Part]:
+    count = text.count("\n") + 1
+    for first in range(1, count + 1, _BLOCK_LINES):
+        yield Part(first=first, last=min(count, first + _BLOCK_LINES - 1))

@@ -1,0 +1,54 @@
+"""What a task of one project is shown of the workspace around it: where it is, and the other projects that it is about.
+
+Those are read alone: what is changed and what is imported lies in the task's own project.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nightshift.agent.prompt.context import show_files
+from nightshift.agent.view import View
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks import projects
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+
+_OTHERS = "Files of other projects that the task is about, to read alone; nothing of them can be changed or imported:"
+_MOST_PROJECTS, _MOST_FILES = 3, 20
+
+
+def where(state: AttemptState, tree: Tree) -> str:
+    """A line on the project that a task works in; empty where it works in none."""
+    if not state.project:
+        return ""
+    if state.moved:
+        return (
+            f"This is the project {state.project} of a workspace. Its folder is the root of all paths and imports. "
+            f"The task moves all files of {', '.join(state.moved)} into it: they are here already, tests included, at "
+            "the same paths. README.md was put together by rule; make it true and whole."
+        )
+    new = "" if tree.entries() else " It is new: README.md and the dependency file are a beginning, to be gone on with."
+    return f"This is the project {state.project} of a workspace. Its folder is the root of all paths and imports.{new}"
+
+
+def neighbours(context: AttemptContext, state: AttemptState, tree: Tree, space: int, gauge: Gauge) -> str:
+    """The files of other projects that a task names or is built on, as many as fit."""
+    whole = projects.whole_of(tree)
+    if state.project is None or whole is tree or space <= 0:
+        return ""
+    words = {word.rstrip("-_") for word in re.findall(r"[a-z][a-z0-9_-]*", context.task.spec.description.lower())}
+    known = [name for name in projects.projects_of(whole) if name not in {state.project, *state.moved}]
+    used = {path.partition("/")[0] for path in context.built_on}
+    about = [*(name for name in known if name in used), *(name for name in known if name in words - used)]
+    paths = [path for name in about[:_MOST_PROJECTS] for path in _files(whole, name)]
+    if not paths:
+        return ""
+    shown = show_files(View(whole, {}), paths, space - gauge.tokens(_OTHERS), gauge)
+    return f"{_OTHERS}\n\n{shown.text}" if shown.text else ""
+
+
+def _files(whole: Tree, name: str) -> list[str]:
+    below = [path for path in whole.entries() if path.startswith(f"{name}/") and not is_test_path(path)]
+    return sorted(below, key=lambda path: (path != f"{name}/README.md", path))[:_MOST_FILES]

@@ -1,0 +1,392 @@
+"""The parts of a prompt that several phases share: the task, its tests, what was tried, and what failed last."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nightshift.agent.asking import answers
+from nightshift.agent.exploring import EXPLORING, is_wanted
+from nightshift.agent.history import fitted, last_failure, lines_of
+from nightshift.agent.kinds import asks_for_documents
+from nightshift.agent.owner_words import the_messages
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, clipped, compose, fixed
+from nightshift.agent.prompt.context import (
+    Surroundings,
+    expected_files,
+    listing,
+    outlines,
+    show_files,
+    show_tests,
+    surroundings,
+)
+from nightshift.agent.prompt.conventions import conventions
+from nightshift.agent.prompt.neighbours import neighbours, where
+from nightshift.agent.prompt.text import quoted
+from nightshift.agent.services import AgentServices
+from nightshift.agent.view import View, base_text
+from nightshift.core.code.javascript import is_source
+from nightshift.core.code.javascript_tests import Framework, wanted
+from nightshift.core.code.tree import Tree
+from nightshift.core.dialogue import Message
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson
+from nightshift.core.tasks.brief import Brief
+from nightshift.core.tasks.projects import LAID_OUT
+from nightshift.core.tasks.remarks import Gravity
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Change, Language
+from nightshift.core.text.masking import printable
+
+_LESSON_CHARS = 600
+_MAX_MISSING = 10
+_SPARE = 0.15
+"""What a question leaves of its limit, to be asked again with the reply and a complaint below it."""
+
+_MORE = "The code is also called with other inputs that the task's words allow, and must be right for these as well."
+
+_FRAME = 48
+"""Tokens of a quotation's two marker lines, with something to spare."""
+
+_BEGINNING_TOKENS = 1500
+_CHANGE_TOKENS = 3000
+_DIFF_LINES = 8000
+_OVERVIEW_TOKENS = 1200
+_LIKELY = 8
+"""What who reads for himself is shown of the files and of their names."""
+
+LAST = "What the last try led to"
+
+_UNSHOWN = "(They are too long to be shown.)"
+
+_BESIDE = "How these words were read; where the two differ, the words hold:"
+
+_AROUND = "What the files nearest to these define; they are not shown further below:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptContext:
+    """What a prompt is made of, and how long it may be."""
+
+    context: AttemptContext
+    state: AttemptState
+    services: AgentServices
+    view: View
+    near: Surroundings
+    gauge: Gauge
+    limit: int
+    explores: bool = False
+    """Whether the model reads for itself, so that files are shown as a beginning alone."""
+
+
+def prompt_context(
+    context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase
+) -> PromptContext:
+    """Look at the files once for a prompt; may read many of them, so not on the loop."""
+    view = View(services.tree, state.change)
+    near = surroundings(context, state, view, services.symbol_cache)
+    gauge = services.gauge(phase, state.escalation)
+    return PromptContext(
+        context=context,
+        state=state,
+        services=services,
+        view=view,
+        near=near,
+        gauge=gauge,
+        limit=services.settings.limit(phase, gauge),
+        explores=phase in EXPLORING and is_wanted(context, state, services, gauge, near),
+    )
+
+
+def composed(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
+    """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
+    said = the_messages(about.context.said, about.gauge)
+    made = compose(head, [*parts[:1], said, *parts[1:]], about.limit, about.gauge, spare=0.0 if once else _SPARE)
+    return replace(made, explores=about.explores)
+
+
+def language_file(context: AttemptContext, *, tests: bool = False) -> str:
+    """The name of the prompt part about the task's language."""
+    name = context.task.spec.language.value
+    return f"languages/{name}_tests" if tests else f"languages/{name}"
+
+
+def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
+    """The name of the prompt part about tests in the task's language: those of what runs a package's tests."""
+    if context.task.spec.language is Language.JAVASCRIPT:
+        first = next((path for path, text in change.items() if text is not None and is_source(path)), "")
+        framework = wanted(first, lambda path: base_text(tree, path))
+        if framework is not Framework.NODE:
+            return f"languages/{framework}_tests"
+    return language_file(context, tests=True)
+
+
+def kind_file(context: AttemptContext) -> tuple[str, ...]:
+    """The prompt part about the kind of thing that is built, where the owner said which; else the plan says it."""
+    if asks_for_documents(context.task.spec):
+        return ("kinds/documentation",)
+    kind = context.task.spec.kind
+    return () if kind is None else (f"kinds/{kind}",)
+
+
+def the_task(about: PromptContext) -> Section:
+    """The owner's words, how they were read where they are vague, and which packages he allowed or denied."""
+    return Section(title="The task", fill=lambda space: _task(about, space), share=0.45, rank=1)
+
+
+def _task(about: PromptContext, space: int) -> Shown:
+    context, brief = about.context, about.state.brief
+    allowed = [*context.task.spec.packages, *_packages(context.granted)]
+    more = f"\n\nThese packages may be used: {', '.join(dict.fromkeys(allowed))}." if allowed else ""
+    if denied := _packages(context.denied):
+        more += f"\n\nThe owner denied these packages; do without them: {', '.join(denied)}."
+    space -= about.gauge.tokens(more) + _FRAME
+    words, cut = clipped(context.task.spec.description, space, about.gauge)
+    text = quoted("task", words)
+    if brief:
+        space -= about.gauge.tokens(text) + _FRAME
+        reading, shorter = clipped(the_reading(brief), max(space, _FRAME), about.gauge)
+        text, cut = f"{text}\n\n{_BESIDE}\n\n{quoted('reading', reading)}", cut or shorter
+    return Shown(text=text + more, cut=cut)
+
+
+def the_reading(brief: Brief) -> str:
+    """A task made precise, as text."""
+    lines = [f"Goal: {brief.goal}"]
+    lines += [f"{name}: {text}" for name, text in (("Inputs", brief.inputs), ("Outputs", brief.outputs)) if text]
+    for name, items in (("Constraints", brief.constraints), ("Acceptance tests", brief.acceptance)):
+        lines += [f"{name}:", *(f"- {item}" for item in items)] if items else []
+    answered = [one for one in brief.questions if one.answer]
+    lines += ["Settled:", *(f"- {one.text} {one.answer}" for one in answered)] if answered else []
+    return "\n".join(lines)
+
+
+def _packages(subjects: frozenset[str]) -> list[str]:
+    return sorted(subject.removeprefix("package:") for subject in subjects if subject.startswith("package:"))
+
+
+def the_answers(about: PromptContext) -> Section:
+    """What the owner was asked while the task was worked on, and what he said."""
+    text = answers(about.context, about.state)
+    return fixed("What the owner was asked, and his answer", text, share=0.1, rank=2)
+
+
+def the_tests(about: PromptContext) -> Section:
+    """What will judge the work: given tests, a command, or tests of the agent's own."""
+    return Section(title="The tests", fill=lambda space: _tests(about, space), share=0.4, rank=3)
+
+
+def _tests(about: PromptContext, space: int) -> Shown:
+    spec, own = about.context.task.spec, about.state.own_tests
+    more = f" {_MORE}" if about.context.held.cases else ""
+    if spec.tests:
+        return _below(f"These were given. They are fixed, and all of them must pass.{more}", about, space)
+    if spec.test_command:
+        command = quoted("command", " ".join(spec.test_command))
+        return Shown(text=f"This command must end with exit code 0:\n\n{command}")
+    if own:
+        return _below("The agent wrote these for the task, in another phase. They must pass.", about, space)
+    if spec.cases:
+        return Shown(text=f"None are shown. {_MORE}")
+    return Shown(
+        text="None were given. Tests are written from the task's words after the code, by someone who does not see it."
+    )
+
+
+def _below(head: str, about: PromptContext, space: int) -> Shown:
+    """Tests as far as they fit below a line."""
+    tests = about.context.shown_tests if about.context.task.spec.tests else about.state.own_tests
+    shown = show_tests(tests, space - about.gauge.tokens(head + "\n\n"), about.gauge)
+    return replace(shown, text=f"{head}\n\n{shown.text or _UNSHOWN}")
+
+
+def the_repository(about: PromptContext) -> Section:
+    """The names of its files, and what those define that stand around the ones that matter."""
+    return Section(title="The repository", fill=lambda space: _repository(about, space), share=0.2, rank=4)
+
+
+def _repository(about: PromptContext, space: int) -> Shown:
+    """The task's own files, below a line on the project, above what is shown of other projects."""
+    head = where(about.state, about.services.tree)
+    others = neighbours(about.context, about.state, about.services.tree, space // 2, about.gauge)
+    around = "\n\n".join(filter(None, (head, others)))
+    own = _own_files(about, space - about.gauge.tokens(around))
+    return replace(own, text="\n\n".join(filter(None, (head, own.text, others))))
+
+
+def _own_files(about: PromptContext, space: int) -> Shown:
+    if about.explores:
+        return _overview(about, min(space, _OVERVIEW_TOKENS))
+    names = listing(
+        about.view,
+        about.near.matter,
+        whole_tree=about.context.sees_all(about.state),
+        space=space // 2,
+        gauge=about.gauge,
+    )
+    space -= about.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
+    found = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
+    if not found.text:
+        return names
+    # The part with the files counts all that it does not show, these among them.
+    return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
+
+
+def _overview(about: PromptContext, space: int) -> Shown:
+    """For who reads for himself: names of files or folders, and the files that the task seems to be about."""
+    names = listing(
+        about.view,
+        about.near.matter,
+        whole_tree=about.context.sees_all(about.state),
+        space=space // 2,
+        gauge=about.gauge,
+    )
+    lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
+    likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
+    more = f"\n\nPerhaps of interest:\n\n{quoted('files', likely)}" if likely else ""
+    return Shown(text=names.text + more, named=(*names.named, *lengths), left_out=names.left_out)
+
+
+def the_conventions(about: PromptContext) -> Section:
+    """What the repository's owner wrote for agents, from the base alone; none in the daemon's own workspace."""
+    return Section(
+        title="Conventions of this repository", fill=lambda space: _conventions(about, space), share=0.2, rank=4
+    )
+
+
+def _conventions(about: PromptContext, space: int) -> Shown:
+    if not about.context.whole_tree:
+        return Shown()
+    paths = dict.fromkeys((*about.state.change, *about.near.matter))
+    return conventions(about.services.tree, paths, space, about.gauge, tools=about.explores)
+
+
+def the_files(about: PromptContext) -> Section:
+    """The files that matter, as they are now, and the names of those that do not exist yet; gets what is left."""
+    return Section(title="The files as they are now", fill=lambda space: _files(about, space), rank=9)
+
+
+def _files(about: PromptContext, space: int) -> Shown:
+    missing = [path for path in expected_files(about.context, about.state, about.view) if path not in about.view]
+    more = f"\n\nThese are asked for and do not exist yet: {', '.join(missing)}"
+    more = more if missing and len(missing) <= _MAX_MISSING else ""
+    space = min(space, _BEGINNING_TOKENS) if about.explores else space
+    space -= about.gauge.tokens(more)
+    shown = show_files(about.view, about.near.matter, space, about.gauge, about.near.interest)
+    shown_count = len(shown.whole) + len(shown.outlined) + len(shown.named)
+    all_of_it = about.context.sees_all(about.state)
+    away = (about.view.count() if all_of_it else len(about.near.matter)) - shown_count
+    return replace(shown, text=(shown.text + more).strip(), left_out=max(0, away))
+
+
+def the_change(about: PromptContext, *, new: bool = False) -> Section:
+    """The change so far as a unified diff to what the owner had; with `new` files that it adds are shown in it too."""
+    return Section(title="Your change so far", fill=lambda space: _change(about, space, new), share=0.15, rank=3)
+
+
+def _change(about: PromptContext, space: int, new: bool) -> Shown:
+    given, change = about.context.task.spec.files, about.state.change
+    if not (about.state.feedback or about.state.tries):
+        change = {path: text for path, text in change.items() if path not in LAID_OUT}  # nobody's change yet
+    diffs = list[str]()
+    for path, text in change.items():
+        before = given.get(path, base_text(about.view.tree, path))
+        if before is None and not new:
+            diffs.append(f"{path} is new")  # it stands with the files, whole
+        elif before != text:
+            diffs.append(_diff(path, before, text))
+    text, cut = clipped("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
+    return Shown(text=quoted("diff", text) if diffs else "", whole=tuple(change) if new else (), cut=cut)
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    old, now = ((text or "").splitlines() for text in (before, after))
+    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    if len(old) + len(now) > _DIFF_LINES and before is not None and after is not None:
+        return f"{path} is changed"  # to compare lines that come again and again takes quadratic time
+    return "\n".join(difflib.unified_diff(old, now, *names, lineterm=""))
+
+
+def the_lessons(about: PromptContext) -> Section:
+    """What memory recalled, shortened; the best that fit, whole ones only."""
+    return Section(title="Lessons from earlier work", fill=lambda space: _lessons(about, space), share=0.12, rank=3)
+
+
+def _lessons(about: PromptContext, space: int) -> Shown:
+    shown, numbers = list[str](), list[int]()
+    space -= _FRAME
+    for lesson in about.state.lessons:
+        text = f"{len(shown) + 1}. {_short(lesson)}"
+        space -= about.gauge.tokens(text + "\n\n")
+        if space >= 0:
+            shown.append(text)
+            numbers.append(lesson.id)
+    cut = len(shown) < len(about.state.lessons)
+    return Shown(text=quoted("lessons", "\n\n".join(shown)) if shown else "", lessons=tuple(numbers), cut=cut)
+
+
+def _short(lesson: Lesson) -> str:
+    return printable(lesson.text.strip())[:_LESSON_CHARS]
+
+
+def the_plan(state: AttemptState, title: str = "The plan") -> Section:
+    """The plan of the attempt."""
+    return fixed(title, quoted("plan", state.plan) if state.plan else "", share=0.15, rank=3)
+
+
+def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
+    """What the attempt has been through: the hand-over to a fresh start, tries since, and what the last one led to."""
+    state, gauge = about.state, about.gauge
+    parts = [
+        Section(
+            title="What was tried before this fresh start", fill=lambda r: _handed(state, r, gauge), share=0.2, rank=3
+        ),
+        Section(title="Earlier tries", fill=lambda space: _earlier(state, space, gauge), share=0.15, rank=3),
+    ]
+    return [*parts, the_failure(about), _remarks(state)] if failure else parts
+
+
+def _remarks(state: AttemptState) -> Section:
+    """What readers found in the change and the feedback does not say: mended along with the rest, or not at all."""
+    found = [one for one in state.remarks_on_change if one.gravity is not Gravity.LOW]
+    lines = [
+        f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
+    ]
+    text = quoted("remarks", "\n".join(lines)) if state.feedback and lines else ""
+    return fixed("What readers of the change found besides; mend it along the way", text, share=0.1, rank=4)
+
+
+def the_failure(about: PromptContext) -> Section:
+    """The output of the last run, shortened where it is too long, and the reflection on it."""
+    state, gauge = about.state, about.gauge
+    return Section(title=LAST, fill=lambda space: _failure(state, space, gauge), share=0.25, rank=2)
+
+
+def _handed(state: AttemptState, space: int, gauge: Gauge) -> Shown:
+    text, cut = fitted(state, space, gauge)
+    return Shown(text=text, cut=cut)
+
+
+def _earlier(state: AttemptState, space: int, gauge: Gauge) -> Shown:
+    """The tries of this context but the last, each in a few lines; of too many the oldest ones go."""
+    lines, kept = lines_of(state)[:-1], list[str]()
+    space -= _FRAME + 20
+    for line in reversed(lines):
+        space -= gauge.tokens(line + "\n")
+        if space < 0:
+            break
+        kept.insert(0, line)
+    away = len(lines) - len(kept)
+    kept = [f"(left out: the {away} oldest)", *kept] if away else kept
+    return Shown(text=quoted("earlier tries", "\n".join(kept)) if kept else "", cut=bool(away))
+
+
+def _failure(state: AttemptState, space: int, gauge: Gauge) -> Shown:
+    result, cut = clipped(state.feedback, space - gauge.tokens(last_failure(state, "")), gauge)
+    return Shown(text=last_failure(state, result), cut=cut)
+
+
+def closing(text: str) -> Section:
+    """The closing line of a prompt, which none goes without."""
+    return fixed("Now", text, rank=0)

@@ -1,0 +1,89 @@
+"""Prompts: the texts of `agent/prompts/`, and the fences around everything that is data.
+
+A system prompt is put together from files that never change within a task, so that a provider's prompt cache hits; what
+changes from call to call stands at the end of the user's message. Everything that comes from a task, a repository, a
+test run or memory stands between two marker lines that carry a digest of the very text between them. To end its
+quotation early and go on as an instruction, a text would have to hold its own digest, which nobody can find.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from nightshift.core.dialogue import Message
+from nightshift.core.tasks.states import Phase
+
+_SEAL = 16
+"""Hexadecimal digits; a text with ten of its own digest can be found in minutes, by trying 2^40 of them."""
+_FOLDER = Path(__file__).resolve().parent.parent / "prompts"
+FILES = {
+    Phase.CLARIFYING: "reprompter",
+    Phase.PLANNING: "planner",
+    Phase.CODING: "coder",
+    Phase.REVIEW: "reviewer",
+    Phase.AUDIT: "auditor",
+    Phase.TESTING: "tester",
+    Phase.REFLECTING: "reflector",
+}
+
+_LANGUAGES = {
+    "py": "python",
+    "pyi": "python",
+    "js": "javascript",
+    "mjs": "javascript",
+    "cjs": "javascript",
+    "jsx": "javascript",
+    **dict.fromkeys(("ts", "mts", "cts"), "typescript"),
+    "tsx": "tsx",
+    "go": "go",
+    "md": "markdown",
+}
+
+
+@cache
+def prompt_file(name: str) -> str:
+    """The text of `agent/prompts/<name>.md`, read once."""
+    return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def system(phase: Phase, *parts: str, main: str = "") -> Message:
+    """The system prompt of a phase, which begins with `Phase: NAME`, and the named parts below it.
+
+    `main` is the file that it begins with, where that is not the phase's usual one.
+    """
+    texts = [prompt_file(main or FILES[phase]), prompt_file("data"), *(prompt_file(part) for part in parts)]
+    return Message(role="system", text="\n\n".join(texts) + "\n")
+
+
+def quoted(label: str, text: str) -> str:
+    """The text as data, between markers that it cannot contain."""
+    seal = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_SEAL]
+    return f"----- begin {label} {seal} -----\n{text.rstrip(chr(10))}\n----- end {label} {seal} -----"
+
+
+def fenced(path: str, text: str) -> str:
+    """A file in the form in which replies carry files."""
+    return code_block(path, text, f' path="{path}"' if " " in path else f" path={path}")
+
+
+def code_block(path: str, text: str, more: str = "") -> str:
+    """Text of a file in a fence that is longer than any in it, marked with the file's language."""
+    fence = "`" * max(3, max(map(_run, text.split("\n"))) + 1)
+    extension = path.rsplit(".", 1)[-1].lower() if "." in path else ""
+    end = "" if text.endswith("\n") or not text else "\n"
+    return f"{fence}{_LANGUAGES.get(extension, extension or 'text')}{more}\n{text}{end}{fence}"
+
+
+def _run(line: str) -> int:
+    body = line.strip()
+    return len(body) - len(body.lstrip("`"))
+
+
+def user_message(parts: Iterable[tuple[str, str]]) -> Message:
+    """A user message of titled sections; empty ones are left out."""
+    return Message(
+        role="user", text="\n\n".join(f"## {title}\n\n{text}" for title, text in parts if text.strip()) + "\n"
+    )

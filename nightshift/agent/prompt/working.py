@@ -1,0 +1,28 @@
+"""The first prompt of a CODING step with tools: the task and where to begin, without files, which the model reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt
+from nightshift.agent.prompt.text import system
+from nightshift.core.tasks.states import Phase
+
+
+def working_prompt(about: sections.PromptContext, now: str) -> Prompt:
+    """System prompt and case, with what is stable first; `now` is the closing line."""
+    head = system(Phase.CODING, sections.language_file(about.context), main="explorer")
+    parts = [
+        sections.the_task(about),
+        sections.the_answers(about),
+        sections.the_tests(about),
+        sections.the_repository(about),
+        sections.the_conventions(about),
+        sections.the_lessons(about),
+        sections.the_plan(about.state),
+        replace(sections.the_change(about, new=True), share=0.3, rank=9),
+        *sections.the_history(about),
+        sections.closing(now),
+    ]
+    return sections.composed(about, head, parts, once=True)

@@ -1,0 +1,103 @@
+"""What a file offers and needs, read from its syntax tree: signatures for a model, and the files that it imports."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
+
+from nightshift.core.code.parsing import parse_quietly
+
+_ROOTS = ("", "src/", "lib/")
+_TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "mock"})
+
+_MAX_CHARS = 400_000
+_REMEMBERED = 128
+_DECORATOR_CHARS = 120
+"""Routes, options and their defaults stand in decorators."""
+
+
+def parse_python(text: str) -> ast.Module | None:
+    """The syntax tree, or None when the text is no Python; warnings about the text are not ours to give."""
+    return parse_quietly(text) if len(text) <= _MAX_CHARS else None
+
+
+def signatures(text: str) -> list[str]:
+    """A Python module's face: classes, functions with annotations and the first line of their docstring, constants."""
+    tree = parse_python(text)
+    return [] if tree is None else list(_face(tree.body, ""))
+
+
+def _face(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from (f"{indent}@{ast.unparse(one)[:_DECORATOR_CHARS]}" for one in node.decorator_list)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            yield f"{indent}{word} {node.name}({ast.unparse(node.args)}){returns}{_summary(node)}"
+        elif isinstance(node, ast.ClassDef):
+            bases = ", ".join(ast.unparse(base) for base in node.bases)
+            yield f"{indent}class {node.name}{f'({bases})' if bases else ''}{_summary(node)}"
+            yield from _face(node.body, indent + "    ")
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (f"{indent}{t.id} = …" for t in targets if isinstance(t, ast.Name) and not t.id.startswith("_"))
+
+
+def _summary(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    first = (ast.get_docstring(node) or "").strip().split("\n", 1)[0]
+    return f"  # {first[:100]}" if first else ""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The modules that a Python text imports, each with the names that it takes from it; no relative imports.
+
+    What is near a task is looked up for each of its prompts, mostly in the same files.
+    """
+    tree = parse_python(text)
+    found: dict[tuple[str, tuple[str, ...]], None] = {}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            found.update(dict.fromkeys((alias.name, ()) for alias in node.names))
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found[node.module, tuple(alias.name for alias in node.names)] = None
+    return tuple(found)
+
+
+def local_files(text: str, files: Container[str]) -> list[str]:
+    """The files among `files` that a Python text imports."""
+    modules = (name for module, names in _imports(text) for name in (module, *(f"{module}.{one}" for one in names)))
+    candidates = (path for name in modules for path in (*places(name), *_parents(name)))
+    return list(dict.fromkeys(path for path in candidates if path in files))
+
+
+def _parents(module: str) -> Iterator[str]:
+    """The packages that are imported on the way to a module."""
+    parts = module.split(".")
+    for end in range(1, len(parts)):
+        yield from (f"{root}{'/'.join(parts[:end])}/__init__.py" for root in _ROOTS)
+
+
+def wanted_files(test: str, files: Container[str]) -> list[str]:
+    """The files that a test imports and that may be missing: `from pkg.mod import f` wants `pkg/mod.py`.
+
+    The standard library and test libraries want no file; a module that exists under any source root is that file.
+    """
+    return list(filter(None, dict.fromkeys(_want(module, files) for module, _ in _imports(test))))
+
+
+def _want(module: str, files: Container[str]) -> str:
+    if module.split(".", 1)[0] in sys.stdlib_module_names | _TEST_LIBRARIES:
+        return ""
+    return next((path for path in places(module) if path in files), module.replace(".", "/") + ".py")
+
+
+def places(module: str) -> Iterator[str]:
+    """Where the file of a module may lie."""
+    stem = module.replace(".", "/")
+    for root in _ROOTS:
+        yield f"{root}{stem}.py"
+        yield f"{root}{stem}/__init__.py"

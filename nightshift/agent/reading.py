@@ -1,0 +1,157 @@
+"""How a change is read: shown whole to its readers, in as few questions as its length takes.
+
+Each reader sees the task and the change, and not the author's praise of it. Where review and audit are both on and the
+change fits into one question, one model call serves them both, and each finding says whose it is. What was found is
+kept for the change as it is, so it is not read again while it stays so, also when a test fails afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.patches import Piece, pieces
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt, fixed
+from nightshift.agent.prompt.text import quoted, system
+from nightshift.agent.replies.remarks import ReadRemarks, read_remarks
+from nightshift.agent.services import AgentServices
+from nightshift.core.dialogue import Message
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.change_checks import Finding
+from nightshift.core.tasks.remarks import Reader, Reading, Remark, worst_first
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import digest
+
+PHASES = {Reader.REVIEW: Phase.REVIEW, Reader.AUDIT: Phase.AUDIT}
+_SHARE = 0.5
+"""Of a prompt for the change; less where the instructions take much."""
+_REST = 0.12
+"""Of a prompt for all beside change and instructions: headings, seals, the lines on what is left out."""
+_MOST_KNOWN = 30
+_KEPT = 8
+"""How many readings an attempt keeps."""
+_BOTH = (Reader.REVIEW, Reader.AUDIT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Questions:
+    """What is asked of a change: by whom, in whose phase, and in which pieces."""
+
+    readers: tuple[Reader, ...]
+    parts: Sequence[Piece]
+
+    @property
+    def phase(self) -> Phase:
+        return PHASES[self.readers[0]]
+
+
+async def with_reading(
+    context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reader
+) -> AttemptState:
+    """The state with what the reader finds in its change, and the other one where both are asked at once.
+
+    Raises what the model raises.
+    """
+    questions = await asyncio.to_thread(_questions, context, state, services, reader)
+    dialogue = Dialogue(questions.phase, context, state, services)
+    found, unread = list[Remark](), list[str]()
+    for number, piece in enumerate(questions.parts, 1):
+        part = f"{number} of {len(questions.parts)}"
+        answer = await _read(context, state, services, questions, dialogue, piece, part)
+        found += answer.found
+        unread += [answer.fault] if answer.fault else []
+    state = dialogue.charge(state)
+    new = [_reading(each, state, found, unread, questions) for each in questions.readers]
+    return replace(state, readings=(*state.readings, *new)[-_KEPT:])
+
+
+def _reading(
+    reader: Reader, state: AttemptState, found: Sequence[Remark], unread: Sequence[str], questions: _Questions
+) -> Reading:
+    return Reading(
+        reader=reader,
+        change=digest(state.change),
+        found=worst_first(one for one in found if one.reader is reader),
+        parts=len(questions.parts),
+        unread=unread[0] if unread else "",
+    )
+
+
+def _questions(context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reader) -> _Questions:
+    """Both readers at once where that takes one question, else the one whose turn it is."""
+    both = reader is Reader.REVIEW and context.audit and services.settings.read_together
+    if both and state.reading(Reader.AUDIT) is None:
+        parts = _pieces(context, state, services, _BOTH)
+        if len(parts) <= 1:
+            return _Questions(readers=_BOTH, parts=parts)
+    return _Questions(readers=(reader,), parts=_pieces(context, state, services, (reader,)))
+
+
+def _pieces(
+    context: AttemptContext, state: AttemptState, services: AgentServices, readers: tuple[Reader, ...]
+) -> list[Piece]:
+    """The change in pieces, each as long as one question may hold."""
+    phase = PHASES[readers[0]]
+    gauge = services.gauge(phase, state.escalation)
+    limit = services.settings.limit(phase, gauge)
+    space = min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(context, readers).text))
+    return pieces(services.tree, context.task.spec, state.change, space, gauge)
+
+
+async def _read(
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    questions: _Questions,
+    dialogue: Dialogue,
+    piece: Piece,
+    part: str,
+) -> ReadRemarks:
+    """The findings in one piece; asks again a few times, and takes then what could be read of the last reply."""
+    prompt = first = await asyncio.to_thread(_request, context, state, services, questions, piece, part)
+    answer = ReadRemarks()
+    for _ in range(services.settings.reasks + 1):
+        reply = await dialogue.ask(prompt, json_reply=True)
+        answer = read_remarks(reply.text, state.change.keys(), questions.readers)
+        if not answer.fault:
+            return answer
+        again = f"{answer.fault} Send the one JSON object that was asked for, and nothing else."
+        prompt = dialogue.again(first, reply.text, again)
+    return answer
+
+
+def _request(
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    questions: _Questions,
+    piece: Piece,
+    part: str,
+) -> Prompt:
+    about = sections.prompt_context(context, state, services, questions.phase)
+    known = _known(state.checked.findings) if state.checked and Reader.AUDIT in questions.readers else ""
+    parts = [
+        sections.the_task(about),
+        sections.the_tests(about),
+        sections.the_conventions(about),
+        fixed("What other tools found", quoted("findings", known) if known else "", share=0.15, rank=4),
+        fixed(f"The change, part {part}", quoted("change", piece.text), rank=0),
+        sections.closing("Answer with the one JSON object."),
+    ]
+    return sections.composed(about, _head(context, questions.readers), parts)
+
+
+def _head(context: AttemptContext, readers: tuple[Reader, ...]) -> Message:
+    both = readers == _BOTH
+    own = ("security",) if Reader.AUDIT in readers else ()
+    reply = "formats/findings_of_both" if both else "formats/findings"
+    return system(PHASES[readers[0]], *own, reply, sections.language_file(context), *sections.kind_file(context))
+
+
+def _known(found: Sequence[Finding]) -> str:
+    return "\n".join(
+        f"{one.path}:{one.line}: {one.rule} ({one.severity}): {one.message}" for one in found[:_MOST_KNOWN]
+    )

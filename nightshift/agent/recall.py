@@ -1,0 +1,40 @@
+"""What was learned earlier, brought into the state: few lessons, each once, never more than the settings allow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nightshift.agent.services import AgentServices
+from nightshift.core.events import Kind, RecalledData, RecalledLesson
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson
+
+_QUERY_CHARS = 4000
+
+
+async def with_lessons(
+    context: AttemptContext, state: AttemptState, services: AgentServices, query: str, *, most: int
+) -> AttemptState:
+    """The state with up to `most` more lessons that are near the query; raises what memory raises.
+
+    Lessons stay in the state: a step that is resumed sees the same ones, and at the end each is scored by whether
+    it helped.
+    """
+    space = min(most, services.settings.recall_limit - len(state.lessons))
+    if space <= 0:
+        return state
+    known = {(lesson.source, lesson.id) for lesson in state.lessons}  # each kind has numbers of its own
+    asked = space + len(known)
+    found = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
+    new = tuple(lesson for lesson in found if (lesson.source, lesson.id) not in known)[:space]
+    if new:
+        text = f"recalled {len(new)} lesson{'s' if len(new) != 1 else ''}"
+        data = RecalledData(lessons=[_plain(lesson) for lesson in new])
+        services.events.emit(Kind.LESSON_RECALLED, text, **data)
+    return replace(state, lessons=(*state.lessons, *new))
+
+
+def _plain(lesson: Lesson) -> RecalledLesson:
+    """A lesson for the timeline: which one, how near, how old."""
+    first = lesson.text.strip().split("\n", 1)[0][:160]
+    age_days = round(lesson.age_s / 86_400, 1)
+    return RecalledLesson(id=lesson.id, kind=lesson.source, score=lesson.score, age_days=age_days, about=first)

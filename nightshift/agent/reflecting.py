@@ -1,0 +1,334 @@
+"""REFLECTING: why a try failed, whether the attempt goes in circles, and whether it goes on at all.
+
+Every cycle of the phase table leads through here, so this is where an attempt ends: at the limit of tries, or when it
+is stuck a third time. The first time, the history is dropped and a short hand-over stays: a fresh context with the
+lesson. The second time, another plan is asked for as well. `ModelRequest.escalation` tells the model gateway how often
+it was, which answers with a higher temperature first and then with another model. A fresh context begins as well, and
+counts for nothing, where the history of the tries grows too long for good prompts.
+
+What the model says of a failure is validated and shortened; it is shown to the next phase as an opinion, and only
+three things in it have consequences: a new plan, the blame of tests that the agent wrote itself, and failing tests of
+the repository that contradict the task, of which a change may be proposed (`agent.changed_tests`), or about which
+CODING asks the owner, once, where the settings keep tests as they are. No test changes by such a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from nightshift.agent import exploring, history
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.feedback import headline
+from nightshift.agent.owner_words import UNHEARD
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt
+from nightshift.agent.prompt.text import system
+from nightshift.agent.recall import with_lessons
+from nightshift.agent.replies import find_json, spoken
+from nightshift.agent.services import AgentServices
+from nightshift.core.events import EscalationData, Kind, Level
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Reflection, Step, Try
+from nightshift.core.tasks.reasons import with_failure
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import digest
+from nightshift.core.tasks.verdicts import Label, Result
+from nightshift.core.text.masking import printable
+
+MAX_ESCALATION = 2
+MAX_BLAMED = 2
+MAX_UNCONVINCING = 2
+"""So many times tests are written for one change that all other tests pass with; then its owner decides."""
+_CONTRADICTS = (
+    "These existing tests seem to demand the opposite of the task: {tests}. If they do, send their files with just the "
+    "tests changed that contradict the task; their owner is asked about them."
+)
+_MAX_IDS = 200
+_MOST_NAMED = 20
+"""Tests that contradict the task."""
+
+
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """Record the try, then go on, start afresh, plan anew, or end. Raises what model and memory raise."""
+    seen = state.seen  # without this try; when its work is that of the try before, it teaches nothing new
+    state = state.with_try(_try(state))
+    why = history.why_stuck(state.tries, seen)
+    if seen[-1:] != state.seen[-1:]:
+        await _remember(context, state, services)
+    if unshown := _unshown(state):
+        _report_stuck(state, services, unshown, "giving up")
+        return _end(state, Ending.STUCK, f"{unshown[:1].upper()}{unshown[1:]}")
+    if state.iteration >= context.iterations:
+        return _end(state, Ending.GAVE_UP, f"Gave up after {_tries(state)}, the limit")
+    if why and state.escalation >= MAX_ESCALATION:
+        _report_stuck(state, services, why, "giving up")
+        text = f"Stuck after {_tries(state)}: {why}, and a fresh start did not help"
+        return _end(state, Ending.STUCK, text)
+    state, reflection = await _reflect(context, state, services)
+    fresh = bool(why) or _is_long(state, services)
+    state = history.afresh(state) if fresh else state
+    if why:
+        state = _escalated(state)
+        _report_stuck(state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start")
+    replan = reflection.replan or bool(why and state.escalation > 1)
+    if reflection.contradicting_tests and services.settings.change_tests != "keep":
+        told = _CONTRADICTS.format(tests=", ".join(reflection.contradicting_tests))
+        state = replace(state, feedback=f"{state.feedback}\n\n{told}")
+    stands = reflection.tests_at_fault or bool(reflection.contradicting_tests)
+    outcome = Outcome.REPLAN if replan and not stands else Outcome.REDO
+    data = {
+        "stuck": why or "",
+        "fresh": fresh,
+        "escalation": state.escalation,
+        "tests_at_fault": reflection.tests_at_fault,
+        "contradicting_tests": list(reflection.contradicting_tests),
+    }
+    note = (reflection.root_cause or reflection.suggested_fix)[:300]
+    return Step(phase=Phase.REFLECTING, outcome=outcome, state=state, note=note, data=data)
+
+
+def _try(state: AttemptState) -> Try:
+    """The try that just failed. Without a test that failed, what went wrong stands in the place of one."""
+    failing = sorted(state.verdict.failing) if state.verdict else []
+    return Try(
+        iteration=state.iteration,
+        digest=digest(state.change, state.own_tests),
+        failing=tuple(failing[:_MAX_IDS]) or (_last_failure(state),),
+        feedback=state.feedback,
+        unconvincing=digest(state.change) if _blames_only_own_tests(state) else "",
+    )
+
+
+def _blames_only_own_tests(state: AttemptState) -> bool:
+    """Tell whether tests that the agent did not write ran and passed, and its own prove nothing or too little."""
+    verdict = state.verdict
+    if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
+        return False
+    return _others_passing(state) > 0
+
+
+def _others_passing(state: AttemptState) -> int:
+    """How many tests pass that the agent did not write."""
+    results = state.verdict.results if state.verdict else ()
+    passing = [one.id for one in results if one.result is Result.PASSED]
+    return sum(name.partition("::")[0] not in state.own_tests for name in passing)
+
+
+def _unshown(state: AttemptState) -> str:
+    """Why the self-written tests are not asked for again, as a sentence; empty where they may be."""
+    change = state.tries[-1].unconvincing
+    if not change or sum(one.unconvincing == change for one in state.tries) < MAX_UNCONVINCING:
+        return ""
+    count = _others_passing(state)
+    tests = f"the repository's {count} tests" if count > 1 else "the repository's test"
+    return f"the change passes {tests}, but the self-written tests do not show what it changes"
+
+
+def _last_failure(state: AttemptState) -> str:
+    if state.verdict is not None and not state.verdict.passed:
+        return headline(state.verdict)
+    return " ".join(printable(state.feedback).split())[:240] or "no result"
+
+
+def _tries(state: AttemptState) -> str:
+    return f"{state.iteration} {'try' if state.iteration == 1 else 'tries'}"
+
+
+async def _reflect(
+    context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[AttemptState, Reflection]:
+    """A reflection, and the state with it in the last try."""
+    dialogue = Dialogue(Phase.REFLECTING, context, state, services)
+    reflection = needs_no_thought(state)
+    if reflection is None:
+        if state.verdict is not None:
+            state = await with_lessons(context, state, services, state.feedback, most=1)
+        answer = await ask_model(context, state, services, dialogue)
+        reflection = replace(
+            answer,
+            tests_at_fault=answer.tests_at_fault and _may_blame(state),
+            contradicting_tests=_existing(context, state, answer.contradicting_tests),
+        )
+    last = replace(state.tries[-1], reflection=reflection)
+    return replace(dialogue.charge(state), tries=(*state.tries[:-1], last)), reflection
+
+
+def _may_blame(state: AttemptState) -> bool:
+    """Tests may be blamed by opinion if the agent wrote them and a suite ran them, and not again and again."""
+    blamed = sum(1 for one in state.tries if one.reflection.tests_at_fault)
+    return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
+
+
+def _existing(context: AttemptContext, state: AttemptState, names: Sequence[str]) -> tuple[str, ...]:
+    """The ids of the failing tests that are named and are the repository's; given and own tests are none."""
+    failing = state.verdict.failing if state.verdict else frozenset()
+    others = {*context.task.spec.tests, *state.own_tests}
+    found = (one for name in names for one in (name, name.partition("[")[0]) if one in failing)
+    return tuple(dict.fromkeys(one for one in found if one.partition("::")[0] not in others))
+
+
+def _is_long(state: AttemptState, services: AgentServices) -> bool:
+    """Tell whether the history of earlier tries would take more of the next prompt than is good for its reader."""
+    gauge = services.gauge(Phase.CODING, state.escalation)
+    limit = services.settings.limit(Phase.CODING, gauge)
+    return (
+        len(history.lines_of(state)) > 1
+        and history.history_tokens(state, gauge) > limit * services.settings.fresh_share
+    )
+
+
+def _escalated(state: AttemptState) -> AttemptState:
+    """A new count of tries, begun with the last one, whose work may come again: it has no digest any more."""
+    last = replace(state.tries[-1], digest="")
+    return replace(state, tries=(last,), escalation=state.escalation + 1)
+
+
+async def _remember(context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
+    """Store what a check found; a reply that could not be read teaches nothing about the task."""
+    if state.verdict is None or state.verdict.passed:
+        return
+    await services.memory.remember(state, context.task.id, context.task.spec.description)
+    data = EscalationData(escalation=state.escalation)
+    services.events.emit(Kind.LESSON_STORED, f"remembered: {headline(state.verdict)}", **data)
+
+
+def _end(state: AttemptState, ending: Ending, text: str) -> Step:
+    reason = with_failure(text, _last_failure(state))
+    state = replace(state, ending=ending, reason=reason)
+    return Step(phase=Phase.REFLECTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300])
+
+
+def _report_stuck(state: AttemptState, services: AgentServices, why: str, then: str) -> None:
+    data = EscalationData(escalation=state.escalation)
+    services.events.emit(Kind.STUCK, f"stuck: {why}; next: {then}", level=Level.WARNING, **data)
+
+
+# --- the reflection on a failure
+
+
+_MAX_CHARS = 800
+_RULES = {
+    "SyntaxError": "Mend the syntax at the line that is named, and read the lines above it.",
+    "IndentationError": "Mend the indentation at the line that is named.",
+    "ModuleNotFoundError": "Create the module at the path that the import names, or mend the import.",
+    "ImportError": "Define the name that is imported, in the module that it is imported from.",
+    "NameError": "Define or import the name before it is used.",
+    "ReferenceError": "Define or import the name before it is used.",
+    "AttributeError": "Check the type of the object at that place, and the spelling of the attribute.",
+    "TypeError": "Compare the call with the signature, and the types with what the operation takes.",
+    "RecursionError": "Give the recursion an end that every input reaches, or use a loop.",
+    "Timeout": "Look for a loop that does not end, or for work that grows too fast with the input.",
+    "HeldOut": "Solve the task for every input that its words allow; nothing may depend on the inputs of the tests.",
+    "AssertionError": "Follow the input of the first failing assertion through the code, line by line.",
+}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = "; ".join(str(part) for part in value)
+    return " ".join(printable(str(value if value is not None else "")).split())[:_MAX_CHARS]
+
+
+def _texts(value: Any) -> list[Any]:
+    return [each for each in (value if isinstance(value, list) else [value]) if each][:_MOST_NAMED]
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
+_Texts = Annotated[tuple[_Text, ...], BeforeValidator(_texts)]
+
+
+class ReflectionIn(BaseModel):
+    """What a model may answer; unknown fields are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    pattern: _Text = Field(default="", validation_alias=AliasChoices("pattern", "error_pattern"))
+    root_cause: _Text = ""
+    hypothesis: _Text = ""
+    suggested_fix: _Text = ""
+    replan: bool = False
+    tests_at_fault: bool = False
+    contradicting_tests: _Texts = Field(
+        default=(), validation_alias=AliasChoices("contradicting_tests", "contradicting_test")
+    )
+
+    @property
+    def has_content(self) -> bool:
+        """It holds a thought and not only flags."""
+        return bool(self.root_cause or self.suggested_fix)
+
+
+def read_reflection(text: str) -> Reflection | None:
+    """The reflection in a reply, or None when there is no usable one."""
+    data = find_json(spoken(text))
+    try:
+        answer = ReflectionIn.model_validate(data or {})
+    except ValidationError:
+        return None
+    return Reflection(**answer.model_dump()) if answer.has_content else None
+
+
+def by_rule(state: AttemptState) -> Reflection:
+    """A plain reflection, from the kind of the first failure."""
+    if state.verdict is None:
+        first = state.feedback.strip().split("\n", 1)[0]
+        fix = "Send complete files in the form that the instructions describe."
+        return Reflection(pattern="unusable reply", root_cause=first[:_MAX_CHARS], suggested_fix=fix)
+    kind = state.verdict.failures[0].kind if state.verdict.failures else ""
+    fix = next((fix for name, fix in _RULES.items() if name.lower() in kind.lower()), _RULES["AssertionError"])
+    return Reflection(pattern=kind or "failing tests", root_cause=headline(state.verdict), suggested_fix=fix)
+
+
+def needs_no_thought(state: AttemptState) -> Reflection | None:
+    """The reflection where a check or a reviewer said it all: what to mend, what may not be changed, idle own tests."""
+    verdict = state.verdict
+    if state.remarks:
+        first = state.remarks[0]
+        cause = f"{first.where}: {first.reason}"
+        return Reflection(
+            pattern=f"sent back ({first.gravity})", root_cause=_text(cause), suggested_fix=_text(first.fix)
+        )
+    if verdict is None and state.feedback.startswith(UNHEARD):
+        return Reflection(pattern="the owner said something", root_cause=_text(state.feedback))
+    if verdict is not None and verdict.evidence.label is Label.DOCUMENTED and verdict.failures and not verdict.failing:
+        fix = "Mend each line that is named; mark blocks that are not meant to run as text."
+        return Reflection(pattern="documentation", root_cause=_text(verdict.reason), suggested_fix=fix)
+    if verdict is not None and verdict.passed:
+        pattern = "the words of the task" if verdict.unmet else "files that may not be changed"
+        return Reflection(pattern=pattern, root_cause=_text(state.feedback))
+    if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
+        return None
+    return Reflection(
+        pattern="self-written tests prove nothing",
+        root_cause=_text(verdict.reason),
+        suggested_fix="Write tests that fail without the change and notice wrong results.",
+        tests_at_fault=True,
+    )
+
+
+async def ask_model(
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
+) -> Reflection:
+    """The model's reflection, or the one by rule when its reply is unusable."""
+    prompt = await asyncio.to_thread(_request, context, state, services)
+    reply = await exploring.answered(context, state, services, dialogue, prompt, json_reply=True)
+    return read_reflection(reply.text) or by_rule(state)
+
+
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    about = sections.prompt_context(context, state, services, Phase.REFLECTING)
+    head = system(Phase.REFLECTING, sections.language_file(context))
+    parts = [
+        sections.the_task(about),
+        sections.the_tests(about),
+        sections.the_lessons(about),
+        sections.the_plan(state),
+        sections.the_files(about),
+        *sections.the_history(about),
+        sections.closing("Say why it failed, as one JSON object."),
+    ]
+    return sections.composed(about, head, parts, once=True)

@@ -1,0 +1,95 @@
+"""Tells whether a text can be all of a file, by its language's own grammar. Nothing is executed."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import warnings
+from collections.abc import Callable
+
+import yaml
+
+from nightshift.core.code.parsing import parse
+
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_MAX_CHARS = 400_000
+
+
+def _python(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        parse(text)
+
+
+def _balanced(text: str) -> None:
+    """Raise unless brackets, comments and template strings are closed, as far as a look without a grammar can say."""
+    stack: list[str] = []
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char in "([{":
+            stack.append(char)
+        elif char in _PAIRS and (not stack or stack.pop() != _PAIRS[char]):
+            raise ValueError("a bracket is closed that was not opened")
+        at = _past(text, at)
+    if stack:
+        raise ValueError("a bracket is left open")
+
+
+def _past(text: str, at: int) -> int:
+    """The place after the comment, the string or the single character that begins here."""
+    if text.startswith("//", at):
+        end = text.find("\n", at)
+        return len(text) if end < 0 else end
+    if text.startswith("/*", at):
+        end = text.index("*/", at + 2)  # a comment that never ends raises, as it should
+        return end + 2
+    return _past_string(text, at) if text[at] in "\"'`" else at + 1
+
+
+def _past_string(text: str, at: int) -> int:
+    """After the string's end. What is open at the end of a line is taken as an apostrophe in a text, up to there."""
+    quote, at = text[at], at + 1
+    while at < len(text):
+        if text[at] == quote:
+            return at + 1
+        if text[at] == "\n" and quote != "`":
+            return at
+        at += 2 if text[at] == "\\" else 1
+    if quote == "`":
+        raise ValueError("a template string is left open")
+    return at
+
+
+_BRACED = dict.fromkeys(("js", "mjs", "cjs", "jsx", "ts", "tsx", "javascript", "typescript", "css", "scss"), _balanced)
+_CHECKS: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(("py", "pyi", "python", "python3"), _python),
+    "json": json.loads,
+    "toml": tomllib.loads,
+    **dict.fromkeys(("yaml", "yml"), lambda text: list(yaml.parse(text, Loader=yaml.SafeLoader))),
+    **_BRACED,
+}
+PROSE = frozenset({"md", "markdown", "rst", "txt", "text", "html", "htm", "csv", ""})
+
+
+def kind_of(path: str, language: str = "") -> str:
+    """What grammar a file follows: its extension, or the language of its fence."""
+    base = path.rsplit("/", 1)[-1]
+    return base.rsplit(".", 1)[1].lower() if "." in base.lstrip(".") else language
+
+
+def has_grammar(kind: str) -> bool:
+    """Tell whether `whole` can say no for this kind."""
+    return kind in _CHECKS
+
+
+def whole(kind: str, text: str) -> bool:
+    """Tell whether the text is complete by its grammar; without one, prose is taken as it is and nothing else."""
+    check = _CHECKS.get(kind)
+    if check is None or len(text) > _MAX_CHARS:
+        return kind in PROSE
+    try:
+        check(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError, yaml.YAMLError):
+        return False
+    return True

@@ -1,0 +1,333 @@
+"""SEARCH/REPLACE sections and unified diffs: text into edits.
+
+Applies a SEARCH/REPLACE edit to a file's text: exactly, or shifted, or across blank lines; never by likeness.
+
+The ladder: (1) the lines stand in the file as they are; (2) they do when every line is indented by the same amount
+more or less; (3) they do when blank lines are disregarded. A step counts only when it fits at exactly one place. What
+fits nowhere is refused with the nearest real lines, found by voting: each line of the search text votes for the place
+where the text would have to begin.
+
+
+The lines that frame a SEARCH/REPLACE section: five to nine equal signs or angle brackets.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nightshift.agent.replies import names
+from nightshift.agent.replies.values import Edit
+from nightshift.core.errors import BadReply
+
+_HUNK = re.compile(r"^@@(?: .*)?$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One SEARCH/REPLACE section. `path` is None where only its surroundings can tell; `fault` says what is wrong."""
+
+    path: str | None
+    search: str = ""
+    replace: str = ""
+    fault: str = ""
+
+
+def sections(text: str) -> Iterator[Section]:
+    """The sections of a block, in order; a path line directly above a marker names the file."""
+    lines = text.split("\n")
+    at, above = 0, ""
+    while at < len(lines):
+        if is_search(lines[at]):
+            end = next((n for n in range(at, len(lines)) if is_end(lines[n])), None)
+            name = names.from_label(search_mark(lines[at])[1]) or names.from_label(above)
+            path = name.path if name else None
+            yield (
+                Section(path=path, fault="never ends: its `>>>>>>> REPLACE` line is missing")
+                if end is None
+                else (_section(lines[at : end + 1], path))
+            )
+            at, above = len(lines) if end is None else end + 1, ""
+        else:
+            above = lines[at] if lines[at].strip() else above
+            at += 1
+
+
+def _section(lines: list[str], path: str | None) -> Section:
+    width, _ = search_mark(lines[0])
+    dividers = {n: divider_width(line) for n, line in enumerate(lines) if divider_width(line)}
+    fitting = [n for n, wide in dividers.items() if wide == width] or list(dividers)
+    if not fitting:
+        return Section(path=path, fault="has no `=======` line between the two texts")
+    if len(fitting) > 1:
+        return Section(path=path, fault="holds several `=` lines of that width; use markers of another width, 5 to 9")
+    middle = fitting[0]
+    return Section(path=path, search=_joined(lines[1:middle]), replace=_joined(lines[middle + 1 : -1]))
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(line + "\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """One file of a unified diff. Line numbers are not used: each hunk's lines must stand in the file once."""
+
+    path: str | None
+    hunks: tuple[tuple[str, str], ...] = ()
+    created: bool = False
+    deleted: bool = False
+
+
+def patches(text: str) -> list[Patch]:
+    """The files of a unified diff (`---`, `+++`, `@@` lines); an empty list when the text is none."""
+    lines = text.split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    heads = [n for n in range(len(lines) - 1) if lines[n].startswith("--- ") and lines[n + 1].startswith("+++ ")]
+    return [_patch(part) for part in _split(lines, heads)]
+
+
+def _split(lines: list[str], starts: list[int]) -> list[list[str]]:
+    """The stretches that begin at each start and end at the next."""
+    return [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=False)]
+
+
+def _patch(lines: list[str]) -> Patch:
+    old, new = (_diff_path(line) for line in lines[:2])
+    starts = [n for n, line in enumerate(lines) if _HUNK.match(line)]
+    hunks = tuple(_hunk(part[1:]) for part in _split(lines, starts))
+    return Patch(path=new or old, hunks=hunks, created=old is None, deleted=new is None)
+
+
+def _diff_path(line: str) -> str | None:
+    path = line[4:].partition("\t")[0].strip()
+    return None if path == "/dev/null" else re.sub(r"^[ab]/", "", path)
+
+
+def _hunk(lines: list[str]) -> tuple[str, str]:
+    old = [line[1:] for line in lines if line[:1] in {" ", "-", ""}]
+    new = [line[1:] for line in lines if line[:1] in {" ", "+", ""}]
+    return _joined(old), _joined(new)
+
+
+# --- applying an edit
+
+
+_SHOWN = 24
+_CANDIDATES = 200
+
+
+class Refused(BadReply):
+    """The edit fits nowhere, or at several places; the message shows the nearest real lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """Lines `start` to `end` (exclusive) match; `shift` is put in front of, or taken from, the replacement's lines."""
+
+    start: int
+    end: int
+    shift: str = ""
+    less: bool = False
+
+
+def apply_edit(text: str, edit: Edit) -> str:
+    """The text with the edit applied.
+
+    Raises:
+        Refused: the search text is not there, is there more than once, is empty, or the edit changes nothing.
+    """
+    if edit.search == edit.replace:
+        raise Refused(f"{edit.path}: the block changes nothing: its two texts are the same.")
+    if "\r\n" in text and "\r" not in edit.search and text.count("\n") == text.count("\r\n"):
+        search, new = (part.replace("\n", "\r\n") for part in (edit.search, edit.replace))
+        edit = replace(edit, search=search, replace=new)
+    return _applied(text, edit, _lines(edit.search))
+
+
+def _applied(text: str, edit: Edit, search: list[str]) -> str:
+    if not any(line.strip() for line in search):
+        if text.strip():
+            raise Refused(f"{edit.path}: the SEARCH text is empty; quote the lines that are to be replaced.")
+        return edit.replace
+    lines = _lines(text)
+    for ladder in (_exact, _shifted, _across_blanks):
+        fits = list(ladder(lines, search))
+        if len(fits) > 1:
+            raise Refused(_ambiguous(edit, fits))
+        if fits:
+            return _replaced(lines, fits[0], edit, ended=text.endswith("\n"))
+    raise Refused(_nowhere(edit, lines, search))
+
+
+def is_applied(text: str, before: str, edit: Edit) -> bool:
+    """Tell whether an edit was made already: what it writes stands where it would go, and did not before.
+
+    Args:
+        text: the file as it is.
+        before: as it was before any edit.
+        edit: as it came again.
+    """
+    lines, search, new = _lines(text), _lines(edit.search), _lines(edit.replace)
+    if search == new or not any(line.strip() for line in new):
+        return False
+    places, fits = list(_shifted(lines, new)), list(_shifted(lines, search))
+    was = _lines(before)
+    added = len(places) > len(list(_shifted(was, new)))
+    if not fits:
+        return len(places) == 1 and (added or any(True for _ in _shifted(was, search)))
+    return added and len(fits) == 1 and any(at.start <= fits[0].start and fits[0].end <= at.end for at in places)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without their newlines; a last line that lacks one counts the same."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def _replaced(lines: list[str], fit: _Fit, edit: Edit, *, ended: bool) -> str:
+    new = [_shift(line, fit, edit) for line in _lines(edit.replace)]
+    whole = "".join(line + "\n" for line in [*lines[: fit.start], *new, *lines[fit.end :]])
+    return whole if ended or fit.end == len(lines) else whole[:-1]
+
+
+def _shift(line: str, fit: _Fit, edit: Edit) -> str:
+    if not line.strip() or not fit.shift:
+        return line
+    if not fit.less:
+        return fit.shift + line
+    if not line.startswith(fit.shift):
+        raise Refused(f"{edit.path}: the indentation differs from the file's; quote the lines as they stand there.")
+    return line.removeprefix(fit.shift)
+
+
+def _occurrences(lines: Sequence[str], search: Sequence[str]) -> Iterator[int]:
+    """Where the lines stand in a row; by one string search, so the time is linear."""
+    hay, needle = "\n" + "\n".join(lines) + "\n", "\n" + "\n".join(search) + "\n"
+    at, line = hay.find(needle), 0
+    counted = 0
+    while at >= 0:
+        line += hay.count("\n", counted, at)
+        counted = at
+        yield line
+        at = hay.find(needle, at + 1)
+
+
+def _exact(lines: list[str], search: list[str]) -> Iterator[_Fit]:
+    for start in _first(_occurrences(lines, search), 4):
+        yield _Fit(start=start, end=start + len(search))
+
+
+def _shifted(lines: list[str], search: list[str]) -> Iterator[_Fit]:
+    for start in _first(_occurrences([s.strip() for s in lines], [s.strip() for s in search]), _CANDIDATES):
+        end = start + len(search)
+        shift = _uniform_shift(lines[start:end], search)
+        if shift is not None:
+            yield _Fit(start=start, end=end, shift=shift[0], less=shift[1])
+
+
+def _across_blanks(lines: list[str], search: list[str]) -> Iterator[_Fit]:
+    places = [n for n, line in enumerate(lines) if line.strip()]
+    solid = [lines[n] for n in places]
+    wanted = [line for line in search if line.strip()]
+    for at in _first(_occurrences([s.strip() for s in solid], [s.strip() for s in wanted]), _CANDIDATES):
+        shift = _uniform_shift(solid[at : at + len(wanted)], wanted)
+        if shift is not None:
+            yield _Fit(start=places[at], end=places[at + len(wanted) - 1] + 1, shift=shift[0], less=shift[1])
+
+
+def _first(found: Iterator[int], limit: int) -> Iterator[int]:
+    for _, place in zip(range(limit), found, strict=False):
+        yield place
+
+
+def _uniform_shift(real: Sequence[str], search: Sequence[str]) -> tuple[str, bool] | None:
+    """The indentation that all lines of the file have more (or less, then True) than the search text; None if mixed."""
+    shifts = set()
+    for ours, theirs in zip(real, search, strict=True):
+        if ours.strip():
+            a, b = _indent(ours), _indent(theirs)
+            if not (a.endswith(b) or b.endswith(a)):
+                return None
+            shifts.add((a[: len(a) - len(b)], False) if len(a) >= len(b) else (b[: len(b) - len(a)], True))
+    return shifts.pop() if len(shifts) == 1 else None
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _ambiguous(edit: Edit, fits: list[_Fit]) -> str:
+    places = ", ".join(str(fit.start + 1) for fit in fits[:4])
+    return f"{edit.path}: the SEARCH text stands at several places (lines {places}); quote more lines around the one."
+
+
+def _nowhere(edit: Edit, lines: list[str], search: list[str]) -> str:
+    new = _lines(edit.replace)
+    if any(line.strip() for line in new) and len(list(_first(_occurrences(lines, new), 2))) == 1:
+        return f"{edit.path}: this block seems applied already: its SEARCH text is gone, its REPLACE text there."
+    start = _nearest(lines, search)
+    if start is None:
+        return f"{edit.path}: the SEARCH text is not in the file, and nothing there is like it:\n{_quote(search, None)}"
+    end = min(len(lines), start + min(len(search) + 2, _SHOWN))
+    return (
+        f"{edit.path}: the SEARCH text is not in the file:\n{_quote(search, None)}\n"
+        f"The nearest real lines are:\n{_quote(lines[start:end], start)}"
+    )
+
+
+def _quote(lines: Sequence[str], start: int | None) -> str:
+    shown = [line if start is None else f"{start + n + 1:5}  {line}" for n, line in enumerate(lines[:_SHOWN])]
+    return "\n".join("    " + line[:300] for line in shown) + ("\n    …" if len(lines) > _SHOWN else "")
+
+
+def _nearest(lines: list[str], search: list[str]) -> int | None:
+    places: dict[str, list[int]] = {}
+    for n, line in enumerate(lines):
+        if line.strip():
+            places.setdefault(line.strip(), []).append(n)
+    votes = Counter(max(0, n - m) for m, line in enumerate(search[:400]) for n in places.get(line.strip(), [])[:20])
+    if votes:
+        return votes.most_common(1)[0][0]
+    for m, line in enumerate(search[:3]):
+        close = difflib.get_close_matches(line.strip()[:200], [p[:200] for p in list(places)[:2000]], n=1, cutoff=0.6)
+        if close:
+            return max(0, next(n for key, ns in places.items() if key[:200] == close[0] for n in ns[:1]) - m)
+    return None
+
+
+# --- the lines that frame a section
+
+
+_SEARCH = re.compile(r"^[ \t]{0,8}(<{5,9})[ \t]*(?:SEARCH|ORIGINAL)\b[ \t]*:?(.{0,400})$", re.IGNORECASE)
+_DIVIDER = re.compile(r"^[ \t]{0,8}(={5,9})[ \t\r]*$")
+_END = re.compile(r"^[ \t]{0,8}(>{5,9})[ \t]*(?:REPLACE|UPDATED)[ \t\r]*$", re.IGNORECASE)
+
+
+def is_search(line: str) -> bool:
+    """Tell whether the line opens a section."""
+    return "<<<<<" in line[:16] and _SEARCH.match(line) is not None
+
+
+def is_end(line: str) -> bool:
+    """Tell whether the line ends a section."""
+    return ">>>>>" in line[:16] and _END.match(line) is not None
+
+
+def search_mark(line: str) -> tuple[int, str]:
+    """The width of an opening marker, and what stands behind it (a path, in some dialects)."""
+    found = _SEARCH.match(line)
+    assert found is not None
+    return len(found.group(1)), found.group(2).strip()
+
+
+def divider_width(line: str) -> int:
+    """The width of a divider, 0 for any other line."""
+    found = _DIVIDER.match(line) if "=====" in line[:16] else None
+    return len(found.group(1)) if found else 0

@@ -1,0 +1,159 @@
+"""Finds the one JSON object in a reply: bare, fenced, or between sentences.
+
+Files that come as data instead of text: a JSON object, or tool calls.
+
+Models write both in several dialects; the aliases below are those that open-weight models and common harnesses use.
+Contents are taken as they are, character for character.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictStr, ValidationError
+
+from nightshift.agent.replies import fences
+from nightshift.agent.replies.values import Edit
+from nightshift.core.tools import ToolCall
+
+_MAX_STARTS = 8
+
+
+def find_json(text: str) -> dict[str, Any] | None:
+    """The first JSON object that is a whole reply, a fenced block, or begins a line; None when there is none.
+
+    Nothing is repaired: what is no JSON is no object.
+    """
+    whole = _object(text.strip())
+    if whole is not None:
+        return whole
+    for block in fences.blocks(text):
+        if block.info.split(" ")[0].lower() not in {"", "json", "tool_call"}:
+            continue
+        if (found := _object(block.text.strip())) is not None:
+            return found
+    return _embedded(text)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    if not text.startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _embedded(text: str) -> dict[str, Any] | None:
+    decoder, at = json.JSONDecoder(), -1
+    for _ in range(_MAX_STARTS):
+        at = text.find("{", at + 1)
+        if at < 0:
+            return None
+        try:
+            found, _ = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and found:
+            return found
+    return None
+
+
+# --- files and edits in JSON
+
+
+_PATH = AliasChoices("path", "file_path", "filepath", "filename", "file_name", "file", "name")
+_CONTENT = AliasChoices("content", "contents", "text", "file_text", "code", "source", "body")
+_SEARCH = AliasChoices("search", "old_str", "old_string", "old_text", "old", "find")
+_REPLACE = AliasChoices("replace", "new_str", "new_string", "new_text", "new", "replacement")
+_DELETES = frozenset({"delete_file", "remove_file", "delete", "remove"})
+_WRITES = frozenset(
+    {
+        *("write_file", "create_file", "write", "create", "save_file", "write_to_file", "overwrite_file"),
+        *("edit_file", "edit", "str_replace", "replace", "str_replace_editor", "str_replace_based_edit_tool"),
+        *("apply_edit", "update_file", "replace_in_file"),
+    }
+)
+
+
+class EntryIn(BaseModel):
+    """One file of a reply: with content it is written, with search and replace edited, with delete removed."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    path: StrictStr = Field(validation_alias=_PATH)
+    content: StrictStr | None = Field(default=None, validation_alias=_CONTENT)
+    search: StrictStr | None = Field(default=None, validation_alias=_SEARCH)
+    replace: StrictStr | None = Field(default=None, validation_alias=_REPLACE)
+    delete: bool = Field(default=False, validation_alias=AliasChoices("delete", "deleted"))
+
+
+class Harvest:
+    """What has been gathered so far, in order."""
+
+    def __init__(self) -> None:
+        self.files: list[tuple[str, str]] = []
+        self.edits: list[Edit] = []
+        self.deletions: list[str] = []
+        self.complaints: list[str] = []
+
+    def entry(self, raw: object, where: str, *, delete: bool = False) -> None:
+        """Take one entry; what is no file is complained about."""
+        try:
+            read = EntryIn.model_validate(raw)
+        except ValidationError:
+            self.complaints.append(f"{where} is no file: give `path` and `content`, or `path`, `search` and `replace`.")
+            return
+        if read.delete or delete:
+            self.deletions.append(read.path)
+        elif read.search is not None and read.replace is not None:
+            self.edits.append(Edit(path=read.path, search=read.search, replace=read.replace))
+        elif read.content is not None:
+            self.files.append((read.path, read.content))
+        else:
+            self.complaints.append(f"{where} ({read.path!r}) has neither `content` nor `search` with `replace`.")
+
+    def calls(self, calls: Iterable[ToolCall]) -> None:
+        """Take tool calls that write, edit or delete files."""
+        for call in calls:
+            name = call.name.lower().replace("-", "_").rsplit(".", 1)[-1]
+            if name in _WRITES | _DELETES:
+                self.entry(dict(call.arguments), f"the call of {call.name[:60]!r}", delete=name in _DELETES)
+            else:
+                self.complaints.append(f"There is no tool {call.name[:60]!r}; write the files into the reply.")
+
+    def document(self, data: Mapping[str, Any]) -> bool:
+        """Take a JSON object if it holds files, or is a tool call that was written as text; tell whether it was."""
+        arguments = data.get("arguments", data.get("parameters", data.get("input")))
+        if isinstance(data.get("name"), str) and arguments is not None:
+            return self._written_call(str(data["name"]), arguments)
+        before = len(self.files) + len(self.edits) + len(self.deletions) + len(self.complaints)
+        files = data.get("files", data.get("changes"))
+        for raw in _entries(files):
+            self.entry(raw, "an entry of `files`")
+        for raw in _entries(data.get("edits")):
+            self.entry(raw, "an entry of `edits`")
+        for path in data.get("delete", ()) if isinstance(data.get("delete"), list) else ():
+            self.entry({"path": path}, "an entry of `delete`", delete=True)
+        if files is None and not self.edits and "path" in data:
+            self.entry(data, "the object")
+        return before != len(self.files) + len(self.edits) + len(self.deletions) + len(self.complaints)
+
+    def _written_call(self, name: str, arguments: object) -> bool:
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                return False
+        if isinstance(arguments, dict):
+            self.calls([ToolCall(name=name, arguments=arguments)])
+        return isinstance(arguments, dict)
+
+
+def _entries(value: object) -> list[object]:
+    if isinstance(value, Mapping):
+        return [{"path": path, "content": text} for path, text in value.items()]
+    return list(value) if isinstance(value, list) else []

@@ -1,0 +1,222 @@
+"""A model's reply into files, edits and deletions.
+
+The rule for a file's bytes: a fenced file's text is the lines between its fences, each ended by a newline, and nothing
+else is touched; JSON and tool calls carry their texts character for character. A piece that has two readings is
+refused, not guessed: two texts for one path, an unnamed block where several files are possible, an edit without a
+file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from nightshift.agent.replies import completeness, edits, fences, names
+from nightshift.agent.replies.json_replies import Harvest, find_json
+from nightshift.agent.replies.values import CutReply, Edit, Parsed
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
+from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.errors import BadReply
+from nightshift.core.text.encoding import is_encodable, is_utf8
+
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
+# Code that reads otherwise than it runs: Boucher and Anderson, “Trojan Source: Invisible Vulnerabilities”, 2021.
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# The extensions that a fence of a language may hold; a language that is not here may hold any.
+_COMPATIBLE = {
+    language: frozenset(extensions.split(","))
+    for languages, extensions in (
+        ("python python3 py", "py,pyi"),
+        ("javascript js node", "js,mjs,cjs,jsx"),
+        ("typescript ts tsx", "ts,mts,cts,tsx"),
+        ("go golang", "go"),
+        ("bash sh shell zsh console terminal", "sh,"),
+        ("output text txt log plaintext", "txt,log,md,csv,"),
+        ("pycon python-repl mermaid diff patch udiff", "none"),
+    )
+    for language in languages.split()
+}
+NOTHING = (
+    "The reply holds no file. Send each file as one fenced block whose info string carries its path, for example "
+    "```python path=pkg/mod.py"
+)
+CUT = "The reply was cut off at its length limit. Be shorter: no explanations, only what is still missing."
+
+
+def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
+    """Read a CODING or TESTING reply.
+
+    Args:
+        reply: the completion; its finish reason decides whether an unclosed block may be whole.
+        expected: the files that the task is about; when there is exactly one, a single unnamed block is that file.
+
+    Raises:
+        CutReply: cut off before anything was complete.
+        BadReply: nothing usable is in it; the message is for the model.
+    """
+    reader = _Reader(expected, cut=reply.finish is Finish.LENGTH)
+    parsed = reader.read(reply)
+    if not parsed.empty:
+        return parsed
+    if parsed.cut:
+        raise CutReply(CUT)
+    raise BadReply("\n".join(parsed.complaints) or NOTHING)
+
+
+def spoken(text: str) -> str:
+    """The text without the reasoning that some models put in front of it; empty when the reasoning never ends."""
+    opening = _THOUGHT.match(text)
+    if not opening:
+        return text
+    _, found, rest = text.partition(f"</{opening.group(1)}>")
+    return rest if found else ""
+
+
+def _fits(language: str, kind: str | None) -> bool:
+    """Tell whether a fence of this language may hold a file of this kind; None is a file not yet known."""
+    fitting = _COMPATIBLE.get(language)
+    return fitting is None or (bool(fitting & {"py", "js"}) if kind is None else kind in fitting)
+
+
+class _Reader:
+    def __init__(self, expected: Sequence[str], *, cut: bool) -> None:
+        self.expected, self.cut = tuple(dict.fromkeys(expected)), cut
+        self.may_hold_bytes = False
+        self.got = Harvest()
+        self.last_path: str | None = None
+
+    def read(self, reply: Completion) -> Parsed:
+        self.may_hold_bytes = reply.backend == BUILT_IN  # it read the file itself; a model can only have guessed
+        self.got.calls(reply.tool_calls)
+        text = spoken(reply.text)
+        found = fences.blocks(text)
+        named = [block for block in found if block.edits or self._name(block) or self._diff(block)]
+        if named:
+            for block in named:
+                self._block(block)
+        elif not self._document(text):
+            self._unnamed([block for block in found if not block.edits])
+        return self._parsed()
+
+    def _document(self, text: str) -> bool:
+        data = find_json(text)
+        return data is not None and self.got.document(data)
+
+    @staticmethod
+    def _name(block: fences.Block) -> names.Name | None:
+        """The file that a block names; a line above it that cannot be meant (shell commands under `app.py`) is none."""
+        if in_info := names.from_info(block.info):
+            return in_info
+        around = names.from_label(block.label) or names.from_comment(block.text.split("\n", 1)[0])
+        language = names.language_of(block.info)
+        return around if around and _fits(language, completeness.kind_of(around.path)) else None
+
+    def _block(self, block: fences.Block) -> None:
+        name = self._name(block)
+        if block.edits:
+            self._sections(block, name)
+        elif name and name.delete:
+            self.got.deletions.append(name.path)
+        elif hunks := self._diff(block):
+            self._patches(hunks, name.path if name else None)
+        elif name and self._sound(block, name.path):
+            self.got.files.append((name.path, block.text))
+            self.last_path = name.path
+
+    @staticmethod
+    def _diff(block: fences.Block) -> list[edits.Patch]:
+        is_diff = names.language_of(block.info) in {"diff", "patch", "udiff"} and not block.text.startswith("diff --cc")
+        return edits.patches(block.text) if is_diff else []
+
+    def _sound(self, block: fences.Block, path: str) -> bool:
+        kind = completeness.kind_of(path, names.language_of(block.info))
+        if block.ambiguous:
+            self._complain(f"{path}: where this file ends cannot be told; use a fence longer than any inside of it.")
+        elif not block.closed and (self.cut or not completeness.whole(kind, block.text)):
+            if not self.cut:
+                self._complain(
+                    f"{path}: the block is not closed and its text is not complete; send the whole file again."
+                )
+        else:
+            return True
+        return False
+
+    def _sections(self, block: fences.Block, name: names.Name | None) -> None:
+        for section in edits.sections(block.text):
+            path = section.path or (name.path if name else None) or self.last_path or self._only()
+            if path is None:
+                self._complain(
+                    f"The SEARCH/REPLACE block near line {block.line} names no file; put its path in the fence."
+                )
+            elif section.fault:
+                if not self.cut:
+                    self._complain(f"{path}: a SEARCH/REPLACE block {section.fault}.")
+            else:
+                self.got.edits.append(Edit(path=path, search=section.search, replace=section.replace))
+                self.last_path = path
+
+    def _patches(self, found: Iterable[edits.Patch], path: str | None) -> None:
+        for patch in found:
+            where = patch.path or path
+            if where is None:
+                self._complain("A diff names no file.")
+            elif patch.deleted:
+                self.got.deletions.append(where)
+            elif patch.created:
+                self.got.files.append((where, "".join(new for _, new in patch.hunks)))
+            else:
+                self.got.edits += [Edit(path=where, search=old, replace=new) for old, new in patch.hunks]
+
+    def _only(self) -> str | None:
+        return self.expected[0] if len(self.expected) == 1 else None
+
+    def _unnamed(self, found: list[fences.Block]) -> None:
+        path = self._only()
+        kind = completeness.kind_of(path) if path else ""
+        fitting = [b for b in found if _fits(names.language_of(b.info), kind or None)]
+        if path and len(fitting) == 1 and self._sound(fitting[0], path):
+            self.got.files.append((path, fitting[0].text))
+        elif fitting and not self.cut and not (path and len(fitting) == 1):
+            many = f"{len(fitting)} blocks carry" if len(fitting) > 1 else "A block carries"
+            self._complain(f"{many} no path, so which file is meant cannot be told. {NOTHING}")
+
+    def _complain(self, text: str) -> None:
+        self.got.complaints.append(text)
+
+    # --- the whole, validated
+
+    def _parsed(self) -> Parsed:
+        files: dict[str, str] = {}
+        twice: set[str] = set()
+        for path, text in self.got.files:
+            if self._path_ok(path) and self._text_ok(path, text):
+                twice |= {path} if files.get(path, text) != text else set()
+                files[path] = text
+        for path in sorted(twice):
+            del files[path]
+            self._complain(f"{path}: two different texts were sent; send this file once.")
+        edits = tuple(e for e in self.got.edits if self._path_ok(e.path) and self._text_ok(e.path, e.replace, e.search))
+        deletions = tuple(p for p in dict.fromkeys(self.got.deletions) if self._path_ok(p) and p not in files)
+        if self.cut:
+            self._complain(CUT)
+        complaints = tuple(dict.fromkeys(self.got.complaints))
+        return Parsed(files=files, edits=edits, deletions=deletions, complaints=complaints, cut=self.cut)
+
+    def _path_ok(self, path: str) -> bool:
+        fault = path_fault(path)
+        if fault:
+            self._complain(f"The path {path[:200]!r} {fault}; paths are relative to the repository's root.")
+        return fault is None
+
+    def _text_ok(self, path: str, text: str, search: str = "") -> bool:
+        if _REORDERING.search(text):
+            self._complain(f"{path}: holds invisible characters that reorder what is read; write them as escapes.")
+            return False
+        if not (is_encodable if self.may_hold_bytes else is_utf8)(text + search):
+            self._complain(f"{path}: holds half of a surrogate pair, which no file can hold.")
+            return False
+        if len(text) + len(search) > MAX_FILE_CHARS or len(self.got.files) > MAX_FILES:
+            self._complain(f"{path}: too much; at most {MAX_FILE_CHARS} characters a file and {MAX_FILES} files.")
+            return False
+        return True

@@ -1,0 +1,103 @@
+"""The findings in a reader's reply: what can be read of them, and what is wrong with the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from nightshift.agent.replies.json_replies import find_json
+from nightshift.agent.replies.reader import spoken
+from nightshift.core.tasks.remarks import Gravity, Reader, Remark, worst_first
+from nightshift.core.text.masking import printable
+
+MOST_REMARKS = 20
+_MOST_READ = 500
+_MAX_CHARS = 500
+_ALSO = {
+    "blocker": Gravity.CRITICAL,
+    "severe": Gravity.CRITICAL,
+    "error": Gravity.HIGH,
+    "major": Gravity.HIGH,
+    "moderate": Gravity.MEDIUM,
+    "warning": Gravity.MEDIUM,
+    "minor": Gravity.LOW,
+    "info": Gravity.LOW,
+    "note": Gravity.LOW,
+    "nit": Gravity.LOW,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRemarks:
+    """The findings in a reply, the worst first and at most `MOST_REMARKS`; `fault` says what could not be read."""
+
+    found: tuple[Remark, ...] = ()
+    fault: str = ""
+
+
+def _gravity(value: Any) -> Any:
+    answer = str(value).strip().lower()
+    return _ALSO.get(answer, answer)
+
+
+def _text(value: Any) -> str:
+    return " ".join(printable(str(value if value is not None else "")).split())[:_MAX_CHARS]
+
+
+def _line(value: Any) -> int:
+    first = str(value if value is not None else "").strip().lstrip("L").split("-")[0]
+    return min(int(first), 10**6) if first.isdecimal() else 0
+
+
+class RemarkIn(BaseModel):
+    """One finding as a model writes it; unknown fields are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    file: Annotated[str, BeforeValidator(_text)] = Field(validation_alias=AliasChoices("file", "path"))
+    line: Annotated[int, BeforeValidator(_line)] = 0
+    severity: Annotated[Gravity, BeforeValidator(_gravity)]
+    reason: Annotated[str, BeforeValidator(_text)] = Field(
+        min_length=3, validation_alias=AliasChoices("reason", "message", "description")
+    )
+    fix: Annotated[str, BeforeValidator(_text)] = Field(
+        default="", validation_alias=AliasChoices("fix", "suggestion", "suggested_fix")
+    )
+    reader: Annotated[str, BeforeValidator(_text)] = ""
+
+
+def read_remarks(text: str, paths: Collection[str], readers: Collection[Reader]) -> ReadRemarks:
+    """Read the findings in a reply.
+
+    Args:
+        text: the reply.
+        paths: the files of the change.
+        readers: who was asked. A finding that does not say whose it is of several belongs to the audit, the stricter.
+    """
+    data = find_json(spoken(text))
+    if data is None or not isinstance(data.get("findings"), list):
+        return ReadRemarks(fault='The reply was no JSON object with a list "findings".')
+    found, faults = list[Remark](), list[str]()
+    for number, item in enumerate(data["findings"][:_MOST_READ], 1):
+        try:
+            found.append(_remark(RemarkIn.model_validate(item), paths, readers))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            faults.append(f"Finding {number}: {'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}.")
+    return ReadRemarks(found=worst_first(found)[:MOST_REMARKS], fault=faults[0] if faults else "")
+
+
+def _remark(said: RemarkIn, paths: Collection[str], readers: Collection[Reader]) -> Remark:
+    path = said.file if said.file in paths else said.file.removeprefix("./").removeprefix("a/").removeprefix("b/")
+    reader = next((one for one in readers if one == said.reader.lower()), max(readers, key=lambda r: r is Reader.AUDIT))
+    return Remark(
+        path=path or "(the change)",
+        line=said.line,
+        gravity=said.severity,
+        reason=said.reason,
+        fix=said.fix,
+        reader=reader,
+    )

@@ -1,0 +1,197 @@
+"""REVIEW and AUDIT: what follows from what readers found in a change (`agent.reading`).
+
+The checks that need no model come first. A finding at or above the gravities that block sends the change back, a few
+times for each reader (`review_rounds`); one about a file that the change has not is kept, and blocks where it is
+critical. What is left then never vanishes: it is kept with the change (`AttemptState.open_remarks`) and named wherever
+the change is.
+
+A review is an opinion, so after its rounds the tests decide, but for a critical finding: that is its owner's to decide,
+as `critical_left` says. A review that cannot be read does not stop the task. An audit is a check: what blocks after its
+rounds, or cannot be read, waits for the owner, who may let this very change pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nightshift.agent import change_check, feedback
+from nightshift.agent.reading import PHASES, with_reading
+from nightshift.agent.services import AgentServices
+from nightshift.core.events import Kind, Level, RemarkData
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.remarks import Gravity, Reader, Reading, Remark, counted
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.task import digest
+
+_SHOWN = 20
+_ASKED = 3
+"""So many findings stand in a question."""
+_NAMES = {Reader.REVIEW: "review", Reader.AUDIT: "security audit"}
+UNANSWERED = "it is tested and committed, and the finding is named wherever the commit is"
+"""What is assumed where nobody answers in time what is to become of a critical finding."""
+
+
+async def review(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """Review the change. Raises what the model and the checks raise."""
+    return await _run(Reader.REVIEW, context, state, services)
+
+
+async def audit(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """Audit the change. Raises what the model and the checks raise."""
+    return await _run(Reader.AUDIT, context, state, services)
+
+
+async def _run(reader: Reader, context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    phase, before = PHASES[reader], state.verdict
+    # Tests of the agent's own are checked where they are written, in TESTING.
+    checked = await change_check.check(context, replace(state, own_tests={}), services)
+    state = replace(checked.state, own_tests=state.own_tests)
+    if checked.verdict:
+        after = replace(state, verdict=checked.verdict, feedback=feedback.shape(checked.verdict, before))
+        note = feedback.headline(checked.verdict)[:300]
+        return Step(phase=phase, outcome=Outcome.REDO, state=after, note=note, data=checked.data)
+    if checked.asks:
+        after = replace(state, asks=checked.asks, reason=checked.question[:1000])
+        data = {**checked.data, "asks": [ask.subject for ask in checked.asks[:_SHOWN]]}
+        note = checked.question[:300]
+        return Step(phase=phase, outcome=Outcome.NEEDS_APPROVAL, state=after, note=note, data=data)
+    reading = state.reading(reader)
+    if reading is None:
+        known = state.readings
+        state = await with_reading(context, state, services, reader)
+        _report(state, services, [one for one in state.readings if one not in known])
+        reading = state.reading(reader)
+        assert reading is not None
+    step = _Decision(reader=reader, reading=reading, context=context, state=state, services=services).step()
+    found = [*checked.shown, *map(_as_data, reading.found[:_SHOWN])]
+    return replace(step, data={"findings": found}) if found else step
+
+
+def blocks(remark: Remark, state: AttemptState, services: AgentServices) -> bool:
+    """Tell whether a finding sends the change back."""
+    settings = services.settings
+    gravities = settings.review_blocks if remark.reader is Reader.REVIEW else settings.audit_blocks
+    return remark.gravity in gravities and (remark.path in state.change or remark.gravity is Gravity.CRITICAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision:
+    """What follows from one reading."""
+
+    reader: Reader
+    reading: Reading
+    context: AttemptContext
+    state: AttemptState
+    services: AgentServices
+
+    @property
+    def phase(self) -> Phase:
+        return PHASES[self.reader]
+
+    @property
+    def subject(self) -> str:
+        """What the owner decides on: this very change."""
+        return f"{self.reader}:{digest(self.state.change)[:16]}"
+
+    @property
+    def blocking(self) -> tuple[Remark, ...]:
+        return tuple(one for one in self.reading.found if blocks(one, self.state, self.services))
+
+    def step(self) -> Step:
+        """The step of the phase."""
+        unread = bool(self.reading.unread) and self.reader is Reader.AUDIT
+        if self.subject in self.context.granted:
+            return self._passed("its owner did not object to this change")
+        if not self.blocking and not unread:
+            return self._passed(_note(self.reading))
+        if self.subject in self.context.denied:
+            return self._denied()
+        if self.blocking and self.state.sent_back_by.count(self.reader) < self.services.settings.review_rounds:
+            return self._sent_back(as_feedback(self.blocking, _NAMES[self.reader]))
+        if self.reader is Reader.REVIEW and not self._asks():
+            return self._passed(f"{counted(self.blocking)} left open after {self._rounds()}")
+        return self._asked()
+
+    def _asks(self) -> bool:
+        critical = any(one.gravity is Gravity.CRITICAL for one in self.blocking)
+        return critical and self.services.settings.critical_left != "commit"
+
+    def _passed(self, note: str) -> Step:
+        return Step(phase=self.phase, outcome=Outcome.OK, state=replace(self.state, remarks=()), note=note)
+
+    def _sent_back(self, text: str) -> Step:
+        remarks, by = self.blocking, (*self.state.sent_back_by, self.reader)
+        after = replace(self.state, feedback=text, verdict=None, remarks=remarks, sent_back_by=by)
+        note = f"sent back: {remarks[0].where}: {remarks[0].reason}" if remarks else text
+        return Step(phase=self.phase, outcome=Outcome.REDO, state=after, note=note[:300])
+
+    def _denied(self) -> Step:
+        if not self.blocking:
+            name = _NAMES[self.reader]
+            return self._sent_back(
+                f"The {name} gave no answer that can be used, and its owner does not let the change pass."
+            )
+        return self._sent_back(as_feedback(self.blocking, f"{_NAMES[self.reader]}, and the owner with it,"))
+
+    def _asked(self) -> Step:
+        question, state = self._question(), self.state
+        waits = self.reader is Reader.AUDIT or self.services.settings.critical_left == "wait"
+        ask = Ask(kind=AskKind.FINDING, subject=self.subject, question=question, default="" if waits else UNANSWERED)
+        note = f"waits for your decision: {question}"
+        after = replace(state, asks=(ask,), reason=note[:1000])
+        return Step(phase=self.phase, outcome=Outcome.NEEDS_APPROVAL, state=after, note=note[:300])
+
+    def _question(self) -> str:
+        name = _NAMES[self.reader]
+        if not self.blocking:
+            why = f"The {name} gave no answer that can be used ({self.reading.unread})"
+            return f"{why} Let this change be tested without it?"
+        named = "; ".join(f"{one.gravity}: {one.where}: {one.reason}" for one in self.blocking[:_ASKED])
+        more = f" (and {len(self.blocking) - _ASKED} more)" if len(self.blocking) > _ASKED else ""
+        missed = " A part of the change could not be read." if self.reading.unread else ""
+        return (
+            f"After {self._rounds()} the {name} still says: {named}{more}.{missed} Let this change pass all the same?"
+        )
+
+    def _rounds(self) -> str:
+        count = self.state.sent_back_by.count(self.reader)
+        return f"{count} round{'' if count == 1 else 's'}"
+
+
+def _note(reading: Reading) -> str:
+    if not reading.parts:
+        return "nothing has changed, so there is nothing to read"
+    if reading.unread:
+        return f"the review could not be read, so the tests alone decide: {reading.unread}"[:300]
+    count = len(reading.found)
+    return f"{count} remark{'s' if count > 1 else ''}, none that blocks" if count else "nothing to find fault with"
+
+
+def _as_data(one: Remark) -> RemarkData:
+    return RemarkData(
+        severity=str(one.gravity), path=one.path, line=one.line, message=one.reason[:200], fix=one.fix[:200]
+    )
+
+
+def _report(state: AttemptState, services: AgentServices, readings: Sequence[Reading]) -> None:
+    for reading in readings:
+        name = _NAMES[reading.reader]
+        if reading.unread:
+            text = f"the {name} gave no answer that can be used, or not of the whole change: {reading.unread}"
+            services.events.emit(Kind.REMARK, text[:500], level=Level.WARNING)
+        for one in reading.found[:_SHOWN]:
+            stops = blocks(one, state, services)
+            text = f"{name}: {one.where} ({one.gravity}): {one.reason}"[:500]
+            level = Level.WARNING if stops else Level.INFO
+            services.events.emit(Kind.REMARK, text, level=level, **(_as_data(one) | {"blocks": stops}))
+
+
+def as_feedback(found: Sequence[Remark], who: str) -> str:
+    """The findings as feedback for the next try."""
+    lines = [f"The {who} sends the change back. Mend what it names, and keep everything else as it is."]
+    for number, one in enumerate(found, 1):
+        fix = f" Suggested: {one.fix}" if one.fix else ""
+        lines.append(f"{number}. {one.where} ({one.gravity}): {one.reason}{fix}")
+    return "\n".join(lines)

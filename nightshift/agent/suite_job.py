@@ -1,0 +1,54 @@
+"""What the suite is asked: the tree of an attempt, and by what it is judged or tried."""
+
+from __future__ import annotations
+
+from nightshift.agent.kinds import asks_for_documents
+from nightshift.agent.services import AgentServices
+from nightshift.agent.taking_away import only_takes_away
+from nightshift.core.code.documents import is_documentation
+from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.projects import LAID_OUT, steering
+from nightshift.core.tasks.verdicts import SuiteJob
+
+
+def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:
+    """The tree to judge, and by what."""
+    spec = context.task.spec
+    return SuiteJob(
+        base=services.tree,
+        change=state.change,
+        given={**spec.tests, **state.merged_tests},
+        held=state.still_held(context.held),
+        own=state.own_tests,
+        former=state.former_tests,
+        start={**spec.files, **steering(state.project, state.change)},
+        command=spec.test_command,
+        allow=spec.allow,
+        language=spec.language,
+        packages=state.packages,
+        environment=state.environment,
+        limits=context.run_limits,
+        whole_tree=context.whole_tree,
+        documents=writes_documents(context, state, services),
+        takes_away=not spec.tests and only_takes_away(context, state, services),
+        gone=state.removed_tests,
+        asked=spec.description,
+    )
+
+
+def writes_documents(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
+    """Tell whether a task asks for documentation alone and its change is nothing else: it has a judge of its own.
+
+    What a new project is begun with is not the model's.
+    """
+    if state.moved or state.removes_project:
+        return False
+    given = context.task.spec.files
+
+    def before(path: str) -> str | None:
+        return given[path] if path in given else text_of(services.tree, path)
+
+    laid_out = {path for path in LAID_OUT if state.project and before(path) is None}
+    written = {path: text for path, text in state.change.items() if path not in laid_out}
+    return asks_for_documents(context.task.spec) and is_documentation(written, before)

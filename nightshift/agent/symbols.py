@@ -1,0 +1,175 @@
+"""What a file is known by: names that it defines, names that it refers to, its words; and a cache of all three."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from nightshift.agent import golang_outline
+from nightshift.agent.name_index import NameIndex
+from nightshift.agent.python_outline import parse_python
+from nightshift.core.code import golang, javascript
+
+MOST_FILES = 20_000
+"""How many files of a tree are looked at."""
+MOST_NAMES = 400
+"""Of a file's references, the most frequent ones; a table of data refers to more names than mean anything."""
+MOST_WORDS = 2000
+_MAX_CHARS = 400_000
+_PLAIN = (".html", ".css", ".sql")
+"""Sources that are found by their words alone."""
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_JS_NAMES = frozenset({"identifier", "property_identifier", "type_identifier"})
+_JS_DEFINE = frozenset(
+    {
+        "function_declaration",
+        "generator_function_declaration",
+        "class_declaration",
+        "abstract_class_declaration",
+        "method_definition",
+        "interface_declaration",
+        "type_alias_declaration",
+        "enum_declaration",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tags:
+    """Names that a file defines, how often it refers to others, and all its words, those of names among them."""
+
+    defines: tuple[str, ...] = ()
+    refers: Mapping[str, int] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text in lower case and the singular, those that make up an identifier included."""
+    return frozenset(_singular(word.lower()) for word in set(_WORDS.findall(text)) if len(word) > 2)
+
+
+def _singular(word: str) -> str:
+    """A word without the s of a plural: good enough to compare words, whatever it makes of others."""
+    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "suia" else word
+
+
+parts_of = lru_cache(maxsize=200_000)(words_of)
+"""For paths and names, which come again with each prompt."""
+
+
+def words_of_name(path: str) -> frozenset[str]:
+    """The words of a file's name, without its folder and its ending."""
+    return parts_of(path.rsplit("/", 1)[-1].partition(".")[0])
+
+
+def is_mapped(path: str) -> bool:
+    """Tell whether files of this name are read for the map."""
+    return path.endswith((".py", *_PLAIN)) or javascript.is_source(path) or golang.is_source(path)
+
+
+def tags(path: str, text: str) -> Tags:
+    """The tags of a file; none of one that cannot be read."""
+    if len(text) > _MAX_CHARS:
+        return Tags()
+    words = tuple(map(sys.intern, sorted(words_of(text))[:MOST_WORDS]))
+    if path.endswith(_PLAIN):
+        return Tags(words=words)
+    if golang.is_source(path):
+        found = golang_outline.names(text)
+    else:
+        found = _javascript(path, text) if javascript.is_source(path) else _python(text)
+    defined, referred = list[str](), Counter[str]()
+    for name, is_definition in found:
+        if len(name) < 3 or name.startswith("__"):
+            continue
+        if is_definition:
+            defined.append(name)
+        else:
+            referred[name] += 1
+    defines = tuple(dict.fromkeys(defined))
+    for name in defines:
+        del referred[name]
+    return Tags(defines=defines, refers=dict(referred.most_common(MOST_NAMES)), words=words)
+
+
+def _python(text: str) -> Iterator[tuple[str, bool]]:
+    tree = parse_python(text)
+    for top in tree.body if tree else ():
+        yield from ((name, True) for name in _assigned(top))
+    for node in ast.walk(tree) if tree else ():
+        match node:
+            case ast.ClassDef(name=name, body=body):
+                yield name, True
+                yield from ((member, True) for each in body for member in _assigned(each) if member.isupper())
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name, True
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name, False
+            case ast.ImportFrom(names=names):
+                yield from ((alias.name, False) for alias in names)
+
+
+def _assigned(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
+def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
+    for node in javascript.walk(javascript.parse(path, text)):
+        if node.type in _JS_DEFINE:
+            yield javascript.node_text(node.child_by_field_name("name")), True
+        elif node.type == "variable_declarator" and node.parent and node.parent.parent:
+            outer = node.parent.parent.type
+            yield javascript.node_text(node.child_by_field_name("name")), outer in {"program", "export_statement"}
+        elif node.type in _JS_NAMES:
+            yield javascript.node_text(node), False
+
+
+class SymbolCache:
+    """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
+
+    Thread-safe. `known` is what was kept of an earlier one; `shared` is of the daemon's own workspace. The default is
+    some tens of megabytes, enough for several large repositories.
+    """
+
+    def __init__(self, most: int = 50_000, known: Mapping[str, Tags] | None = None) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._known: dict[str, Tags] = dict(known or {})
+        self._is_new = False
+        self.shared = NameIndex(words_of_name, MOST_FILES)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether anything was read since it was made."""
+        return self._is_new
+
+    def last(self, most: int) -> list[tuple[str, Tags]]:
+        """What was read last, at most so many, oldest first."""
+        with self._lock:
+            return list(self._known.items())[-most:]
+
+    def get(self, content: str) -> Tags | None:
+        """What is known of a content."""
+        return self._known.get(content)
+
+    def put(self, content: str, found: Tags) -> Tags:
+        """Keep what was read of a content, and give it back."""
+        with self._lock:
+            self._known[content] = found
+            self._is_new = True
+            while len(self._known) > self._most:
+                del self._known[next(iter(self._known))]
+        return found

@@ -1,0 +1,86 @@
+"""The cheapest check: files that their own grammar refuses are never run. Nothing is executed here."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import warnings
+from collections.abc import Callable, Mapping
+
+from nightshift.core.code import golang, javascript
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
+
+_MAX_CHARS = 400_000
+
+
+def _python(path: str, text: str) -> None:
+    """Compile without running: also finds what the grammar allows and the compiler does not, such as a stray return."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(text, path, "exec", dont_inherit=True)
+
+
+def _javascript(path: str, text: str) -> None:
+    """Parse; raises SyntaxError as Python's own compiler does."""
+    if found := javascript.fault(path, text):
+        raise SyntaxError(found.message, (path, found.line, 1, None))
+
+
+def _go(path: str, text: str) -> None:
+    """Parse; raises SyntaxError as Python's own compiler does."""
+    if found := golang.fault(text):
+        raise SyntaxError(found.message, (path, found.line, 1, None))
+
+
+_CHECKS: dict[str, Callable[[str, str], object]] = {
+    "py": _python,
+    "pyi": _python,
+    "json": lambda _path, text: json.loads(text),
+    "toml": lambda _path, text: tomllib.loads(text),
+    "go": _go,
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), _javascript),
+}
+# Places and names where a text may be broken, or be a dialect, on purpose.
+_EXEMPT_FOLDERS = frozenset({"data", "fixtures", "testdata", "templates", "snapshots"})
+_EXEMPT_NAMES = frozenset({"tsconfig.json", "jsconfig.json"})
+
+
+def fault(path: str, text: str) -> Failure | None:
+    """Why this text is no file of its kind, or None. Kinds without a check here always pass."""
+    *folders, name = path.split("/")
+    check = _CHECKS.get(name.rsplit(".", 1)[-1].lower())
+    if check is None or len(text) > _MAX_CHARS or name in _EXEMPT_NAMES or _EXEMPT_FOLDERS.intersection(folders):
+        return None
+    try:
+        check(path, text)
+    except SyntaxError as error:
+        return _located(path, text, type(error).__name__, error.msg, error.lineno)
+    except json.JSONDecodeError as error:
+        return _located(path, text, "JSONDecodeError", error.msg, error.lineno)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Failure(id=path, kind=type(error).__name__, message=str(error) or "too deeply nested")
+    return None
+
+
+def _located(path: str, text: str, kind: str, message: str, line: int | None) -> Failure:
+    at = line or 1
+    return Failure(
+        id=path, kind=kind, message=f"{message} (line {at})", frame=f"{path}:{at}", excerpt=excerpt(text, at)
+    )
+
+
+def excerpt(text: str, at: int) -> str:
+    """The lines around line `at`, which counts from 1, numbered and with that one marked."""
+    lines = text.split("\n")
+    shown = range(max(1, at - 3), min(len(lines), at + 2) + 1)
+    return "\n".join(f"{'>' if n == at else ' '}{n:5}  {lines[n - 1][:300]}" for n in shown)
+
+
+def verdict(files: Mapping[str, str | None], tree: str) -> Verdict | None:
+    """A failing verdict when a file is not sound, else None. `tree` is the digest of what was looked at."""
+    faults = [found for path, text in sorted(files.items()) if text is not None and (found := fault(path, text))]
+    if not faults:
+        return None
+    evidence = Evidence(tree=tree, sandbox="none", label=Label.TESTS_PASSED, notes=("nothing was run",))
+    reason = f"{faults[0].id} is not valid: {faults[0].kind}: {faults[0].message}. Nothing was run."
+    return Verdict(passed=False, reason=reason, evidence=evidence, failures=tuple(faults))

@@ -1,0 +1,97 @@
+"""Changes that only take away: files are removed or renamed, and nothing is written that was not there before.
+
+No test could be written for such a change that fails without it and says more than the tests that are there. These
+judge it, all of them; where there are none, tests are asked for as for any other change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import PurePosixPath
+
+from nightshift.agent.kinds import asks_to_take_away
+from nightshift.agent.services import AgentServices
+from nightshift.core.code.dependencies import is_suite
+from nightshift.core.code.documents import is_documentation
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.task import Change
+
+_MOST_FILES = 60
+
+
+def only_takes_away(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
+    """Tell whether the task asks to take away, its change does nothing else, and there are tests to judge it by."""
+    if state.removes_project:
+        return True
+    spec, change = context.task.spec, {p: t for p, t in state.change.items() if p not in state.declared}
+    change |= dict.fromkeys(state.removed_tests)
+    if state.moved:
+        return _only_moves(change, services.tree)
+    if None not in change.values() or len(change) > _MOST_FILES or not asks_to_take_away(spec):
+        return False
+    given = spec.files
+    before = {path: given[path] if path in given else text_of(services.tree, path) for path in change}
+    return _has_tests(services.tree, change) and adds_nothing(before, change)
+
+
+def _only_moves(change: Change, tree: Tree) -> bool:
+    """Tell whether a task that moves projects changes nothing besides, but for words about them and what it takes away.
+
+    It has no tests that could fail without it, since it sees the files where it moves them; their own tests judge it.
+    """
+    code = {path: text for path, text in change.items() if not is_documentation({path: text}, partial(text_of, tree))}
+    before = {path: text_of(tree, path) for path in code}
+    return _has_tests(tree, change) and adds_nothing(before, code)
+
+
+def _has_tests(tree: Tree, change: Change) -> bool:
+    return any(is_suite(path) and change.get(path, "") is not None for path in tree.entries())
+
+
+def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:
+    """Tell whether each file after a change has the lines of one before it, or some of them, in their order.
+
+    A renamed file has those of the one that it was; where a line named that one, it may have the new name.
+
+    Args:
+        before: the text of each path of the change; None where there was none.
+        change: path to new text, None for a removed file.
+    """
+    gone = {path: text for path in change if change[path] is None and (text := before[path]) is not None}
+    new = {path: text for path, text in change.items() if text is not None and before[path] is None}
+    renamed = {path: _former(path, text, gone) for path, text in new.items()}
+    if len(set(renamed.values())) < len(renamed):
+        return False
+    words = {old: path for path, old in renamed.items() if old is not None}
+    pairs = [(gone[old], new[path]) for old, path in words.items()]
+    pairs += [(text, after) for path, after in change.items() if after is not None and (text := before[path])]
+    return None not in renamed.values() and all(_is_part(*pair, words) for pair in pairs)
+
+
+def _former(path: str, text: str, gone: Mapping[str, str]) -> str | None:
+    """The removed file that a new one is most likely to be; None where there is none of its kind."""
+    lines, kind = set(text.splitlines()), PurePosixPath(path).suffix
+    alike = {old: len(lines & set(was.splitlines())) for old, was in gone.items() if PurePosixPath(old).suffix == kind}
+    return max(alike, key=lambda old: (alike[old], old), default=None)
+
+
+def _is_part(before: str, after: str, renamed: Mapping[str, str]) -> bool:
+    """Tell whether the lines of one text are among those of another, in their order."""
+    lines = (_with_names(line, renamed) for line in before.splitlines())
+    return all(line in lines for line in (_with_names(line, renamed) for line in after.splitlines()) if line)
+
+
+def _with_names(line: str, renamed: Mapping[str, str]) -> str:
+    """A line in which files have their new names: as paths, as modules, and by the last word of these."""
+    for old, new in renamed.items():
+        for was, now in zip(_names(old), _names(new), strict=True):
+            line = now.join(re.split(rf"(?<!\w){re.escape(was)}(?!\w)", line))
+    return " ".join(line.split()) if not line[:1].isspace() else line.rstrip()
+
+
+def _names(path: str) -> tuple[str, ...]:
+    bare = path.removesuffix(PurePosixPath(path).suffix)
+    return path, bare, bare.replace("/", "."), PurePosixPath(bare).name

@@ -1,0 +1,118 @@
+"""Where tests of the agent's own go: a file named for the module that they test, beside the tests that are there.
+
+A name that a test of the base has is taken, in whichever folder: pytest refuses two files of one name where the folders
+are no packages.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from nightshift.agent.interface import touched_names
+from nightshift.agent.view import base_text
+from nightshift.core.code import golang
+from nightshift.core.code.javascript import TYPED, is_source
+from nightshift.core.code.javascript_tests import Framework, wanted
+from nightshift.core.code.line_changes import written
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree
+from nightshift.core.tasks.attempt_state import AttemptContext
+from nightshift.core.tasks.commit_message import slug
+from nightshift.core.tasks.task import Change, Files, Language
+
+_MOST_CHARS = 32
+_TEST_FOLDERS = ("tests", "test", "__tests__")
+_FORMS = {Language.PYTHON: "test_{}.py", Language.JAVASCRIPT: "{}.test.mjs", Language.GO: "{}_test.go"}
+_SCRIPT_TEST = re.compile(r"\.(test|spec)\.[cm]?[jt]sx?$")
+
+
+def suggested(context: AttemptContext, tree: Tree, change: Change) -> str:
+    """A free path for the tests of a change."""
+    language = context.task.spec.language
+    module = _main_module(tree, change, language)
+    text = change.get(module) or ""
+    # Go's tests lie beside the code, in its package.
+    folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree, language)
+    words = _snake(slug(context.task.spec.description))[:_MOST_CHARS].strip("_")
+    what = [_snake(name)[:_MOST_CHARS] for name in touched_names(module, text, base_text(tree, module))[:1]]
+    stem = _stem(module) or words
+    taken = {path.rpartition("/")[2] for path in tree.entries() if is_test_path(path)}
+    form = _form_of_script(module, tree) if language is Language.JAVASCRIPT else _FORMS[language]
+    names = (form.format(name) for name in _names(stem, [*what, words]))
+    return folder + next(name for name in names if name not in taken)
+
+
+def moved(tests: Files, tree: Tree) -> dict[str, str]:
+    """Tests under names that are free, also where newer work has brought a file of the same path since."""
+    found, taken = dict[str, str](), set(tree.entries())
+    for path, text in tests.items():
+        free = path
+        if path in taken:
+            stem, ending = re.fullmatch(r"(.*?)((?:\.test|\.spec|_test)?\.\w+)", path).groups()  # type: ignore[union-attr]
+            free = next(name for name in (f"{stem}_{n}{ending}" for n in range(2, 10_000)) if name not in taken)
+        taken.add(free)
+        found[free] = text
+    return found
+
+
+def _names(stem: str, more: Collection[str]) -> Iterator[str]:
+    yield stem
+    longer = [f"{stem}_{name}" for name in more if name and name != stem]
+    yield from longer
+    yield from (f"{[stem, *longer][-1]}_{number}" for number in range(2, 10_000))
+
+
+def _main_module(tree: Tree, change: Change, language: Language) -> str:
+    """The source with the most new lines; empty without any."""
+    sources = [path for path, text in change.items() if text is not None and not is_test_path(path)]
+    of = {Language.PYTHON: lambda path: path.endswith(".py"), Language.GO: golang.is_source}
+    mine = [path for path in sources if of.get(language, is_source)(path)]
+    return max(mine, key=lambda path: _weight(path, tree, change), default="")
+
+
+def _weight(path: str, tree: Tree, change: Change) -> tuple[bool, int]:
+    return bool(_stem(path)), len(written(base_text(tree, path) or "", change[path] or ""))
+
+
+def _stem(module: str) -> str:
+    """What a module is called; a package by its folder."""
+    *folders, name = module.split("/")
+    stem = name.partition(".")[0]
+    return _snake((folders or [""])[-1] if stem in {"__init__", "__main__", "index"} else stem)
+
+
+def _form_of_script(module: str, tree: Tree) -> str:
+    """How tests of a module are named: as those that are there, in its language where something runs it."""
+    form = _FORMS[Language.JAVASCRIPT]
+    if wanted(module, lambda path: base_text(tree, path)) is Framework.NODE:
+        typed = [path for path in tree.entries() if is_test_path(path) and path.endswith(TYPED)]
+        return "{}.test.ts" if typed and module.endswith(TYPED) else form
+    found = Counter(match[1] for path in tree.entries() if (match := _SCRIPT_TEST.search(path)))
+    kind = found.most_common(1)[0][0] if found else "test"
+    ending = posixpath.splitext(module)[1]
+    return f"{{}}.{kind}{ending if is_source(module) else '.js'}"
+
+
+def _folder(module: str, tree: Tree, language: Language) -> str:
+    """The folder of tests that is nearest to a module; `tests/` where there is none."""
+    tests = [path for path in tree.entries() if is_test_path(path)]
+    beside = module[: module.rfind("/") + 1]
+    if language is Language.JAVASCRIPT and any(
+        path.rpartition("/")[0] + "/" == beside for path in tests if "/" in path
+    ):
+        return beside
+    parts = module.split("/")[:-1]
+    for depth in range(len(parts), -1, -1):
+        above = "".join(f"{part}/" for part in parts[:depth])
+        for name in _TEST_FOLDERS:
+            if any(path.startswith(f"{above}{name}/") for path in tests):
+                return f"{above}{name}/"
+    return "tests/"
+
+
+def _snake(name: str) -> str:
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"[^a-z0-9]+", "_", apart).strip("_")

@@ -1,0 +1,471 @@
+"""TESTING: the one entrance to a commit. What judges is the suite; a model is asked only when tests must be written.
+
+Tests of the agent's own, for tasks that came without any, are asked for and checked, but not of a change that only
+takes away; when they are written again, the suite holds them to what the earlier ones noticed. The model sees the task,
+the plan and what the code offers (`agent.interface`), not its bodies, so that a wrong result is not copied into the
+test that should notice it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from nightshift.agent import (
+    change_check,
+    changed_tests,
+    exploring,
+    feedback,
+    interface,
+    syntax,
+    test_paths,
+    whole_project,
+)
+from nightshift.agent.assertions import all_idle, asserts_something, excuses, idle_tests
+from nightshift.agent.change_check import Checked
+from nightshift.agent.coding import blames_tests
+from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, fixed
+from nightshift.agent.prompt.text import quoted, system
+from nightshift.agent.replies import parse
+from nightshift.agent.services import AgentServices
+from nightshift.agent.suite_job import job_for, writes_documents
+from nightshift.agent.taking_away import only_takes_away
+from nightshift.agent.view import View, base_text, misplaced
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.dialogue import Completion
+from nightshift.core.errors import BadReply
+from nightshift.core.events import DroppedData, FindingData, JudgedData, Kind, Level
+from nightshift.core.gauge import Gauge
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, Try
+from nightshift.core.tasks.reasons import with_failure
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import Change, Files, Spent, digest
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Result, Trial, Verdict
+from nightshift.core.text.encoding import encode
+
+_NO_TESTS = "The agent's own tests cannot be used"
+_UNTESTED = "own tests"
+_ADD = "Where a fault is named that no test notices, add a test whose expected result it changes."
+UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
+_REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
+_UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
+_MOST_LINES = 200
+"""Of what a file offers."""
+
+
+async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
+    if state.removes_project:
+        return await _removal(context, replace(state, asks=()), services)
+    return await _change(context, state, services)
+
+
+async def _change(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """The step of any task but one that removes a whole project."""
+    written, changed = state.written_tests, state.changed_tests
+    own = {**test_paths.moved(written, services.tree), **changed}
+    before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
+    left_out: Mapping[str, str] = {}
+    is_repeated = False
+    if state.test_changes:
+        checked = await change_check.check(context, replace(state, own_tests={}), services)
+        if stopped := _stopped(checked, before):
+            return stopped
+        found = await changed_tests.settled(context, replace(checked.state, own_tests=state.own_tests), services)
+        if found.failed:
+            broken = replace(found.state, verdict=_broken(found.state, found.failed))
+            return _told(_failed(broken, before), found.left_out)
+        if found.asks:
+            return _held(Checked(state=found.state, asks=found.asks))
+        state, left_out = found.state, found.left_out
+    if writes_documents(context, state, services):
+        state = replace(state, own_tests={})
+    elif _needs_tests(context, state) and only_takes_away(context, state, services):
+        state = replace(state, own_tests=state.changed_tests)
+    elif _needs_tests(context, state):
+        state, answer = await _with_tests(context, state, services)
+        is_repeated = answer.is_repeated
+        if answer.faults:
+            step = await _unusable(context, state, services, answer.faults, before)
+            return _give_up_tests(step) if is_repeated else step
+    checked = await change_check.check(context, state, services)
+    if stopped := _stopped(checked, before):
+        return stopped
+    step = await _suite(context, checked.state, services, before)
+    step = replace(step, data={**step.data, **checked.data})
+    step = _give_up_tests(step) if is_repeated else step
+    return _told(step, left_out) if step.outcome is Outcome.REDO else step
+
+
+async def _removal(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
+    """The step of a task that removes a whole project."""
+    state = await asyncio.to_thread(whole_project.allowed, context, state, services)
+    if state.ending:
+        return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=state.reason)
+    if state.asks:
+        return _held(Checked(state=state, asks=state.asks))
+    return await _suite(context, state, services, None)
+
+
+async def _with_tests(
+    context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[AttemptState, Written]:
+    """The state with tests that were written now, and what came of asking; changed ones stay as they are."""
+    changed, state = state.changed_tests, replace(state, own_tests=state.written_tests)
+    dialogue = Dialogue(Phase.TESTING, context, state, services)
+    written = await write_tests(context, state, services, dialogue)
+    former = state.former_tests or (state.own_tests if written.tests != state.own_tests else {})
+    own = {**written.tests, **changed}
+    asked = (*state.test_prompts, *written.asked)
+    return dialogue.charge(replace(state, own_tests=own, former_tests=former, test_prompts=asked)), written
+
+
+def _stopped(checked: Checked, before: Verdict | None) -> Step | None:
+    """The step that ends with what the checks found; None where they let the change run."""
+    if checked.verdict:
+        step = _failed(replace(checked.state, verdict=checked.verdict), before)
+        return replace(step, data={**step.data, **checked.data})
+    return _held(checked) if checked.asks else None
+
+
+def _told(step: Step, left_out: Mapping[str, str]) -> Step:
+    """A try that failed, with what was not taken of its changes of tests."""
+    lines = [f"Your change of {path} was not taken: it {why}." for path, why in left_out.items()]
+    return replace(step, state=replace(step.state, feedback="\n\n".join([step.state.feedback, *lines])))
+
+
+async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
+    """Run what the checks let pass."""
+    verdict = await services.suite.judge(job_for(context, state, services))
+    if verdict.weak and not verdict.results:
+        verdict = _with_results(verdict, await _run_without_own(context, state, services))
+    if notes := change_check.notes_on_linters(state):
+        verdict = replace(verdict, evidence=replace(verdict.evidence, notes=(*verdict.evidence.notes, *notes)))
+    state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
+    _report(services, verdict)
+    if verdict.tampering:
+        return _attacked(state, services, verdict)
+    if not verdict.passed:
+        return _failed(state, before)
+    if unjudged(state):
+        return _unjudged(state)
+    if state.unmet:
+        return _send_back(context, state, verdict)
+    note = feedback.passed(verdict)
+    state = replace(state, feedback="", reason=note, tries=_without_blame(state))
+    return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
+
+
+def _attacked(state: AttemptState, services: AgentServices, verdict: Verdict) -> Step:
+    """End the attempt: code that writes into the channels of its own verdict gets no further look at it."""
+    reason = f"The tested code tampered with the run of its tests: {verdict.tampering}"
+    data = FindingData(rule="verdict.tampering", severity="block")
+    services.events.emit(Kind.GATE_FINDING, reason, level=Level.WARNING, **data)
+    state = replace(state, ending=Ending.REFUSED, reason=reason, feedback=reason)
+    return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
+
+
+def _held(checked: Checked) -> Step:
+    """The owner decides first. Tests that were just written again are not written once more when he has."""
+    reason = checked.question[:1000]
+    state = replace(
+        checked.state, held_in=Phase.TESTING, asks=checked.asks, reason=reason, tries=_without_blame(checked.state)
+    )
+    note = reason.partition("\n\n")[0][:300]
+    asked = [ask.subject for ask in checked.asks[:20]]
+    data = {**checked.data, "asks": asked}
+    return Step(phase=Phase.TESTING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data)
+
+
+def unjudged(state: AttemptState) -> dict[str, str]:
+    """Files of the change that the suite left out, with its reasons: what did not run may not be committed."""
+    dropped = state.verdict.evidence.dropped if state.verdict else {}
+    return {path: why for path, why in dropped.items() if path in state.change}
+
+
+def _unjudged(state: AttemptState) -> Step:
+    files = "; ".join(f"{path} ({why})" for path, why in unjudged(state).items())
+    text = f"The tests pass, but these files may not be part of the change and are taken out of it: {files}"
+    after = replace(state, feedback=text)
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=text[:300])
+
+
+def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -> Step:
+    """Send a change back, once, that passed and does not do what the words of the task say; then give it up.
+
+    The tests that were written for it share its misunderstanding, so that they are written again.
+    """
+    if state.heard_unmet or state.iteration >= context.iterations:
+        reason = "; ".join(state.unmet)
+        state = replace(state, ending=Ending.GAVE_UP, reason=reason, feedback=reason)
+        return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
+    text = "\n".join([UNMET, *(f"- {sentence}" for sentence in state.unmet)])
+    after = replace(state, feedback=text, heard_unmet=True, own_tests=state.changed_tests, former_tests={})
+    note = state.unmet[0][:300]
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=note, data=_data(verdict))
+
+
+def _without_blame(state: AttemptState) -> tuple[Try, ...]:
+    """The tries, the last one no longer blaming tests: they pass, and what comes next is about the code again."""
+    if not state.tries:
+        return ()
+    last = state.tries[-1]
+    return (*state.tries[:-1], replace(last, reflection=replace(last.reflection, tests_at_fault=False)))
+
+
+def _needs_tests(context: AttemptContext, state: AttemptState) -> bool:
+    """Tests are written when nothing was given to judge by, and written again when they were found at fault."""
+    spec = context.task.spec
+    if spec.tests or spec.test_command or spec.cases:
+        return False
+    return not state.own_tests or blames_tests(state)
+
+
+def _failed(state: AttemptState, before: Verdict | None) -> Step:
+    verdict = state.verdict
+    assert verdict is not None
+    text = feedback.shape(verdict, before)
+    if verdict.weak:
+        text += f"\n\nThese self-written tests prove nothing or too little: {', '.join(verdict.weak[:10])}. {_ADD}"
+    state = replace(state, feedback=text)
+    note = feedback.headline(verdict)
+    return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=state, note=note[:300], data=_data(verdict))
+
+
+async def _unusable(
+    context: AttemptContext,
+    state: AttemptState,
+    services: AgentServices,
+    faults: tuple[str, ...],
+    before: Verdict | None,
+) -> Step:
+    """The step of a change whose own tests cannot be used: the repository's tests are run all the same."""
+    checked = await change_check.check(context, replace(state, own_tests=state.changed_tests), services)
+    if stopped := _stopped(checked, before):
+        return stopped
+    tree = digest(state.change, state.own_tests)
+    evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=("nothing was run",))
+    failure = Failure(id=_UNTESTED, kind="cannot be used", message="\n".join(faults))
+    unusable = Verdict(
+        passed=False, reason=f"{_NO_TESTS}: {faults[0]}", evidence=evidence, failures=(failure,), weak=(_UNTESTED,)
+    )
+    verdict = _with_results(unusable, await _run_without_own(context, checked.state, services))
+    state = replace(checked.state, own_tests=state.own_tests, verdict=verdict)
+    return _failed(replace(state, spent=state.spent + Spent(suite_s=verdict.duration_s)), before)
+
+
+async def _run_without_own(context: AttemptContext, state: AttemptState, services: AgentServices) -> Trial:
+    """Run the tests that the change is judged by, without those that the agent wrote."""
+    return await services.suite.try_out(job_for(context, replace(state, own_tests=state.changed_tests), services))
+
+
+def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
+    """A verdict that blames the agent's own tests, with a run of all others; where one fails, the code is to blame."""
+    if not trial.results:
+        return verdict
+    evidence = replace(verdict.evidence, notes=("only tests that the agent did not write were run",))
+    ran = replace(
+        verdict, evidence=evidence, results=trial.results, before=trial.before, mended=trial.mended,
+        duration_s=verdict.duration_s + trial.duration_s,
+    )  # fmt: skip
+    return replace(ran, reason=trial.reason, failures=trial.failures, weak=()) if trial.reason else ran
+
+
+def _give_up_tests(step: Step) -> Step:
+    """The step where only tests are wrong that the model cannot be asked for again; any other as it is."""
+    verdict = step.state.verdict
+    if step.outcome is not Outcome.REDO or verdict is None or not verdict.weak:
+        return step
+    reason = with_failure(_REPEATED, feedback.headline(verdict))
+    state = replace(step.state, ending=Ending.STUCK, reason=reason)
+    return replace(step, outcome=Outcome.GIVE_UP, state=state, note=reason[:300])
+
+
+def _broken(state: AttemptState, trial: Trial) -> Verdict:
+    """A verdict on a change that breaks existing tests, whose changes may not stand."""
+    note = "only the existing tests that it would change were run"
+    tree = digest(state.change, state.own_tests)
+    evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=(note,))
+    return Verdict(
+        passed=False,
+        reason=trial.reason,
+        evidence=evidence,
+        results=trial.results,
+        failures=trial.failures,
+        before=trial.before,
+        duration_s=trial.duration_s,
+    )
+
+
+def _data(verdict: Verdict) -> dict[str, object]:
+    """Test counts for the timeline."""
+    return {"tests": _counts(verdict), "label": str(verdict.evidence.label), "reason": verdict.reason[:300]}
+
+
+def _counts(verdict: Verdict) -> dict[str, int]:
+    return {str(result): n for result in Result if (n := verdict.count(result))}
+
+
+def _report(services: AgentServices, verdict: Verdict) -> None:
+    text = feedback.passed(verdict) if verdict.passed else feedback.headline(verdict)
+    data = JudgedData(
+        tests=_counts(verdict),
+        label=str(verdict.evidence.label),
+        reason=verdict.reason[:300],
+        passed=verdict.passed,
+        suite_s=round(verdict.duration_s, 3),
+        kinds=sorted({failure.kind for failure in verdict.failures})[:10],
+    )
+    services.events.emit(Kind.SUITE_JUDGED, text, **data)
+    if dropped := verdict.evidence.dropped:
+        text, shown = f"not used: {', '.join(list(dropped)[:5])}", dict(list(dropped.items())[:20])
+        services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **DroppedData(dropped=shown))
+
+
+# --- tests of the agent's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The tests as they are now; `faults` says why the model's last word was not taken.
+
+    `asked` are the digests of the prompts that were sent. `is_repeated` tells that nothing was asked, because the
+    prompt was sent before.
+    """
+
+    tests: Files
+    faults: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    is_repeated: bool = False
+
+
+async def write_tests(
+    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
+) -> Written:
+    """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came.
+
+    No prompt is sent twice in an attempt.
+    """
+    prompt = first = await asyncio.to_thread(_request, context, state, services)
+    faults, asked = tuple[str, ...](), list[str]()
+    for _ in range(services.settings.reasks + 1):
+        if (name := _name_of(prompt)) in {*state.test_prompts, *asked}:
+            break
+        asked.append(name)
+        reply = await exploring.answered(context, state, services, dialogue, prompt, change={})
+        tests, faults = _read(reply, context, state, services)
+        if not faults:
+            return Written(tests=tests, asked=tuple(asked))
+        prompt = dialogue.again(first, reply.text, _again(faults))
+    if not asked and not state.own_tests:
+        faults = ("the same was asked before, and no answer could be used",)
+    return Written(tests=state.own_tests, faults=faults, asked=tuple(asked), is_repeated=not asked)
+
+
+def _name_of(prompt: Prompt) -> str:
+    """The digest of a prompt's messages."""
+    text = "\0".join(f"{message.role}\0{message.text}" for message in prompt.messages)
+    return hashlib.sha256(encode(text)).hexdigest()[:16]
+
+
+def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
+    about = sections.prompt_context(context, state, services, Phase.TESTING)
+    head = system(
+        Phase.TESTING, sections.tests_file(context, services.tree, state.change), *sections.kind_file(context)
+    )
+    path = test_paths.suggested(context, services.tree, state.change)
+    again = "Mend what the complaint names." if state.own_tests else "Write the tests."
+    earlier = [replace(sections.the_tests(about), title="Your earlier tests")] if state.own_tests else []
+    if state.own_tests or blames_tests(state):
+        earlier.append(replace(sections.the_failure(about), title="The complaint about them"))
+    elif state.test_prompts:
+        earlier.append(fixed("Earlier answers", _UNUSED))
+    parts = [
+        sections.the_task(about),
+        sections.the_plan(state),
+        sections.the_repository(about),
+        sections.the_conventions(about),
+        Section(title="The code to be tested", fill=lambda r: _interface(state, services, r, about.gauge), rank=9),
+        *earlier,
+        sections.closing(f"{again} A good path for a single test file is {path}"),
+    ]
+    return sections.composed(about, head, parts)
+
+
+def _interface(state: AttemptState, services: AgentServices, space: int, gauge: Gauge) -> Shown:
+    """What the changed files offer and what they import of others, as many as fit; the rest by name."""
+    view, shown, names = View(services.tree, state.change), dict[str, str](), list[str]()
+    space -= 60
+    changed = [path for path, text in state.change.items() if text is not None and path in view]
+    elsewhere = set(view.paths())
+    for path in changed:
+        lines = interface.offered(path, state.change[path] or "", base_text(services.tree, path))
+        if not lines:
+            names.append(path)
+            continue
+        text = "\n".join([path, *("    " + line for line in lines[:_MOST_LINES])])
+        space -= (size := gauge.tokens(text + "\n\n"))
+        if space < 0:
+            space += size
+            names.append(path)
+        else:
+            shown[path] = text
+            elsewhere -= {path} if interface.is_whole(lines) else set()
+    parts = [*shown.values(), *([f"Changed as well: {', '.join(names)}"] if names else [])]
+    for path in changed:
+        used = interface.imported(path, state.change[path] or "", base_text(services.tree, path), elsewhere, view.text)
+        space -= gauge.tokens(used)
+        parts += [f"Imported by {path}:\n\n{used}"] if used and space >= 0 else []
+    text = quoted("interface", "\n\n".join(parts)) if parts else "(no file was changed)"
+    return Shown(text=text, outlined=tuple(shown), named=tuple(names), cut=bool(names))
+
+
+def _again(faults: tuple[str, ...]) -> str:
+    text = quoted("complaints", "\n".join(f"- {fault}" for fault in faults))
+    return f"These tests cannot be used:\n\n{text}\n\nSend each test file whole again.\n"
+
+
+def _read(
+    reply: Completion, context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The tests with a reply's files in place, and what is wrong with them."""
+    free = test_paths.suggested(context, services.tree, state.change)
+    try:
+        parsed = parse(reply, expected=list(state.own_tests) or [free])
+    except BadReply as bad:
+        return {}, (str(bad),)
+    tests = {**state.own_tests, **{path: text for path, text in parsed.files.items() if is_test_path(path)}}
+    faults = [*parsed.complaints]
+    faults += [f"{edit.path}: send test files whole." for edit in parsed.edits[:1]]
+    if not any(is_test_path(path) for path in parsed.files):
+        faults.append(f"No test file was sent; name it like {free}")
+    for path in parsed.files:
+        faults += _file_faults(path, tests, services, state.change, free)
+    return tests, tuple(faults)
+
+
+def _file_faults(path: str, tests: Mapping[str, str], services: AgentServices, change: Change, free: str) -> list[str]:
+    if path not in tests:
+        return []
+    text = tests[path]
+    if path.rsplit("/", 1)[-1] == "conftest.py":
+        return [f"{path}: steers how tests run and cannot be used; put fixtures into the test file."]
+    if path in services.tree.entries():
+        return [f"{path}: exists already and is not yours; choose another name, such as {free}."]
+    others = {name: kept for name, kept in tests.items() if name != path}
+    if why := misplaced(path, View(services.tree, {**change, **others})):
+        return [f"{path}: {why}."]
+    if found := syntax.fault(path, text):
+        return [f"{path} is not valid: {found.kind}: {found.message}"]
+    if not asserts_something(path, text):
+        return [f"{path}: holds no test with an assertion."]
+    if words := excuses(path, text):
+        return [f"{path}: lets tests off ({', '.join(words)}); a test that does not run proves nothing."]
+    # One beside tests that assert may show that a call raises nothing; what they are worth, the mutants tell.
+    if all_idle(path, text):
+        return [f"{path}: its tests assert nothing: {', '.join(idle_tests(path, text)[:5])}"]
+    return []

@@ -1,0 +1,150 @@
+"""The arguments of tool calls, read from what models send; a fault is a sentence that names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+
+from nightshift.agent.tools import specs
+from nightshift.core.code.paths import path_fault
+from nightshift.core.errors import BadReply
+
+_PATHS = ("file_path", "filepath", "filename", "file", "target_file")
+
+
+def _plain_path(value: Any) -> Any:
+    """A path as models write it: `./a.py`, `/a.py`, `.` and a folder's trailing slash are meant from the root."""
+    text = value.strip() if isinstance(value, str) else value
+    return text.removeprefix("./").strip("/").removeprefix("./") if isinstance(text, str) and text != "." else ""
+
+
+def _list_of_paths(value: Any) -> Any:
+    if isinstance(value, str):
+        value = value.replace(",", " ").split()
+    return [_plain_path(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+Path = Annotated[str, BeforeValidator(_plain_path)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+
+class ListFiles(_Arguments):
+    """Of `list_files`."""
+
+    path: Path = Field(default="", validation_alias=AliasChoices("path", "dir", "directory", "folder"))
+    glob: str = Field(default="", validation_alias=AliasChoices("glob", "pattern"))
+
+
+class Search(_Arguments):
+    """Of `search`; `pattern` loses the newline that a fence puts behind it."""
+
+    pattern: Annotated[str, BeforeValidator(lambda v: v.strip("\r\n") if isinstance(v, str) else v)] = Field(
+        min_length=1, validation_alias=AliasChoices("pattern", "regex", "query", "search_term")
+    )
+    path: Path = Field(default="", validation_alias=AliasChoices("path", "dir", "directory", *_PATHS))
+    glob: str = Field(default="", validation_alias=AliasChoices("glob", "include"))
+    page: int = Field(default=1, ge=1)
+
+
+class ReadFile(_Arguments):
+    """Of `read_file`."""
+
+    path: Path = Field(min_length=1, validation_alias=AliasChoices("path", *_PATHS))
+    start: int | None = Field(
+        default=None, ge=1, validation_alias=AliasChoices("start", "start_line", "offset", "line", "line_start")
+    )
+    lines: int = Field(default=200, ge=1, validation_alias=AliasChoices("lines", "limit", "count"))
+
+
+class Edit(_Arguments):
+    """Of `edit`."""
+
+    path: Path = Field(min_length=1, validation_alias=AliasChoices("path", *_PATHS))
+    old: str = Field(validation_alias=AliasChoices("old", "old_str", "old_string", "old_text", "search"))
+    new: str = Field(validation_alias=AliasChoices("new", "new_str", "new_string", "new_text", "replace"))
+    all: bool = Field(default=False, validation_alias=AliasChoices("all", "replace_all"))
+
+
+class WriteFile(_Arguments):
+    """Of `write_file`; without content the file is removed."""
+
+    path: Path = Field(min_length=1, validation_alias=AliasChoices("path", *_PATHS))
+    content: str | None = Field(
+        default=None, validation_alias=AliasChoices("content", "contents", "text", "file_text", "code")
+    )
+    delete: bool = False
+
+
+class Run(_Arguments):
+    """Of `run`."""
+
+    command: Words = Field(validation_alias=AliasChoices("command", "cmd", "script"))
+    timeout: float = Field(default=60, ge=1, validation_alias=AliasChoices("timeout", "timeout_s", "seconds"))
+
+
+class RunTests(_Arguments):
+    """Of `run_tests`."""
+
+    files: Annotated[tuple[str, ...], BeforeValidator(_list_of_paths)] = Field(
+        default=(), validation_alias=AliasChoices("files", "paths", "tests", "path")
+    )
+
+
+class Ask(_Arguments):
+    """Of `ask`."""
+
+    question: Words
+    default: str = ""
+
+
+class Cannot(_Arguments):
+    """Of `cannot`."""
+
+    reason: Words = Field(validation_alias=AliasChoices("reason", "why", "message"))
+
+
+class Done(_Arguments):
+    """Of `done`."""
+
+    summary: str = Field(default="", validation_alias=AliasChoices("summary", "message", "result"))
+
+
+_MODELS: Mapping[str, type[_Arguments]] = {
+    specs.LIST_FILES.name: ListFiles,
+    specs.SEARCH.name: Search,
+    specs.READ_FILE.name: ReadFile,
+    specs.EDIT.name: Edit,
+    specs.WRITE_FILE.name: WriteFile,
+    specs.RUN.name: Run,
+    specs.RUN_TESTS.name: RunTests,
+    specs.ASK.name: Ask,
+    specs.CANNOT.name: Cannot,
+    specs.DONE.name: Done,
+}
+
+
+def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
+    """The arguments of a call of the tool `name`.
+
+    Raises:
+        BadReply: they do not fit; the message says which one and why.
+    """
+    try:
+        read = _MODELS[name].model_validate(dict(arguments))
+    except ValidationError as error:
+        raise BadReply(f"{name}: {_fault(error)}") from None
+    path = getattr(read, "path", "")
+    if path and (fault := path_fault(path)):
+        raise BadReply(f"{name}: path: {path[:200]!r} {fault}; paths are relative to the repository's root.")
+    return read
+
+
+def _fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{first['loc'][0] if first['loc'] else 'arguments'}: {first['msg']}."

@@ -1,0 +1,217 @@
+"""A model's reply into tool calls: native ones, fenced blocks, and the forms that leak from chat templates.
+
+The form that is asked for is `core.tool_text`'s. Read as well, because models fall back to what they were trained on:
+`<tool_call>` with JSON (Hermes, Qwen), `<function=…><parameter=…>` (Qwen3-Coder, OpenHands), `<invoke name=…>`
+(Anthropic), `[TOOL_CALLS]` (Mistral), `to=functions.…` (harmony of gpt-oss), JSON objects, a lone shell block, and
+whole files in the form of a reply without tools. Nothing is guessed: what names no tool is no call. A model that goes
+on after its call and makes up the result is cut off there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nightshift.agent.replies import fences, parse, spoken
+from nightshift.agent.replies.edits import sections
+from nightshift.agent.replies.json_replies import find_json
+from nightshift.agent.tools import specs
+from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.errors import BadReply
+from nightshift.core.tool_text import RESULT
+from nightshift.core.tools import ToolCall, ToolSpec
+
+MOST_CALLS = 12
+"""More calls than this of one reply are not run."""
+
+_ARGUMENT = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|\S+)")
+_XML = re.compile(r"<function=([\w.:-]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
+_XML_PARAMETER = re.compile(r"<parameter=([\w-]+)>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
+_INVOKE = re.compile(r"<invoke name=\"([\w.:-]+)\">(.*?)(?:</invoke>|\Z)", re.DOTALL)
+_INVOKE_PARAMETER = re.compile(r"<parameter name=\"([\w-]+)\">(.*?)</parameter>", re.DOTALL)
+_TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(?:([\w.:-]+)\s*(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\])?\s*)?(?=[\[{])")
+_HARMONY = re.compile(r"to=(?:functions\.)?([\w.:-]+)[^{]*?<\|message\|>\s*(?=\{)")
+_SHELLS = frozenset({"bash", "sh", "shell", "console"})
+_ARGUMENTS = ("arguments", "args", "parameters", "input", "action_input")
+_NAMES = ("name", "tool", "tool_name", "function", "action")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """What a reply asks for. `fault` says what of it could not be read; `whole` that it is files without any call."""
+
+    calls: tuple[ToolCall, ...] = ()
+    fault: str = ""
+    whole: bool = False
+
+
+def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
+    """The calls of a reply, in order, at most `MOST_CALLS`, under the tools' own names where they are known.
+
+    Args:
+        reply: the reply.
+        tools: those that were offered; in a text nothing else is a call, and files count where one may write.
+    """
+    if reply.tool_calls:
+        return Calls(calls=tuple(map(_canonical, reply.tool_calls[:MOST_CALLS])))
+    text = spoken(reply.text)
+    if invented := re.search(rf"^{re.escape(RESULT)}", text, re.MULTILINE):
+        text = text[: invented.start()]
+    offered = frozenset(spec.name for spec in tools)
+    found = _fenced(text, tools, offered, cut=reply.finish is Finish.LENGTH)
+    if not (found.calls or found.fault):
+        leaked = map(_canonical, _leaked(text))
+        found = Calls(calls=tuple(call for call in leaked if call.name in offered))
+    if not (found.calls or found.fault) and specs.WRITE_FILE.name in offered:
+        found = _files(reply)
+    most = None if found.whole else MOST_CALLS  # files are one change, of which none may be missing
+    return Calls(calls=tuple(map(_canonical, found.calls[:most])), fault=found.fault, whole=found.whole)
+
+
+def _canonical(call: ToolCall) -> ToolCall:
+    name = call.name.strip().lower().replace("-", "_").rsplit(".", 1)[-1].rsplit(":", 1)[-1]
+    spec = specs.named(name)
+    return ToolCall(name=spec.name if spec else call.name[:100], arguments=call.arguments, id=call.id)
+
+
+# --- fenced blocks
+
+
+def _fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str], *, cut: bool) -> Calls:
+    calls, fault = list[ToolCall](), ""
+    found = fences.blocks(text)
+    for block in found:
+        word = block.info.split(maxsplit=1)[0] if block.info else ""
+        spec = specs.named(word.lower().rsplit(".", 1)[-1]) if word not in _SHELLS else None
+        if spec is None and word in _SHELLS and len(found) == 1 and "path=" not in block.info:
+            spec = specs.RUN
+        if spec is None and specs.is_outside(word):
+            spec = next((each for each in tools if each.name == word), None)
+        if spec is None or spec.name not in offered:
+            continue
+        if not block.closed and (cut or spec.name in {specs.WRITE_FILE.name, specs.EDIT.name}):
+            fault = f"The block of {spec.name} does not end; the reply was cut off. Send it again, shorter."
+            continue
+        try:
+            calls += _block(spec, block.info[len(word) :], block.text)
+        except BadReply as bad:
+            fault = str(bad)
+    return Calls(calls=tuple(calls), fault=fault)
+
+
+def _block(spec: ToolSpec, head: str, body: str) -> list[ToolCall]:
+    given: dict[str, Any] = {name: value.strip("\"'") for name, value in _ARGUMENT.findall(head)}
+    if spec.name == specs.READ_FILE.name and "path" not in given and (word := head.strip()) and " " not in word:
+        given["path"] = word
+    if len(spec.body) == 2:
+        found = list(sections(body))
+        if wrong := next((one.fault for one in found if one.fault), ""):
+            raise BadReply(f"{spec.name}: the SEARCH/REPLACE section {wrong}.")
+        pairs = [dict(zip(spec.body, (one.search, one.replace), strict=True)) for one in found]
+        if not pairs and not given.keys() >= set(spec.body):
+            raise BadReply(f"{spec.name}: the block holds no SEARCH/REPLACE section.")
+        return [ToolCall(name=spec.name, arguments={**given, **pair}) for pair in pairs or [{}]]
+    if (data := _object(body)) is not None and spec.name != specs.WRITE_FILE.name:
+        return [ToolCall(name=spec.name, arguments={**given, **data})]
+    if spec.body and (body.strip() or spec.body[0] not in given):
+        text = body if spec.name == specs.WRITE_FILE.name else body.strip("\n")
+        given = {**given, spec.body[0]: text} if text or spec.name == specs.WRITE_FILE.name else given
+    return [ToolCall(name=spec.name, arguments=given)]
+
+
+# --- what leaks from chat templates
+
+
+def _leaked(text: str) -> Iterator[ToolCall]:
+    """Calls in the first of the known forms that the text holds any of."""
+    for form in (_xml, _tagged, _marked, _bare):
+        found = list(form(text))
+        if found:
+            yield from found
+            return
+
+
+def _xml(text: str) -> Iterator[ToolCall]:
+    for calls, parameters in ((_XML, _XML_PARAMETER), (_INVOKE, _INVOKE_PARAMETER)):
+        for name, inside in calls.findall(text):
+            given = {key: _without_frame(value) for key, value in parameters.findall(inside)}
+            yield ToolCall(name=name, arguments=given)
+
+
+def _without_frame(value: str) -> str:
+    """A parameter without the newlines that its tags stand on."""
+    return value.removeprefix("\n").removesuffix("\n")
+
+
+def _tagged(text: str) -> Iterator[ToolCall]:
+    for inside in _TAGGED.findall(text):
+        if call := _call_of(_object(inside.strip())):
+            yield call
+
+
+def _marked(text: str) -> Iterator[ToolCall]:
+    """`[TOOL_CALLS]` and harmony: a marker, perhaps a name, and JSON."""
+    for marker in (_MISTRAL, _HARMONY):
+        for found in marker.finditer(text):
+            data = _decoded(text, found.end())
+            if found[1] and isinstance(data, dict):
+                yield ToolCall(name=found[1], arguments=data)
+            else:
+                yield from filter(None, map(_call_of, data if isinstance(data, list) else [data]))
+
+
+def _decoded(text: str, at: int) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text, at)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _bare(text: str) -> Iterator[ToolCall]:
+    if call := _call_of(find_json(text)):
+        yield call
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    found = _decoded(text.strip(), 0) if text.lstrip().startswith("{") else None
+    return found if isinstance(found, dict) else None
+
+
+def _call_of(data: object) -> ToolCall | None:
+    """The call that a JSON object describes; only names of tools count, any other object is data."""
+    if not isinstance(data, Mapping):
+        return None
+    inner = data.get("function")
+    data = inner if isinstance(inner, Mapping) else data
+    name = next((data[key] for key in _NAMES if isinstance(data.get(key), str)), "")
+    given = next((data[key] for key in _ARGUMENTS if key in data), None)
+    if isinstance(given, str):
+        given = _object(given)
+    if given is None:
+        given = {key: value for key, value in data.items() if key not in _NAMES}
+    known = specs.named(name.lower().rsplit(".", 1)[-1]) or specs.is_outside(name)
+    return ToolCall(name=name, arguments=given) if known and isinstance(given, Mapping) else None
+
+
+# --- a reply without tools
+
+
+def _files(reply: Completion) -> Calls:
+    """Whole files and edits in the form of a reply without tools, as calls that write them."""
+    try:
+        parsed = parse(reply)
+    except BadReply:
+        return Calls()
+    calls = [ToolCall(name=specs.WRITE_FILE.name, arguments={"path": p, "content": t}) for p, t in parsed.files.items()]
+    calls += [
+        ToolCall(name=specs.EDIT.name, arguments={"path": edit.path, "old": edit.search, "new": edit.replace})
+        for edit in parsed.edits
+    ]
+    calls += [
+        ToolCall(name=specs.WRITE_FILE.name, arguments={"path": path, "delete": True}) for path in parsed.deletions
+    ]
+    return Calls(calls=tuple(calls), fault="\n".join(parsed.complaints), whole=True)

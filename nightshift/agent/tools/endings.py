@@ -1,0 +1,84 @@
+"""A reply in words that ends the work without a file, as the tool call that says the same: done, ask or cannot.
+
+A model that is asked for files is told of one line for each. Whoever says it in sentences is understood as well, if the
+reply holds nothing else and says it twice: a wrong guess would cost its owner a question.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import dropwhile, takewhile
+
+from nightshift.agent.replies import find_json, spoken
+from nightshift.agent.replies.fences import blocks
+from nightshift.agent.tools.arguments import Ask, Cannot, Done
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.dialogue import Completion, Finish
+
+Said = Done | Ask | Cannot
+
+FORMS = (
+    "If there is nothing to write, say so in one line: `Done already: why`, `Ask: a question for the owner` or "
+    "`Cannot: why the task cannot be done`."
+)
+_SAYS = re.compile(
+    r"[ \t]*[*_#>`-]{0,4}[ \t]*(done already|already done|ask|question|cannot|can['’]t|default)"
+    r"[*_`]{0,3}[ \t]*:[*_`]{0,3}[ \t]*(\S.*)",
+    re.IGNORECASE,
+)
+_PASSED_OVER = re.compile(r"[ \t]*(?:(?:```|~~~)\w*|\W{0,4}Summary\W{0,4}[:=].*)?[ \t]*", re.IGNORECASE)
+
+_MOST_CHARS = 1500
+_ALREADY = re.compile(
+    r"(?<!not )(?<!n't )(?<!n’t )\balready (?:been )?(?:implemented|done|exists?|present|there|in place|defined|fixed"
+    r"|correct\w*|handle[sd]?|does|has|works?|returns?|supports?|supported|satisf\w+|pass(?:es)?|meets?)\b"
+    r"|\bnothing (?:needs|has|is left|is|remains|is needed) to (?:be )?(?:change|do|done|changed)\b"
+    r"|\bnothing to change\b|\bno (?:code |further )?changes? (?:is|are|was|were) (?:needed|required|necessary)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\bwhat (?:do )?you mean\b|\bdo(?:n['’]t| not) (?:know|understand) (?:what|which|who|where)\b|\bplease "
+    r"(?:clarify|specify|provide|share|tell)\b"
+    r"|\b(?:can|could|would) you (?:please )?(?:clarify|specify|tell|provide|share)\b"
+    r"|\bneed (?:more information|to know|clarification)\b"
+    r"|\b(?:which|what|where)\b[^.?!]*\?\s*\Z",
+    re.IGNORECASE,
+)
+_CANNOT = re.compile(
+    r"\bcannot be (?:done|implemented|completed|fulfilled|solved|satisfied|met)\b|\b(?:impossible|not possible) to\b"
+    r"|\b(?:is|are) (?:impossible|not possible|infeasible|contradictory)\b|\b(?:I|we)(?: am|['’]m| are|['’]re)? "
+    r"(?:can ?not|can['’]t|unable to|not able to|won['’]t|will not|must refuse to|refuse to|decline to)\b",
+    re.IGNORECASE,
+)
+
+
+def stated(reply: Completion) -> Said | None:
+    """What a reply says by the line that was asked for, at its beginning; None where it names a file."""
+    text = spoken(reply.text).strip()
+    lines = list(dropwhile(_PASSED_OVER.fullmatch, text.split("\n")))
+    if not lines or reply.backend == BUILT_IN or reply.tool_calls or not (said := _SAYS.match(lines[0])):
+        return None
+    if any(block.edits or block.name for block in blocks(text)):
+        return None
+    more = list(takewhile(lambda line: line.strip() and not _PASSED_OVER.fullmatch(line), lines[1:]))
+    default = next((found[2] for line in more if (found := _SAYS.match(line)) and found[1].lower() == "default"), "")
+    why = " ".join([said[2], *(line for line in more if not _SAYS.match(line))])
+    word = said[1].lower()
+    if word in {"ask", "question"}:
+        return Ask(question=why, default=default)
+    if "done" in word:
+        return Done(summary=why)
+    return None if word == "default" else Cannot(reason=why)
+
+
+def implied(reply: Completion) -> Said | None:
+    """What a reply that is nothing but a few sentences says, where they say one of the three plainly."""
+    text = spoken(reply.text).strip()
+    whole = reply.finish is Finish.STOP and not reply.tool_calls and reply.backend != BUILT_IN
+    if not (whole and 0 < len(text) <= _MOST_CHARS) or blocks(text) or find_json(text) is not None:
+        return None
+    if _ALREADY.search(text):
+        return Done(summary=text)
+    if _ASKS.search(text):
+        return Ask(question=text)
+    return Cannot(reason=text) if _CANNOT.search(text) else None

@@ -1,0 +1,115 @@
+"""The tools that execute: `run` a command and `run_tests`, in throw-away sandbox jobs; neither decides anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nightshift.agent import feedback
+from nightshift.agent.draft import Draft
+from nightshift.agent.services import AgentServices
+from nightshift.agent.suite_job import job_for
+from nightshift.agent.tools import arguments
+from nightshift.agent.tools.reading import missing
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.errors import BadReply
+from nightshift.core.isolation import Ended
+from nightshift.core.shell import ShellJob, ShellResult
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.text.formats import duration
+
+OUTPUT_CHARS = 10_000
+MOST_TEST_FILES = 100
+NO_VERDICT = "this is no verdict"
+"""Stands in each result of tests that ran."""
+_ENDED = {
+    Ended.TIMEOUT: "it was stopped at its time limit",
+    Ended.OUTPUT_LIMIT: "it was stopped because it wrote too much",
+    Ended.OUT_OF_MEMORY: "it ran out of memory",
+    Ended.KILLED: "it was killed",
+}
+
+
+async def run(
+    asked: arguments.Run, draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[str, bool]:
+    """Run a command on a copy of the files; text files that it wrote become part of the change, as far as they may."""
+    if services.shell is None:
+        raise BadReply("run: there is no sandbox for commands here.")
+    limits = replace(context.run_limits, cpu_s=min(asked.timeout, context.run_limits.cpu_s))
+    job = ShellJob(
+        command=asked.command,
+        base=services.tree,
+        change=draft.change,
+        tests=context.tests_beside(state),
+        packages=state.packages,
+        environment=state.environment,
+        limits=limits,
+    )
+    result = await services.shell.execute(job)
+    written, refused = list[str](), [f"{path} {why}" for path, why in result.dropped.items()]
+    for path, text in result.files.items():
+        try:
+            draft.put(path, text)
+        except BadReply as bad:
+            refused.append(str(bad).removesuffix("."))
+        else:
+            written.append(path if text is not None else f"{path} (removed)")
+    return _report(result, written, refused), result.ended is Ended.EXITED and result.exit_code == 0
+
+
+def _report(result: ShellResult, written: list[str], refused: list[str]) -> str:
+    text = head_and_tail(result.output.rstrip("\n")) or "(no output)"
+    ended = _ENDED.get(result.ended)
+    lines = [text, f"({ended}, after {duration(result.duration_s)})" if ended else f"(exit code {result.exit_code})"]
+    lines += [f"(now part of the change: {_some(written)})"] if written else []
+    lines += [f"(not kept: {_some(refused, '; ')})"] if refused else []
+    return "\n".join(lines)
+
+
+def _some(names: list[str], between: str = ", ") -> str:
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return between.join(names[:12]) + more
+
+
+def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
+    """A text, or its first and last halves of `most` characters with a line between them that counts what is gone."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    head, tail = text[:half], text[-half:]
+    gone = text[half:-half]
+    return f"{head}\n… ({len(gone):,} characters, {gone.count(chr(10))} lines left out) …\n{tail}"
+
+
+async def run_tests(
+    asked: arguments.RunTests, draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
+) -> tuple[str, bool]:
+    """Run test files on the change as it is: those named, or those that a verdict would run."""
+    only = _test_files(asked.files, draft) if asked.files else ()
+    own = {**state.own_tests, **{path: text for path, text in draft.test_changes.items() if text is not None}}
+    gone = tuple(path for path, text in draft.test_changes.items() if text is None)
+    job = job_for(context, replace(state, change=draft.sources, own_tests=own, removed_tests=gone), services)
+    trial = await services.suite.try_out(replace(job, only=only))
+    unseen = [f"{path} {why}" for path, why in trial.dropped.items()]
+    lines = [feedback.shape(trial) if trial.reason else feedback.passed(trial)]
+    lines += [f"(failed without your change already, left out: {_some(list(trial.before))})"] if trial.before else []
+    lines += [f"(not seen by the run: {_some(unseen, '; ')})"] if unseen else []
+    return "\n".join([*lines, f"(took {duration(trial.duration_s)}; {NO_VERDICT})"]), not trial.reason
+
+
+def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:
+    """Paths of test files, those below folders included; what stands behind `::` is left out.
+
+    Raises:
+        BadReply: one of them is no test file.
+    """
+    view, found = draft.view, list[str]()
+    paths = view.paths()
+    for name in (name.split("::", 1)[0] for name in named):
+        below = [path for path in paths if path.startswith(f"{name}/") and is_test_path(path)]
+        if name not in view and not below:
+            raise BadReply(f"run_tests: files: {missing(view, name)}")
+        if name in view and not is_test_path(name):
+            raise BadReply(f"run_tests: files: {name} is no test file.")
+        found += below or [name]
+    return tuple(dict.fromkeys(found))[:MOST_TEST_FILES]

@@ -1,0 +1,146 @@
+"""Runs a tool call: finds the tool, reads its arguments, and says in words what came of it.
+
+Whatever a call holds, it ends with a text for the model; only what the world around it raises (a sandbox that cannot be
+set up, a cancelled task) goes further.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from nightshift.agent import syntax
+from nightshift.agent.asking import ASKED_BEFORE, answer_to, as_question
+from nightshift.agent.draft import Draft
+from nightshift.agent.services import AgentServices
+from nightshift.agent.tools import arguments, reading, running, writing
+from nightshift.core.errors import BadReply
+from nightshift.core.gauge import Gauge
+from nightshift.core.ports import OpenTools
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.brief import Question
+from nightshift.core.tools import ToolCall, ToolSpec
+
+READ_CHARS, READ_CHARS_SMALL = 8000, 4000
+SMALL_WINDOW = 32_000
+
+Ending = arguments.Done | Question
+"""What ends a conversation: the change is complete, or the owner must say something first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What came of a call. `ending` is set where the call ends the conversation."""
+
+    text: str
+    ok: bool = True
+    ending: Ending | None = None
+
+
+class Toolbox:
+    """The tools of one step.
+
+    Args:
+        tools: those that the model may call.
+        draft: the change, which the writing ones alter; the reading ones see it.
+        context: the task.
+        state: the attempt, for its packages and tests.
+        services: shell, suite and the texts of commits.
+        gauge: of the model; a small window is given shorter texts.
+        servers: tools of servers, which may be called as well.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[ToolSpec],
+        draft: Draft,
+        context: AttemptContext,
+        state: AttemptState,
+        services: AgentServices,
+        gauge: Gauge,
+        servers: OpenTools | None = None,
+    ) -> None:
+        self._servers, outside = servers, servers.specs if servers else ()
+        self._outside = {spec.name for spec in outside}
+        self.tools = (*tools, *outside)
+        self.draft, self._context, self._state, self._services = draft, context, state, services
+        small = gauge.window is not None and gauge.window < SMALL_WINDOW
+        self._read_chars = READ_CHARS_SMALL if small else READ_CHARS
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run a call.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        known = {spec.name for spec in self.tools}
+        if call.name not in known:
+            names = ", ".join(spec.name for spec in self.tools)
+            return ToolResult(text=f"There is no tool {call.name[:60]!r}. The tools are: {names}.", ok=False)
+        if self._servers and call.name in self._outside:
+            text, ok = await self._servers.call(call)
+            return ToolResult(text=text, ok=ok)
+        try:
+            asked = arguments.read_arguments(call.name, call.arguments)
+            return await self._called(asked)
+        except BadReply as bad:
+            return ToolResult(text=str(bad), ok=False)
+
+    async def _called(self, asked: Any) -> ToolResult:
+        match asked:
+            case arguments.Run() | arguments.RunTests():
+                return await self._ran(asked)
+            case arguments.Done():
+                return self._done(asked)
+            case arguments.Ask() | arguments.Cannot():
+                return self._owners(as_question(asked))
+        return ToolResult(text=await asyncio.to_thread(self._looked_or_wrote, asked))
+
+    def _looked_or_wrote(self, asked: Any) -> str:
+        draft = self.draft
+        match asked:
+            case arguments.ListFiles():
+                return reading.list_files(draft.view, asked)
+            case arguments.Search():
+                return reading.search(draft.view, self._services.corpora, asked)
+            case arguments.ReadFile():
+                return reading.read_file(draft.view, asked, most_chars=self._read_chars)
+            case arguments.Edit():
+                return writing.edit(draft, asked)
+            case arguments.WriteFile():
+                return writing.write_file(draft, asked)
+        assert_never(asked)
+
+    async def _ran(self, asked: arguments.Run | arguments.RunTests) -> ToolResult:
+        work = (self.draft, self._context, self._state, self._services)
+        if isinstance(asked, arguments.Run):
+            text, ok = await running.run(asked, *work)
+        else:
+            text, ok = await running.run_tests(asked, *work)
+        return ToolResult(text=text, ok=ok)
+
+    def _owners(self, question: Question) -> ToolResult:
+        """What the owner said to it already, or the end until he does."""
+        answer = self.answer_to(question)
+        if answer is None:
+            return ToolResult(text="This goes to the owner.", ending=question)
+        return ToolResult(text=f"{ASKED_BEFORE} {answer}")
+
+    def answer_to(self, question: Question) -> str | None:
+        """What the owner said to a question; None where he was not asked."""
+        return answer_to(self._context, question)
+
+    def _done(self, asked: arguments.Done) -> ToolResult:
+        """The end, unless a changed file is none of its kind: that is cheaper to mend now than after a failed test."""
+        for path, text in self.draft.change.items():
+            if text is not None and (found := syntax.fault(path, text)):
+                return ToolResult(text=f"Not yet: {path}: {found.kind}: {found.message}\n{found.excerpt}", ok=False)
+        return ToolResult(text="Done.", ending=asked)
+
+
+def as_json(arguments: Mapping[str, Any]) -> str:
+    """The arguments as they are stored and compared."""
+    return json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)

@@ -1,0 +1,106 @@
+"""The tools that change files: `edit` and `write_file`, through the same checks as every other change."""
+
+from __future__ import annotations
+
+from nightshift.agent import syntax
+from nightshift.agent.draft import Draft
+from nightshift.agent.replies import Edit, apply_edit
+from nightshift.agent.tools import arguments
+from nightshift.agent.tools.reading import missing
+from nightshift.core.errors import BadReply
+from nightshift.core.tasks.verdicts import Failure
+
+_PLACES = 8
+
+
+def edit(draft: Draft, asked: arguments.Edit) -> str:
+    """Replace a text that stands once, or with `all` wherever it stands; nothing changes when the call is refused.
+
+    A text that is not there character for character is looked for as whole lines, indented otherwise or with other
+    blank lines between them (`agent.replies.edits`). An edit that would break a file's syntax is refused.
+
+    Raises:
+        BadReply: no such file, not there, there more than once, not allowed, or no valid file afterwards.
+    """
+    path = asked.path
+    text = draft.view.text(path)
+    if text is None:
+        why = f"{path} is no text file." if path in draft.view else missing(draft.view, path)
+        raise BadReply(f"{why} Use write_file for a new one.")
+    if _is_made(text, draft.before(path), asked):
+        return f"{path} holds this already: the edit was made before. Nothing was changed."
+    new = _edited(text, asked)
+    if (found := syntax.fault(path, new)) and not syntax.fault(path, text):
+        raise BadReply(f"Refused, {path} would be no valid file any more; nothing was changed.\n{_shown(found)}")
+    draft.put(path, new)
+    return f"Edited {path}.\n{_around(text, new)}"
+
+
+def _is_made(text: str, before: str, asked: arguments.Edit) -> bool:
+    """Tell whether an edit was made already: its new text stands there once, around the old one if that does too."""
+    old, new = asked.old, asked.new
+    if not (old.strip() and new.strip()) or old == new or new in before or text.count(new) != 1 or text.count(old) > 1:
+        return False
+    at, place = text.find(new), text.find(old)
+    return place < 0 or at <= place <= place + len(old) <= at + len(new)
+
+
+def _edited(text: str, asked: arguments.Edit) -> str:
+    if asked.old == asked.new:
+        raise BadReply(f"{asked.path}: old and new are the same.")
+    count = text.count(asked.old) if asked.old.strip() else 0
+    if count == 1 or (count and asked.all):
+        return text.replace(asked.old, asked.new)
+    if count:
+        raise BadReply(
+            f"{asked.path}: old stands {count} times (lines {_lines_of(text, asked.old)}); quote more around the one "
+            "that you mean, or set all."
+        )
+    return apply_edit(text, Edit(path=asked.path, search=_ended(asked.old), replace=_ended(asked.new)))
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _lines_of(text: str, part: str) -> str:
+    places, at = list[int](), text.find(part)
+    while at >= 0 and len(places) <= _PLACES:
+        places.append(text.count("\n", 0, at) + 1)
+        at = text.find(part, at + 1)
+    return ", ".join(map(str, places[:_PLACES])) + (" …" if len(places) > _PLACES else "")
+
+
+def _around(old: str, new: str) -> str:
+    """The lines that changed as they are now, numbered, with one line around them."""
+    before, after = old.split("\n"), new.split("\n")
+    shortest = min(len(before), len(after))
+    head = next((n for n in range(shortest) if before[n] != after[n]), shortest)
+    tail = next((n for n in range(shortest - head) if before[-1 - n] != after[-1 - n]), shortest - head)
+    first, last = max(0, head - 1), min(len(after), len(after) - tail + 1)
+    shown = [f"{n + 1:5}  {after[n][:200]}" for n in range(first, min(last, first + 20))]
+    return "\n".join(shown) + ("\n       …" if last > first + 20 else "")
+
+
+def write_file(draft: Draft, asked: arguments.WriteFile) -> str:
+    """Write or remove a file.
+
+    Raises:
+        BadReply: that is not allowed, or there is nothing to remove.
+    """
+    path = asked.path
+    if asked.delete or asked.content is None:
+        if path not in draft.view:
+            raise BadReply(missing(draft.view, path))
+        draft.put(path, None)
+        return f"Removed {path}."
+    word = "Rewrote" if path in draft.view else "Wrote"
+    draft.put(path, asked.content)
+    lines = asked.content.count("\n") + (not asked.content.endswith("\n") and bool(asked.content))
+    text = f"{word} {path} ({lines} line{'s' if lines != 1 else ''})."
+    found = syntax.fault(path, asked.content)
+    return f"{text} It is no valid file yet:\n{_shown(found)}" if found else text
+
+
+def _shown(found: Failure) -> str:
+    return f"{found.kind}: {found.message}\n{found.excerpt}".rstrip()

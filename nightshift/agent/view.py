@@ -1,0 +1,91 @@
+"""The files of a task as they are now: a commit's tree with a change on top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nightshift.core.code.paths import Spellings, at_or_below, git_folder
+from nightshift.core.code.tree import Tree
+from nightshift.core.tasks.task import Change
+
+MAX_READ_BYTES = 2_000_000
+
+
+class View:
+    """Reads files of base and change together.
+
+    Args:
+        tree: the base commit.
+        change: path to new text; None for a removed file.
+    """
+
+    def __init__(self, tree: Tree, change: Change) -> None:
+        self.tree, self.change = tree, change
+
+    def paths(self) -> list[str]:
+        """All paths, sorted."""
+        entries = self.tree.entries()
+        if not self.change:
+            return list(entries)
+        gone = {path for path, text in self.change.items() if text is None}
+        kept = [path for path in entries if path not in gone] if gone else list(entries)
+        new = [path for path, text in self.change.items() if text is not None and path not in entries]
+        return sorted(kept + new) if new else kept
+
+    def count(self) -> int:
+        """How many files there are."""
+        entries = self.tree.entries()
+        gone = sum(1 for path, text in self.change.items() if text is None and path in entries)
+        new = sum(1 for path, text in self.change.items() if text is not None and path not in entries)
+        return len(entries) - gone + new
+
+    def __contains__(self, path: object) -> bool:
+        if path in self.change:
+            return self.change[str(path)] is not None
+        return path in self.tree.entries()
+
+    def text(self, path: str) -> str | None:
+        """A file's text; None when it is missing, binary, not UTF-8 or too large to be shown to a model."""
+        return self.change[path] if path in self.change else base_text(self.tree, path)
+
+
+def misplaced(path: str, view: View, *, new: bool = True) -> str | None:
+    """Say why a file may not be written at this path, or None when it may.
+
+    Args:
+        path: a valid path.
+        view: what is there.
+        new: whether a text is to be written, not a file removed.
+    """
+    if found := at_or_below((path,), view.tree.unwritable()):
+        return f"lies at or below {found[1]!r}, a symbolic link or a submodule; those are never written"
+    if not new:
+        return None
+    paths = view.paths()
+    if path not in view and (other := Spellings(paths).clash(path)):
+        return f"cannot exist beside {other!r}: one would be a folder of the other, or only case differs"
+    folder = git_folder((path,), [*paths, path])
+    return None if folder is None else f"is refused: git would take the folder {folder or '.'!r} for a repository"
+
+
+def base_text(tree: Tree, path: str) -> str | None:
+    """The text that a path has in the base, or None as in `View.text`."""
+    if path not in tree.entries():
+        return None
+    raw = tree.read(path)
+    if len(raw) > MAX_READ_BYTES or b"\0" in raw:
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def settled(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The change without what leaves the base as it is, in path order: equal work has an equal change."""
+    entries = tree.entries()
+    return {
+        path: text
+        for path, text in sorted(change.items())
+        if (path in entries if text is None else text != base_text(tree, path))
+    }

@@ -1,0 +1,94 @@
+"""The wiring of an agent that works as an author: its settings, and the sandbox that holds it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nightshift.app.environments import strong_sandbox
+from nightshift.config.load import Settings
+from nightshift.core.errors import ConfigError, SandboxError
+from nightshift.sandbox import bubblewrap, job_folders
+from nightshift.sandbox.runtime import Runtime
+
+if TYPE_CHECKING:
+    from nightshift.models.acp.agent import AgentPlace
+    from nightshift.models.base import BaseModelHandler
+    from nightshift.verdict.environments.registries import Registries
+
+AgentPlaces = Callable[[], "AgentPlace | str"]
+"""Gives where an agent works, or says why none can yet: the chain is made before the sandbox."""
+_ANSWER_S = 30.0
+"""So much of a model's time is left for an agent to end, and for its change to be read."""
+
+
+def nowhere() -> str:
+    """The place of agents of a chain that is only looked at."""
+    return "no sandbox is made here"
+
+
+def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], BaseModelHandler] | None:
+    """What makes the agent that the owner set; None where he set none.
+
+    Raises:
+        ConfigError: its command cannot be read.
+    """
+    if not settings.acp_command:
+        return None
+    try:
+        words = shlex.split(settings.acp_command)
+    except ValueError as error:
+        raise ConfigError([f"acp_command (ACP_COMMAND): {error}; mend its quotes"]) from None
+
+    def make(model: str | None) -> BaseModelHandler:
+        from nightshift.models.acp.agent import AgentSettings  # noqa: PLC0415 (most owners have no agent)
+        from nightshift.models.acp.backend import AcpBackend  # noqa: PLC0415 (likewise)
+        from nightshift.verdict.environments.registry_proxy import Endpoint  # noqa: PLC0415 (likewise)
+
+        pairs = [host.lower().partition(":") for host in settings.acp_hosts]
+        return AcpBackend(
+            AgentSettings(
+                command=tuple(words),
+                hosts=tuple(Endpoint(host=host, port=int(port or 443), configured=True) for host, _, port in pairs),
+                variables=settings.acp_environment,
+                folders=tuple(settings.acp_folders),
+                auth_method=settings.acp_auth or "",
+                turn_s=max(settings.model_timeout_s / 2, settings.model_timeout_s - _ANSWER_S),
+            ),
+            places,
+            model,
+        )
+
+    return make
+
+
+def place(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | str:
+    """Where agents work, or why they cannot; what an earlier daemon left there is removed.
+
+    Args:
+        settings: where things lie.
+        runtime: the interpreter and the programs inside.
+        sandbox: the short name of the one in use.
+    """
+    if sandbox != bubblewrap.NAME:
+        return "agents work under bubblewrap alone, and the sandbox of this daemon is another one"
+    from nightshift.models.acp.agent import AgentPlace  # noqa: PLC0415 (most owners have no agent)
+
+    try:
+        folder = job_folders.private(settings.state_dir / "agents")
+        found = strong_sandbox(settings)
+    except SandboxError as error:
+        return str(error)
+    for left in folder.iterdir():
+        shutil.rmtree(left, ignore_errors=True)
+
+    @cache
+    def network() -> Registries:
+        from nightshift.verdict.environments import registries  # noqa: PLC0415 (likewise)
+
+        return registries.find(settings.process_environment)
+
+    return AgentPlace(sandbox=found, runtime=runtime, folder=folder, network=network)

@@ -1,0 +1,83 @@
+"""The benchmark in a process of its own, beside a daemon or without one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.app.git_beside import git_beside
+from nightshift.app.verify import suites
+from nightshift.config.load import Settings
+from nightshift.core.errors import SandboxError
+from nightshift.git.manager import GitManager
+from nightshift.report.benchmark.mining import mine
+from nightshift.report.benchmark.results import Item
+from nightshift.report.benchmark.store import BenchmarkStore, Dropped
+from nightshift.report.benchmark.validation import Validation, validate_all
+from nightshift.report.benchmark.wording import Writer
+from nightshift.sandbox import orphans
+from nightshift.verdict.runner import SuiteRunner
+
+NEWEST = 2000
+"""So many commits of a history are looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A repository with what the benchmark knows of it.
+
+    Attributes:
+        repo: its path, by which it is known.
+        store: keeps items and results.
+        git: reads repositories, and makes copies of single commits.
+        folder: for this process alone.
+    """
+
+    repo: str
+    store: BenchmarkStore
+    git: GitManager
+    folder: Path
+
+
+@contextmanager
+def opened(settings: Settings, repo: str) -> Iterator[Opened]:
+    """Open a repository and the benchmark's database.
+
+    Args:
+        settings: of the home that keeps the results.
+        repo: a checkout, or a folder in one.
+
+    Raises:
+        GitError: it is no repository that can be used.
+        StoreError: the database cannot be used.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix=orphans.prefix("bench")) as folder,
+        git_beside(settings, Path(folder)) as git,
+    ):
+        root = str(git.open(repo, None, 0, "").repo)
+        with BenchmarkStore(settings.benchmark_db_path) as store:
+            yield Opened(repo=root, store=store, git=git, folder=Path(folder))
+
+
+async def validate_candidates(
+    here: Opened, settings: Settings, most: int, tell: Callable[[Item | Dropped], None], writer: Writer | None = None
+) -> None:
+    """Make items of what was mined; see `report.benchmark.validation`, whose `Validation` gets the writer.
+
+    Raises:
+        SandboxError: nothing can be run here; says why.
+    """
+    found = await suites(settings, here.folder)()
+    if not isinstance(found.suite, SuiteRunner):
+        raise SandboxError(f"nothing can be validated, because nothing can be run: {found.why_not}")
+    validation = Validation(found.suite, here.git, found.environments, here.folder / "copies", writer)
+    await validate_all(validation, here.store, here.repo, most, tell)
+
+
+def mine_commits(here: Opened, most: int = NEWEST) -> int:
+    """Look at those of the newest commits that were not looked at yet; gives how many these are."""
+    return mine(here.repo, here.git.changing_commits(here.repo, most), here.store)

@@ -1,0 +1,410 @@
+"""Lets arms of the benchmark try items: each in a home of its own, by the same services as the daemon's tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from itertools import count
+from pathlib import Path
+
+from nightshift.app.benchmark import Opened
+from nightshift.app.single import PutDown, run_single
+from nightshift.app.verify import suites
+from nightshift.config.load import Settings, settings_at
+from nightshift.config.places import find_places
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.errors import BenchmarkError, InvalidTask, SandboxError
+from nightshift.core.events import Event, Kind
+from nightshift.core.quiet_hours import quiet
+from nightshift.core.tasks.states import ENDED, Ending, Status
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.core.tasks.verdicts import Result as Ended
+from nightshift.core.text.formats import duration
+from nightshift.maintenance.instance_lock import InstanceLock, is_held
+from nightshift.queue import pauses
+from nightshift.queue import store as tasks
+from nightshift.report.benchmark.arms import settings_of
+from nightshift.report.benchmark.commit_parts import CommitParts, read_parts
+from nightshift.report.benchmark.results import Arm, BrokenOff, Item, Result
+from nightshift.report.benchmark.running import Asked, Budget, Turn, in_order, work
+from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunState
+from nightshift.report.benchmark.validation import environment_of, job_of
+from nightshift.report.benchmark.version import version
+from nightshift.storage.db import spending
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.verdict.runner import SuiteRunner
+
+NICE = 10
+LOOK_AGAIN_S = 20.0
+PATIENCE_S = 900.0
+"""So long an attempt waits in all for a model that does not answer; then the run stops."""
+BY_HAND = "stopped by hand"
+MOST_EVENTS = 100_000
+
+
+class Attempts:
+    """Attempts of one run (`report.benchmark.running.Attempting`).
+
+    Args:
+        settings: the owner's; an arm changes some of them.
+        here: the repository, and what the benchmark knows of it.
+        run: whose attempts.
+        clock: dates results.
+        tell: is told in words what happens meanwhile.
+        put_down: when an attempt is left as it stands, to be gone on with.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        here: Opened,
+        run: Run,
+        *,
+        clock: Clock = utc_now,
+        tell: Callable[[str], None],
+        put_down: PutDown | None = None,
+    ) -> None:
+        self._settings, self._here, self._run, self._clock, self._tell = settings, here, run, clock, tell
+        self._put_down = put_down or PutDown(patience_s=PATIENCE_S)
+        self._home = settings.benchmark_dir / run.key
+
+    async def __call__(self, turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
+        """See `Attempting`; a home that was left by a kill is gone on with."""
+        arm, item, _ = turn
+        home = self._home / arm.name
+        copy = home / "repository"  # the same for all items: lessons are about a repository
+        parts = await asyncio.to_thread(self._prepared, turn, copy)
+        try:
+            spec = _spec(turn, parts, copy, shown=self._run.mode is Mode.SHOWN)
+        except InvalidTask as error:
+            self._tell(f"{item.commit[:10]}: cannot be a task: {error}")
+            return self._result(arm, item, outcome=Ending.REFUSED)
+        try:
+            task = await self._tried(spec, self._of_arm(arm, home, limit_usd))
+        finally:
+            await asyncio.to_thread(self.note_spent, arm.name)
+        if broken := self._broken_off(task, home, limit_usd):
+            return broken
+        solved = task.ending is Ending.COMMITTED and (
+            self._run.mode is Mode.SHOWN or await self._passes(item, parts, copy, task.commit or "")
+        )
+        if self._put_down.asked.is_set():  # what was run meanwhile may have been ended by the same Ctrl-C
+            return BrokenOff(reason=BY_HAND)
+        events = await asyncio.to_thread(_events_of, _db_of(home), task.id)
+        return self._result(arm, item, outcome=task.ending or task.status, task=task, solved=solved, events=events)
+
+    def note_spent(self, arm: str) -> None:
+        """Note what an arm has spent, as its own ledger says: what was broken off is in no result."""
+        if (path := _db_of(self._home / arm)).exists():
+            with Database(path, readonly=True) as database:
+                days = spending.by_day(database.reader())
+            self._here.store.note_spent(self._run.key, arm, days)
+
+    def _broken_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
+        """Why an attempt says nothing of its arm: it was put down, or cut off by what was left of the run's budget."""
+        if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
+            return BrokenOff(reason=f"the model does not come back: {task.reason}")
+        if task.status not in {*ENDED, Status.WAITING} or task.ending is Ending.USER:
+            return BrokenOff(reason=BY_HAND)
+        if limit_usd is not None and _is_cut_off(_db_of(home), task):
+            return BrokenOff(reason=f"the budget is spent: {task.reason}")
+        return None
+
+    def clear(self) -> None:
+        """Remove the homes: results are stored elsewhere."""
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _prepared(self, turn: Turn, copy: Path) -> CommitParts:
+        """The item's commit as a task, and a repository of its parent without its history.
+
+        It stays until the next attempt begins: after a kill it has the commit.
+        """
+        item, git, noted = turn.item, self._here.git, copy.with_name("repository.txt")
+        wanted = f"{item.commit}, round {turn.round}\n"
+        if not noted.exists() or noted.read_text() != wanted:
+            noted.unlink(missing_ok=True)
+            shutil.rmtree(copy, ignore_errors=True)
+            git.copy_of(item.repo, item.parent, copy)
+            noted.write_text(wanted)
+        return read_parts(git.tree(item.repo, item.parent), git.tree(item.repo, item.commit))
+
+    def _of_arm(self, arm: Arm, home: Path, limit_usd: float | None) -> Settings:
+        own = settings_of(arm, self._settings.recall_limit, limit_usd)
+        read = settings_at(self._settings, own.flags)
+        return read.model_copy(update={**own.unset, "home": home, "folders": None})
+
+    async def _tried(self, spec: TaskSpec, settings: Settings) -> Task:
+        """The task as it stands; one that had ended for want of money is tried anew, as another one."""
+        for number in count(1):
+            events = list[Event]()
+            numbered = replace(spec, key=f"{spec.key}:{number}")
+            task = await run_single(numbered, settings, events.append, self._put_down, self._settings)
+            if events or not _is_cut_off(settings.db_path, task):
+                return task
+        raise AssertionError("numbers do not end")
+
+    async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
+        """Whether the tests that were held out pass on what an arm committed."""
+        found = await suites(self._settings, self._here.folder)()
+        if not isinstance(found.suite, SuiteRunner):
+            raise SandboxError(f"nothing can be judged, because nothing can be run: {found.why_not}")
+        tree = await asyncio.to_thread(self._here.git.tree, str(copy), commit)
+        environment = await environment_of(tree, found.environments)
+        seen = await found.suite.observe(job_of(tree, parts, environment.digest, {}))
+        passed = {one.id for one in seen.results if one.result is Ended.PASSED}
+        return passed.issuperset(item.fail_to_pass)
+
+    def _result(
+        self,
+        arm: Arm,
+        item: Item,
+        *,
+        outcome: str,
+        task: Task | None = None,
+        solved: bool = False,
+        events: Sequence[Event] = (),
+    ) -> Result:
+        spent = task.spent if task else None
+        return Result(
+            item=item.key,
+            arm=arm.name,
+            solved=solved,
+            outcome=str(outcome),
+            cost_usd=spent.cost_usd if spent else 0.0,
+            tokens_in=spent.tokens_in if spent else 0,
+            tokens_out=spent.tokens_out if spent else 0,
+            seconds=worked_s(events),
+            iterations=task.iterations if task else 0,
+            format_errors=sum(event.kind is Kind.REPLY_REFUSED for event in events),
+            finished_at=self._clock(),
+            version=version(),
+        )
+
+
+def _db_of(home: Path) -> Path:
+    return find_places(home).db_path
+
+
+def _is_cut_off(path: Path, task: Task) -> bool:
+    """Whether an attempt would need more USD than it was given; other limits are the owner's, and count."""
+    if task.status is not Status.WAITING:
+        return False
+    asked = [event for event in _events_of(path, task.id) if event.kind is Kind.ASKED]
+    return bool(asked) and str(asked[-1].data.get("subject")).startswith("budget:cost_usd:")
+
+
+def worked_s(events: Sequence[Event]) -> float:
+    """How long a task was worked on, in seconds, without the time that it waited or that nobody was there."""
+    seconds, began, last = 0.0, None, None
+    for event in events:
+        if began and event.data.get("from") == Status.RUNNING:
+            ended = last if event.kind is Kind.TASK_RECOVERED else event.at  # its daemon had died before that
+            seconds, began = seconds + ((ended or began) - began).total_seconds(), None
+        if event.data.get("to") == Status.RUNNING:
+            began = event.at
+        last = event.at
+    return seconds
+
+
+def _events_of(path: Path, task_id: int) -> list[Event]:
+    """What happened to a task, also before a kill."""
+    with Database(path, readonly=True) as database:
+        return EventLog(database).after(0, limit=MOST_EVENTS, task_id=task_id)
+
+
+def _spec(turn: Turn, parts: CommitParts, copy: Path, *, shown: bool) -> TaskSpec:
+    return parse_spec({
+        "description": turn.item.statement,
+        "repo": str(copy),
+        "language": str(parts.language),
+        "key": f"benchmark:{turn.item.commit}{f':round {turn.round}' if turn.round > 1 else ''}",
+        **({"tests": dict(parts.tests), "files": dict(parts.support)} if shown else {}),
+    })  # fmt: skip
+
+
+async def run_arms(
+    settings: Settings,
+    here: Opened,
+    arms: Sequence[Arm],
+    asked: Asked,
+    *,
+    tell: Callable[[str], None],
+    clock: Clock = utc_now,
+) -> Run:
+    """Work through a repository's items with these arms, or go on with it; gives the run as it stands then.
+
+    Args:
+        settings: the owner's: his budgets and quiet hours are kept, and his own tasks go first.
+        here: the repository.
+        arms: what is compared.
+        asked: over which items, and how often.
+        tell: is told in words what happens.
+        clock: the time.
+
+    Raises:
+        AlreadyRunning: another run is under way.
+        BenchmarkError: there are no items, or an arm of such a name was another one.
+        NightshiftError: nothing can be run here.
+    """
+    items = here.store.items(here.repo)
+    if not items:
+        raise BenchmarkError(f"{here.repo}: there are no items; find some with `nightshift bench mine {here.repo}`")
+    with InstanceLock(settings.benchmark_lock_file):
+        for arm in arms:
+            here.store.add_arm(arm)
+        names, drawn = [arm.name for arm in arms], asked.keys or in_order(items)[: asked.items]
+        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), asked.version, asked.rounds)
+        return await _worked(settings, here, run, asked.budget_usd, tell, clock)
+
+
+async def go_on(
+    settings: Settings,
+    here: Opened,
+    key: str,
+    *,
+    budget_usd: float | None = None,
+    tell: Callable[[str], None],
+    clock: Clock = utc_now,
+) -> Run:
+    """Go on with a run of the repository by its key; the arguments are those of `run_arms`.
+
+    Raises:
+        AlreadyRunning: another run is under way.
+        BenchmarkError: there is no such run.
+        NightshiftError: nothing can be run here.
+    """
+    with InstanceLock(settings.benchmark_lock_file):
+        run = here.store.run(key)
+        if run.repo != here.repo:
+            raise BenchmarkError(f"{key}: that run is of {run.repo}")
+        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.version, run.rounds)
+        return await _worked(settings, here, run, budget_usd, tell, clock)
+
+
+async def _worked(
+    settings: Settings, here: Opened, run: Run, budget_usd: float | None, tell: Callable[[str], None], clock: Clock
+) -> Run:
+    with _stopped_by_signals(tell) as asked:
+        _swept(settings, here.store)
+        put_down = PutDown(asked=asked, patience_s=PATIENCE_S)
+        attempts = Attempts(settings, here, run, clock=clock, tell=tell, put_down=put_down)
+        for arm in run.arms:
+            attempts.note_spent(arm)  # a kill left no time for it
+        os.nice(NICE)  # the owner's own work and its sandboxes go first
+        ended = await work(
+            here.store, run, attempts,
+            budget=_budget(settings, here.store, run, budget_usd, clock),
+            may_begin=_after_others(settings, clock, tell, asked),
+            clock=clock,
+            tell=lambda result: tell(_told(result, here.store)),
+        )  # fmt: skip
+        if ended.state is RunState.DONE:
+            attempts.clear()
+        return ended
+
+
+@contextmanager
+def _stopped_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
+    """Gives what is set when the process shall stop; a second signal ends it at once."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        asked.set()
+        release()
+        tell("stops; what the attempt under way has paid for is kept")
+
+    def release() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    try:
+        yield asked
+    finally:
+        release()
+
+
+def _swept(settings: Settings, store: BenchmarkStore) -> None:
+    """Remove the homes of runs that are done and whose process was killed before it did so."""
+    for run in store.runs():
+        if run.state is RunState.DONE:
+            shutil.rmtree(settings.benchmark_dir / run.key, ignore_errors=True)
+
+
+def _told(result: Result, store: BenchmarkStore) -> str:
+    subject = next((one.subject for one in store.items() if one.key == result.item), result.item)
+    words = "solved" if result.solved else f"not solved ({result.outcome})"
+    return f"{result.arm}: {words} in {duration(result.seconds)}: {subject[:60]}"
+
+
+def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:
+    """What is left of the run's own budget and of the owner's, which his tasks and the benchmark share."""
+
+    def of_run() -> float | None:
+        return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
+
+    return Budget(of_run, lambda: owners_limits(settings, store, clock).left_usd)
+
+
+def owners_limits(settings: Settings, store: BenchmarkStore, clock: Clock) -> Budget:
+    """What is left of the owner's budgets, which his tasks and the benchmark share."""
+
+    def of_day() -> float | None:
+        return _left(settings, store, settings.day_cost_usd, clock().date())
+
+    def of_all() -> float | None:
+        return _left(settings, store, settings.total_cost_usd, None)
+
+    return Budget(of_day, of_all)
+
+
+def _left(settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None) -> float | None:
+    if limit_usd is None:
+        return None
+    of_tasks = 0.0
+    if settings.db_path.exists():
+        with Database(settings.db_path, readonly=True) as database:
+            midnight = datetime.combine(since, time(), UTC) if since else None
+            of_tasks = spending.since(database.reader(), midnight).cost_usd
+    return limit_usd - of_tasks - store.spent(since=since)[0]
+
+
+def _after_others(
+    settings: Settings, clock: Clock, tell: Callable[[str], None], asked: asyncio.Event
+) -> Callable[[], Awaitable[str]]:
+    """Waits while it is quiet, and while the daemon of this home has work."""
+
+    async def wait() -> str:
+        said = ""
+        while not asked.is_set() and (why := _why_wait(settings, clock())):
+            if why != said:
+                tell(f"waits: {why}")
+                said = why
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asked.wait(), LOOK_AGAIN_S)
+        return BY_HAND if asked.is_set() else ""
+
+    return wait
+
+
+def _why_wait(settings: Settings, now: datetime) -> str:
+    if hours := quiet(settings.quiet_hours, now.astimezone()):
+        return f"it is quiet ({hours})"
+    if not settings.db_path.exists():
+        return ""
+    with Database(settings.db_path, readonly=True) as database:
+        counts, paused = tasks.counts(database.reader()), pauses.read(database.reader()).reasons
+    if paused:
+        return f"paused ({paused[0].reason})"
+    # Without a daemon what is queued waits for one, and not for its turn.
+    working = counts[Status.RUNNING] + (counts[Status.QUEUED] if is_held(settings.lock_file) else 0)
+    return f"{working} of your own tasks go first" if working else ""

@@ -1,0 +1,150 @@
+"""What the owner does with commits: revert, integrate, discard; in a daemon, or alone on a home without one."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nightshift.app.repository_settings import kept_for
+from nightshift.app.services import Services, defaults, make_git
+from nightshift.app.store import StoreServices, open_store
+from nightshift.app.verify import suites
+from nightshift.attempt import evidence
+from nightshift.attempt.branch_integration import BranchIntegrator
+from nightshift.attempt.revert import CommitServices, Reverter
+from nightshift.attempt.verify import OpenedSuite
+from nightshift.config.load import Settings
+from nightshift.core.clock import utc_now
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.errors import UnknownTask
+from nightshift.core.tasks.integrating import Discarded, Integrated
+from nightshift.core.tasks.revert import Reverted
+from nightshift.git.manager import GitManager
+from nightshift.maintenance.instance_lock import InstanceLock
+from nightshift.storage.db.commit_ledger import CommitLedger
+
+T = TypeVar("T")
+
+
+def make_commit_services(settings: Settings, store: StoreServices, services: Services) -> CommitServices:
+    """The daemon's: they share the locks of its integrations, and judge in its sandbox once there is one."""
+    return _commit_services(settings, store, services.git, services.opened_suite, services.merge_locks)
+
+
+class CommitActions:
+    """What other threads call to act on commits; each future fails as the method of the service does.
+
+    Args:
+        reverter: reverts what was integrated.
+        integrator: integrates or discards what waits on a branch.
+        loop: the workers', on which that happens.
+    """
+
+    def __init__(self, reverter: Reverter, integrator: BranchIntegrator, loop: asyncio.AbstractEventLoop) -> None:
+        self._reverter, self._integrator, self._loop = reverter, integrator, loop
+        self._asked: set[Future[Any]] = set()
+
+    def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
+        """Revert what a task integrated, or reapply it."""
+        return self._ask(self._reverter.revert(task_id, force=force, reapply=reapply))
+
+    def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
+        """Integrate the commit that waits on the branch of a task."""
+        return self._ask(self._integrator.integrate(task_id, force=force))
+
+    def discard(self, task_id: int) -> Future[Discarded]:
+        """Remove the branch on which a commit of a task waits."""
+        return self._ask(self._integrator.discard(task_id))
+
+    def _ask(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        asked = asyncio.run_coroutine_threadsafe(work, self._loop)
+        self._asked.add(asked)
+        asked.add_done_callback(self._asked.discard)
+        return asked
+
+    def stop(self) -> None:
+        """Let go of those who wait, so that no thread of theirs is in the way of the daemon's end.
+
+        What was under way is finished or forgotten at the next start (`Reverter.recover`, `BranchIntegrator.recover`).
+        """
+        for asked in tuple(self._asked):
+            asked.cancel()
+
+
+async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply: bool) -> Reverted:
+    """Revert what a task integrated, or reapply it, on a home whose daemon does not run.
+
+    Raises:
+        AlreadyRunning: a daemon works on this home; ask it.
+        UnknownTask: there is no such task.
+        NotReverted: it cannot, need not or should not be; says why.
+        GitError: the repository cannot be used.
+    """
+    async with _alone(task_id, settings) as services:
+        return await Reverter(services).revert(task_id, force=force, reapply=reapply)
+
+
+async def integrate_alone(task_id: int, settings: Settings, *, force: bool) -> Integrated:
+    """Integrate the commit that waits on the branch of a task, on a home whose daemon does not run.
+
+    Raises:
+        AlreadyRunning: a daemon works on this home; ask it.
+        UnknownTask: there is no such task.
+        BranchRefused: the commit stays where it is; says why.
+    """
+    async with _alone(task_id, settings) as services:
+        return await BranchIntegrator(services).integrate(task_id, force=force)
+
+
+async def discard_alone(task_id: int, settings: Settings) -> Discarded:
+    """Remove the branch on which a commit of a task waits, on a home whose daemon does not run.
+
+    Raises:
+        AlreadyRunning: a daemon works on this home; ask it.
+        UnknownTask: there is no such task.
+        BranchRefused: the branch stays; says why.
+    """
+    async with _alone(task_id, settings) as services:
+        return await BranchIntegrator(services).discard(task_id)
+
+
+@asynccontextmanager
+async def _alone(task_id: int, settings: Settings) -> AsyncIterator[CommitServices]:
+    if not settings.db_path.exists():
+        raise UnknownTask(task_id)
+    with ExitStack() as stack:
+        stack.enter_context(InstanceLock(settings.lock_file, settings.db_lock_file))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nightshift-undo-")))
+        store = open_store(settings, stack)
+        git = make_git(settings, store, utc_now)
+        stack.callback(git.close)
+        yield _commit_services(settings, store, git, suites(settings, folder), defaultdict(asyncio.Lock))
+
+
+def _commit_services(
+    settings: Settings,
+    store: StoreServices,
+    git: GitManager,
+    opened: Callable[[], Awaitable[OpenedSuite]],
+    locks: defaultdict[Path, asyncio.Lock],
+) -> CommitServices:
+    return CommitServices(
+        git=git,
+        queue=store.queue,
+        state=store.state,
+        steps=store.steps,
+        events=store.events,
+        ledger=CommitLedger(store.db, store.events),
+        limits=defaults(settings).limits,
+        open_suite=opened,
+        merge_locks=locks,
+        imports=ImportCache(),
+        kept=lambda spec: kept_for(spec, store.db, settings),
+        seal_key=evidence.kept_key(settings.seal_file),
+    )

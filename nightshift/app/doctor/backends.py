@@ -1,0 +1,135 @@
+"""What runs tasks: the models that answer, and the sandbox that holds."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, warning
+from nightshift.app.models import chain_of
+from nightshift.app.repair import nothing_runs
+from nightshift.app.suites import find_sandbox
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.errors import ConfigError, ModelError, SandboxError
+from nightshift.core.program import typed
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.formats import duration
+from nightshift.core.text.masking import Masker
+from nightshift.models.base import BaseModelHandler
+from nightshift.models.chain import how_to_get_one
+from nightshift.sandbox import remedy
+from nightshift.sandbox.runtime import open_runtime
+
+DEEP_S = 120.0
+
+
+def check_models(context: CheckContext) -> Iterator[Finding]:
+    """Ask each backend whether it is there."""
+    try:
+        chain = chain_of(context.settings, nothing_runs)
+    except ConfigError as error:
+        yield from (
+            fault("models", text, "correct model_type, model_name and what belongs to them") for text in error.faults
+        )
+        return
+    masked, there = Masker(context.settings.secrets), 0
+    for backend in chain:
+        if backend.name == BUILT_IN:
+            yield ok(BUILT_IN, "the built-in engine needs no model, only a sandbox")
+            continue
+        found = backend.is_available()
+        there += found
+        name = " ".join(filter(None, (backend.name, backend.model)))
+        if not found:
+            yield warning(
+                name, masked(backend.detail or "does not answer"), backend.setup or "see docs/manual/models.md"
+            )
+        elif context.deep:
+            yield _asked(backend, name, masked)
+        else:
+            yield ok(name, "answers" + (f" ({masked(backend.detail)})" if backend.detail else ""))
+        if found and backend.advice:
+            yield warning(
+                name, masked(backend.advice), "change the settings of models so, or see docs/manual/models.md"
+            )
+    if not there:
+        yield warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
+    elif not context.deep:
+        yield note("models", "no reply was asked for", f"{typed('doctor --deep')} asks each for one word")
+
+
+def _asked(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
+    """One word from a model, with the time it takes; the one thing here that may cost something."""
+    began = time.monotonic()
+    try:
+        reply = asyncio.run(one_word(backend, DEEP_S))
+    except (ModelError, TimeoutError) as error:
+        return fault(name, masked(f"is there, but gives no reply: {error or 'time is over'}"), "look at its own log")
+    return ok(name, f"replied in {duration(time.monotonic() - began)} ({reply} tokens)")
+
+
+async def one_word(backend: BaseModelHandler, limit_s: float) -> int:
+    """Have a backend say one word and close it; returns the tokens of its reply.
+
+    Raises:
+        ModelError: it gave none.
+        TimeoutError: it gave none in time.
+    """
+    request = ModelRequest(
+        phase=Phase.REFLECTING, messages=(Message(role="user", text="Answer with the one word: ready"),), max_tokens=16
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(limit_s):
+            return (await backend.generate(request)).tokens_out
+    finally:
+        await backend.aclose()
+
+
+def check_sandbox(context: CheckContext) -> Iterator[Finding]:
+    """Try what the settings allow, as a start of the daemon does."""
+    settings = context.settings
+    try:
+        runtime = open_runtime(settings.runner_dir)
+    except SandboxError as error:
+        yield fault("libraries", str(error), "make setup")
+        return
+    with tempfile.TemporaryDirectory(prefix="nightshift-doctor-") as folder:
+        choice = asyncio.run(find_sandbox(settings, runtime, Path(folder)))
+    lines = choice.report.splitlines()
+    if choice.sandbox is None:
+        yield fault("sandbox", "nothing may be executed, so no task is started", remedy())
+    else:
+        yield from _chosen(choice.sandbox.name, lines)
+    yield from _findings(lines, held=choice.sandbox is not None)
+
+
+def _chosen(name: str, lines: list[str]) -> Iterator[Finding]:
+    if name == "process":
+        yield warning("sandbox", "process: jobs are not isolated", "set sandbox: auto, and install bubblewrap")
+    else:
+        yield ok("sandbox", f"{name} holds")
+    if any("without control groups" in line for line in lines):
+        mend = "start the daemon as a systemd user service, or delegate a control group"
+        yield warning("limits", next(line for line in lines if "without control groups" in line), mend)
+    else:
+        yield ok("limits", "memory, processes and time of a whole job are bounded")
+
+
+def _findings(lines: list[str], *, held: bool) -> Iterator[Finding]:
+    tried = [line.strip() for line in lines if line.startswith("  ")]
+    bad = [line for line in tried if "FAILED" in line]
+    for line in bad:
+        grade = warning if held else fault
+        yield grade(
+            "self-test",
+            line,
+            "docs/internals/security.md says what each means; often a kernel setting or a package is missing",
+        )
+    if tried and not bad:
+        yield ok("self-test", f"{len(tried)} attempts to get out failed, as they should")
+    for line in (line for line in lines if not line.startswith("  ") and ": " in line and not held):
+        yield fault("tried", line, remedy())

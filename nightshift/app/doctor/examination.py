@@ -1,0 +1,100 @@
+"""The table of checks, and how they are run: all at once, each with its own time, and its own failure as a finding.
+
+A check runs in a thread that nobody waits for longer than its time allows (a file system that hangs cannot be
+interrupted). What it found until then counts.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from nightshift.app.doctor import backends, home, machine, repositories, running
+from nightshift.app.doctor.context import CheckContext, Finding, Grade, fault, warning
+from nightshift.app.doctor.forges import check_forges
+from nightshift.app.doctor.hub import check_hub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One function of the doctor's. `limit_s` is its time, `deep_s` that with `--deep`."""
+
+    section: str
+    run: Callable[[CheckContext], Iterable[Finding]]
+    limit_s: float = 10.0
+    deep_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What one check found."""
+
+    section: str
+    findings: tuple[Finding, ...]
+
+
+CHECKS: tuple[Check, ...] = (
+    Check(section="versions", run=machine.check_versions, limit_s=15),
+    Check(section="versions", run=machine.check_packages),
+    Check(section="versions", run=machine.check_extras),
+    Check(section="settings", run=home.check_settings),
+    Check(section="home", run=home.check_home),
+    Check(section="home", run=home.check_disk),
+    Check(section="database", run=home.check_database, limit_s=20, deep_s=630),
+    Check(section="database", run=home.check_backups, limit_s=20),
+    Check(section="daemon", run=running.check_daemon, limit_s=15),
+    Check(section="git", run=repositories.check_workspace, limit_s=40, deep_s=630),
+    Check(section="forges", run=check_forges, limit_s=40),
+    Check(section="hub", run=check_hub, limit_s=30),
+    Check(section="sandbox", run=backends.check_sandbox, limit_s=60, deep_s=120),
+    Check(section="models", run=backends.check_models, limit_s=45, deep_s=600),
+    Check(section="intake", run=machine.check_intake),
+    Check(section="clock", run=machine.check_clock),
+    Check(section="limits", run=machine.check_limits),
+    Check(section="service", run=machine.check_service),
+)
+
+
+def examine(context: CheckContext, checks: Sequence[Check] = CHECKS) -> tuple[Examined, ...]:
+    """Run the checks; the sections in the order of the table."""
+    runs = [_Run(check, context) for check in checks]
+    found: dict[str, list[Finding]] = {}
+    for run in runs:
+        found.setdefault(run.check.section, []).extend(run.result())
+    return tuple(Examined(section=section, findings=tuple(findings)) for section, findings in found.items())
+
+
+def worst(examined: Iterable[Examined]) -> Grade:
+    """The gravest of all findings."""
+    order = list(Grade)
+    return max((each.grade for section in examined for each in section.findings), key=order.index, default=Grade.OK)
+
+
+class _Run:
+    """One check at work."""
+
+    def __init__(self, check: Check, context: CheckContext) -> None:
+        self.check, self._context = check, context
+        self._limit_s = check.deep_s if context.deep else check.limit_s
+        self._found: list[Finding] = []
+        self._end = time.monotonic() + self._limit_s
+        self._thread = threading.Thread(target=self._work, name=f"doctor-{check.section}", daemon=True)
+        self._thread.start()
+
+    def result(self) -> list[Finding]:
+        """What was found when it ended, or when its time was over."""
+        self._thread.join(max(0.0, self._end - time.monotonic()))
+        if not self._thread.is_alive():
+            return self._found
+        text = f"this check did not end within {self._limit_s:g} s"
+        return [*self._found, warning(self.check.section, text, "try again; a disk or a network that hangs does this")]
+
+    def _work(self) -> None:
+        try:
+            for finding in self.check.run(self._context):
+                self._found.append(finding)
+        except Exception as error:  # noqa: BLE001  what a check cannot cope with is what its owner wants to know
+            text = f"could not be checked: {type(error).__name__}: {error}"
+            self._found.append(fault(self.check.section, text[:500], "fix what this names; the other checks are valid"))

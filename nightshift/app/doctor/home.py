@@ -1,0 +1,295 @@
+"""The home: its settings, its folders and who may read them, the disk below it, the database and its backups."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from nightshift.app.doctor.context import (
+    CheckContext,
+    Finding,
+    fault,
+    in_bytes,
+    may_write,
+    mode_of,
+    note,
+    ok,
+    quoted,
+    warning,
+)
+from nightshift.config.load import sources
+from nightshift.config.places import Layout
+from nightshift.config.reloaded import HOW_TO_REMOVE, OVERRULED
+from nightshift.core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
+from nightshift.core.program import typed
+from nightshift.core.text.formats import ago
+from nightshift.storage.db import backups
+from nightshift.storage.db.inspection import facts, quick_faults
+
+SAFE_TOKEN_CHARS = 16
+_OTHERS = 0o077
+
+
+def check_settings(context: CheckContext) -> Iterator[Finding]:
+    """Look at the settings and the files that they come from."""
+    files = [context.settings.config_file, context.settings.overrides_file, context.settings.dotenv_file]
+    where = f"correct it in {files[0]}, {files[1].name}, {files[2].name} or the environment, whichever says so"
+    for text in context.faults:
+        name, _, rest = text.partition(": ")
+        yield fault(name if rest else "settings", rest or text, where)
+    if context.faults:
+        yield note("the rest", "was looked at with the default settings, because these cannot be used")
+        return
+    yield ok("settings", _differing(context))
+    found = sources(context.settings)
+    if found.page:
+        yield ok("settings page", f"has set {', '.join(sorted(found.page))}")
+    yield from (note(name, OVERRULED, HOW_TO_REMOVE) for name in found.overruled)
+    yield from (_secret(name, context) for name in _secrets(context))
+    for file in files:
+        yield from _readable(file, context)
+
+
+def _differing(context: CheckContext) -> str:
+    """Which settings are not the defaults; their values are nobody's business here."""
+    fields = type(context.settings).model_fields
+    names = sorted(
+        name
+        for name, field in fields.items()
+        if name not in Layout.__annotations__
+        and getattr(context.settings, name) != field.get_default(call_default_factory=True)
+    )
+    return f"valid; {len(names)} differ from the defaults" + (f": {', '.join(names)}" if names else "")
+
+
+def _secrets(context: CheckContext) -> list[str]:
+    fields = type(context.settings).model_fields
+    return [name for name in fields if isinstance(getattr(context.settings, name), SecretStr)]
+
+
+def _secret(name: str, context: CheckContext) -> Finding:
+    chars = len(getattr(context.settings, name).get_secret_value())
+    if name == "api_token" and chars < SAFE_TOKEN_CHARS:
+        text = f"has {chars} characters: it can be found by trying, for the right token is let in whatever came before"
+        return warning(name, text, "set a longer one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'")
+    return ok(name, "is set; it is shown nowhere")
+
+
+def _readable(file: Path, context: CheckContext) -> Iterator[Finding]:
+    mode = mode_of(file)
+    if mode is None:
+        return
+    if mode & _OTHERS and (file.name == ".env" or _names_a_secret(file, context)):
+        yield warning(
+            file.name, f"others may read {file} (mode {mode:o}), and it contains secrets", f"chmod 600 {quoted(file)}"
+        )
+    else:
+        yield ok(file.name, f"{file}, mode {mode:o}")
+
+
+def _names_a_secret(file: Path, context: CheckContext) -> bool:
+    fields = type(context.settings).model_fields
+    names = [name for name, field in fields.items() if "SecretStr" in str(field.annotation)]
+    return bool(
+        re.search(rf"^\s*({'|'.join(names)})\s*:", file.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    )
+
+
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs"})
+_SHARED = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.glusterfs", "virtiofs", "vboxsf", "prl_fs")
+_PASSING = frozenset({"tmpfs", "ramfs"})
+FEW_INODES = 10_000
+
+
+def check_home(context: CheckContext) -> Iterator[Finding]:
+    """Look at the folder and at the files that only its owner may read."""
+    settings, uid = context.settings, os.geteuid()
+    place = settings.home
+    if not place.exists():
+        yield note(
+            "home", f"{place} does not exist yet", f"mkdir -p {quoted(place)}   (the first start makes it as well)"
+        )
+    elif not place.is_dir():
+        yield fault("home", f"{place} is no folder", "give another one with --home or NIGHTSHIFT_HOME")
+    elif place.stat().st_uid not in {uid, 0} or (place.stat().st_uid == 0 and uid != 0 and not may_write(place)):
+        yield fault(
+            "home",
+            f"{place} belongs to uid {place.stat().st_uid}, you are {uid}",
+            f"sudo chown -R {uid} {quoted(place)}",
+        )
+    else:
+        yield ok("home", str(place))
+    for folder in dict.fromkeys((place, settings.state_dir, settings.db_path.parent, settings.workspace)):
+        if not may_write(folder):
+            yield fault(
+                folder.name,
+                f"{folder} may not be written",
+                f"sudo chown -R {uid} {quoted(folder)} && chmod u+rwX {quoted(folder)}",
+            )
+    yield from _private(settings.token_file, settings.seal_file)
+    yield from _database(settings.db_path)
+
+
+def check_disk(context: CheckContext) -> Iterator[Finding]:
+    """Look at the room that is left, and at the kind of file system."""
+    place = next(each for each in (context.settings.home, *context.settings.home.parents) if each.exists())
+    found, reserve = os.statvfs(place), context.settings.disk_reserve_mb * 1_000_000
+    free = found.f_bavail * found.f_frsize
+    text = f"{in_bytes(free)} free of {in_bytes(found.f_blocks * found.f_frsize)}"
+    mend = "free some room; `keep_work_days`, `keep_events_days` and `backups_keep` say what Nightshift itself keeps"
+    if free < reserve:
+        yield fault("disk", f"{text}: less than disk_reserve_mb, so no task is started", mend)
+    elif free < 3 * reserve:
+        yield warning("disk", text, mend)
+    else:
+        yield ok("disk", text)
+    if found.f_files and found.f_favail < FEW_INODES:
+        yield warning("inodes", f"{found.f_favail} of {found.f_files} free", "remove small files: `df -i` shows where")
+    elif found.f_files:
+        yield ok("inodes", f"{found.f_favail} of {found.f_files} free")
+    yield _file_system(place)
+
+
+def _private(*files: Path) -> Iterator[Finding]:
+    for file in files:
+        mode = mode_of(file)
+        if mode is not None and mode & 0o077:
+            yield fault(file.name, f"others may read {file} (mode {mode:o})", f"chmod 600 {quoted(file)}")
+        elif mode is not None:
+            yield ok(file.name, f"only you may read {file}")
+
+
+def _database(file: Path) -> Iterator[Finding]:
+    mode = mode_of(file)
+    if mode is not None and mode & 0o022:
+        yield fault("database", f"others may write {file} (mode {mode:o})", f"chmod go-w {quoted(file)}")
+    elif mode is not None and mode & 0o044:
+        yield note("database", f"other users may read {file} (mode {mode:o})", f"chmod 700 {quoted(file.parent)}")
+
+
+def _file_system(place: Path) -> Finding:
+    kind, point = _mounted(place)
+    if kind in _NETWORK or kind in _SHARED:
+        text = f"{kind} at {point}: SQLite's locks cannot be relied upon over a network"
+        return fault("file system", text, "move the home to a local disk (--home, NIGHTSHIFT_HOME)")
+    if kind in _PASSING:
+        return warning("file system", f"{kind} at {point} is gone after a restart", "move the home to a disk")
+    return ok("file system", f"{kind or 'unknown'} at {point}")
+
+
+def _mounted(place: Path) -> tuple[str, str]:
+    """Kind and mount point of the file system that holds a path, after proc(5), mountinfo."""
+    best, kind = "", ""
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        left, _, right = line.partition(" - ")
+        point = left.split(" ")[4].encode().decode("unicode_escape")
+        if len(point) >= len(best) and (place == Path(point) or place.is_relative_to(point)):
+            best, kind = point, right.split(" ")[0]
+    return kind, best
+
+
+QUICK_S, DEEP_S = 15.0, 600.0
+LOG_MANY = 256_000_000
+RESTORE = "stop the daemon and start it again: it restores the newest sound backup by itself (docs/manual/recovery.md)"
+
+
+def check_database(context: CheckContext) -> Iterator[Finding]:
+    """Look at the file itself."""
+    path = context.settings.db_path
+    if not path.exists():
+        yield note("database", f"{path} does not exist yet: nothing was ever submitted")
+        return
+    yield from _schema(path)
+    yield from _soundness(path, DEEP_S if context.deep else QUICK_S)
+    yield _size(path, context)
+    yield _log(path.with_name(path.name + "-wal"))
+
+
+def check_backups(context: CheckContext) -> Iterator[Finding]:
+    """Look at the backups."""
+    settings, now = context.settings, context.clock()
+    found = backups.kept(settings.backups_dir, now)
+    if not found:
+        if settings.db_path.exists():
+            yield warning(
+                "backups", f"there is none in {settings.backups_dir}", "start the daemon: it makes one an hour"
+            )
+        return
+    newest = found[0]
+    yield _age(newest, len(found), now, context)
+    faults = _quick(newest, QUICK_S)
+    if faults:
+        mend = f"remove it, or look for a sound one among the {len(found)}: {settings.backups_dir}"
+        yield fault("newest backup", f"{newest.name} is damaged: {faults[0]}", mend)
+    elif faults is None:
+        yield note("newest backup", f"{newest.name} was not read to its end in {QUICK_S:g} s")
+    else:
+        yield ok("newest backup", f"{newest.name} is sound, {in_bytes(newest.stat().st_size)}")
+
+
+def _schema(path: Path) -> Iterator[Finding]:
+    try:
+        found = facts(path)
+    except StoreTooNew as error:
+        yield fault("schema", str(error), "bring this checkout up to date (git pull), or give another home")
+    except StoreTooOld as error:
+        yield note("schema", str(error), "start the daemon once")
+    except StoreDamaged as error:
+        yield fault("schema", str(error), RESTORE)
+    except StoreMissing:
+        return
+    except StoreError as error:
+        yield fault("schema", str(error), f"make {path} readable for you; if another program keeps it locked, end that")
+    else:
+        yield ok("schema", f"up to date; tasks: {found.tasks}, unread commits: {found.unread}")
+
+
+def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
+    found = _quick(path, limit_s)
+    if found is None:
+        yield note(
+            "quick check", f"did not come to its end in {limit_s:g} s", f"{typed('doctor --deep')} takes its time"
+        )
+    elif found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        yield fault("quick check", f"{found[0]}{more}", RESTORE)
+    else:
+        yield ok("quick check", "sound")
+
+
+def _quick(path: Path, limit_s: float) -> list[str] | None:
+    try:
+        return quick_faults(path, limit_s)
+    except StoreError as error:
+        return [str(error)]
+
+
+def _size(path: Path, context: CheckContext) -> Finding:
+    size, most = path.stat().st_size, context.settings.database_max_mb * 1_000_000
+    if size > most:
+        mend = "it shrinks by itself while the daemon runs; else lower keep_work_days, or raise database_max_mb"
+        return warning("size", f"{in_bytes(size)}, more than database_max_mb ({in_bytes(most)})", mend)
+    return ok("size", f"{in_bytes(size)} of {in_bytes(most)} allowed")
+
+
+def _log(path: Path) -> Finding:
+    size = path.stat().st_size if path.exists() else 0
+    if size > LOG_MANY:
+        mend = "something reads the database all the time and keeps the log from being folded in: end it"
+        return warning("write-ahead log", in_bytes(size), mend)
+    return ok("write-ahead log", in_bytes(size))
+
+
+def _age(newest: Path, count: int, now: datetime, context: CheckContext) -> Finding:
+    at = backups.time_of(newest) or now
+    text = f"{count} kept, the newest {ago((now - at).total_seconds())}"
+    late = timedelta(seconds=3 * context.settings.state_interval_s)
+    if context.holder is not None and now - at > late:
+        mend = f"look for `backup_failed` with {typed('logs 200 --level WARNING')}; often the disk is full"
+        return warning("backups", f"{text}, though the daemon runs", mend)
+    return ok("backups", text)

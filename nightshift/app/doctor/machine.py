@@ -1,0 +1,272 @@
+"""The machine: versions of programs and packages, clock, limits, the service, and the inbox `tasks.yaml`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import pwd
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, warning
+from nightshift.app.extras import make_extras
+from nightshift.app.submission import machine_check
+from nightshift.app.suites import drop_event
+from nightshift.config.places import ROOT, user_folders
+from nightshift.core.errors import InvalidTask, StoreError
+from nightshift.core.program import typed
+from nightshift.core.status import ExtraState
+from nightshift.core.text.formats import ago, duration
+from nightshift.core.version import VERSION
+from nightshift.git.protocol import OLDEST, version_of
+from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, bounded
+from nightshift.queue.intake.tasks_file import Reading, load_file
+from nightshift.queue.store import id_of_key
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.inspection import facts, library
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+
+OLDEST_PYTHON, OLDEST_SQLITE, OLDEST_NODE = (3, 11), (3, 38), (20, 0)
+
+
+def check_versions(context: CheckContext) -> Iterator[Finding]:
+    """Look at the programs."""
+    yield ok("nightshift", f"version {VERSION} in {ROOT}")
+    yield _python()
+    yield _sqlite()
+    yield _git(context)
+    yield _node(context)
+    yield _go(context)
+
+
+def check_packages(_: CheckContext) -> Iterator[Finding]:
+    """Hold what is installed against the list of what the daemon needs."""
+    yield from against((ROOT / "nightshift" / "requirements" / "core.txt").read_text(encoding="utf-8"))
+
+
+def check_extras(context: CheckContext) -> Iterator[Finding]:
+    """Look at the optional packages."""
+    for extra in make_extras(context.settings, drop_event).statuses():
+        what = f"{extra.purpose}, about {extra.megabytes} MB"
+        here = extra.state is ExtraState.INSTALLED
+        yield ok(extra.name, what) if here else note(extra.name, f"{what}: {extra.detail}")
+
+
+def against(requirements: str) -> Iterator[Finding]:
+    """Hold what is installed against the text of such a file."""
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415  pytest brings it
+
+    wanted, found = 0, list[Finding]()
+    for line in requirements.splitlines():
+        try:
+            asked = Requirement(line.partition("#")[0].strip())
+        except InvalidRequirement:  # an empty line, a remark, an option
+            continue
+        if asked.marker is None or asked.marker.evaluate():
+            wanted += 1
+            found += _package(asked)
+    yield from found or [ok("packages", f"all {wanted} of nightshift/requirements/core.txt are installed")]
+
+
+def _package(asked: Requirement) -> Iterator[Finding]:
+    mend = f"make setup   (or: {sys.executable} -m pip install -r nightshift/requirements/core.txt)"
+    try:
+        version = importlib.metadata.version(asked.name)
+    except importlib.metadata.PackageNotFoundError:
+        yield fault(asked.name, "is not installed", mend)
+        return
+    if version not in asked.specifier:
+        yield fault(asked.name, f"version {version} is installed, {asked.specifier} is asked for", mend)
+
+
+def _python() -> Finding:
+    text = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    if sys.version_info < OLDEST_PYTHON:
+        return fault("python", text, f"install Python {_dotted(OLDEST_PYTHON)} or newer, then `make setup`")
+    return ok("python", text)
+
+
+def _sqlite() -> Finding:
+    module, version = library()
+    text = f"{version} ({module})"
+    if version_of(version) < OLDEST_SQLITE:
+        return fault("sqlite", f"{text} is too old", "install pysqlite3-binary: `make setup`")
+    return ok("sqlite", text)
+
+
+def _git(context: CheckContext) -> Finding:
+    version = _version_of(context, "git", "--version")
+    if not version:
+        return fault("git", "is not installed", "sudo apt-get install git")
+    if version_of(version) < OLDEST:
+        return fault("git", f"{version} is too old", f"install git {_dotted(OLDEST)} or newer")
+    return ok("git", version)
+
+
+def _node(context: CheckContext) -> Finding:
+    version = _version_of(context, "node", "--version")
+    if not version:
+        return note("node", "is not installed: tasks in JavaScript are refused", "install Node.js 20 or newer")
+    if version_of(version) < OLDEST_NODE:
+        return warning("node", f"{version} is too old for tasks in JavaScript", "install Node.js 20 or newer")
+    return ok("node", version)
+
+
+def _go(context: CheckContext) -> Finding:
+    version = _version_of(context, "go", "version")
+    return (
+        ok("go", version)
+        if version
+        else note("go", "is not on the PATH: tasks in Go need it", "install Go 1.18 or newer")
+    )
+
+
+def _version_of(context: CheckContext, program: str, *args: str) -> str:
+    """What a program prints when asked for its version; empty where there is none."""
+    path = context.settings.process_environment.get("PATH", "")
+    found = shutil.which(program, path=path)
+    if found is None:
+        return ""
+    done = subprocess.run([found, *args], capture_output=True, text=True, timeout=5, check=False, cwd=Path("/"))
+    return done.stdout.strip()
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
+
+
+NEAR = timedelta(seconds=60)
+FIRST_YEAR = 2026
+FEW_FILES, FEW_PROCESSES, FEW_WATCHES, FEW_INSTANCES = 1024, 512, 8192, 64
+SERVICE = "nightshift.service"
+_INOTIFY = Path("/proc/sys/fs/inotify")
+_LINGER = Path("/var/lib/systemd/linger")
+_SET_CLOCK = "timedatectl set-ntp true   (claims, reports and budgets go by the clock)"
+
+
+def check_intake(context: CheckContext) -> Iterator[Finding]:
+    """Read the inbox as the daemon would."""
+    path = context.settings.tasks_file
+    if not path.exists():
+        yield ok("tasks.yaml", "is not there; tasks come in by the other ways")
+        return
+    try:
+        reading = load_file(path)
+    except BrokenFile as error:
+        for line in str(error).splitlines()[:10]:
+            yield fault("tasks.yaml", line, f"correct it in {path}; none of its entries counts meanwhile")
+        return
+    faults = bounded([*reading.faults, *_refused(context, reading)])
+    for each in faults[:10]:
+        yield fault("tasks.yaml", str(each), f"correct it in {path}; this entry waits meanwhile, the others do not")
+    count = reading.total
+    if not faults:
+        yield ok("tasks.yaml", f"{count} {'entry' if count == 1 else 'entries'}, all of them good")
+    yield from (note("tasks.yaml", text) for text in reading.notices)
+
+
+def _refused(context: CheckContext, reading: Reading) -> Iterator[Fault]:
+    """What the queue would refuse of the entries that it does not have yet."""
+    check = machine_check(context.settings)
+    with ExitStack() as stack:
+        db = context.settings.db_path
+        conn = stack.enter_context(Database(db, readonly=True)).reader() if db.exists() else None
+        for entry in reading.entries:
+            if conn is None or id_of_key(conn, entry.key) is None:
+                try:
+                    check(entry.spec)
+                except InvalidTask as invalid:
+                    yield from entry.faults(invalid.fields)
+
+
+def check_clock(context: CheckContext) -> Iterator[Finding]:
+    """Hold the clock against what was written before."""
+    now = context.clock()
+    if now.year < FIRST_YEAR:
+        yield fault("clock", f"it says {now:%Y-%m-%d %H:%M} UTC", _SET_CLOCK)
+    else:
+        yield ok("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
+    yield from _newest_event(context, now)
+    yield from _files(context, now)
+
+
+def check_limits(_: CheckContext) -> Iterator[Finding]:
+    """Look at what the system grants a process and a user."""
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield _enough(
+        "open files", files, FEW_FILES, f"ulimit -n {max(FEW_FILES, min(most, 65536))}, or LimitNOFILE= in the unit"
+    )
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    yield _enough("processes", processes, FEW_PROCESSES, "ulimit -u 4096, or TasksMax= in the unit")
+    for name, few in (("max_user_watches", FEW_WATCHES), ("max_user_instances", FEW_INSTANCES)):
+        found = int((_INOTIFY / name).read_text(encoding="ascii"))
+        yield _enough(f"inotify {name}", found, few, f"sudo sysctl fs.inotify.{name}={few * 4}")
+
+
+def check_service(_: CheckContext) -> Iterator[Finding]:
+    """Look for the unit, and whether it runs while nobody is logged in."""
+    unit = user_folders().config.parent / "systemd" / "user" / SERVICE
+    if not Path("/run/systemd/system").is_dir():
+        yield note("service", "systemd does not run here: Nightshift has to be started by hand, or by what does run")
+        return
+    if not unit.exists():
+        yield note(
+            "service",
+            f"{unit} is not there: after a restart of the machine nobody starts Nightshift",
+            f"{typed('install-service')}   (docs/manual/service.md)",
+        )
+        return
+    user = pwd.getpwuid(os.getuid()).pw_name
+    yield ok("service", str(unit))
+    if (_LINGER / user).exists():
+        yield ok("linger", f"user services of {user} run while nobody is logged in")
+    else:
+        yield warning("linger", "the service ends when you log out", f"loginctl enable-linger {user}")
+
+
+def _newest_event(context: CheckContext, now: datetime) -> Iterator[Finding]:
+    try:
+        newest = facts(context.settings.db_path).newest_event_at
+    except StoreError:
+        return  # the section on the database tells why
+    if newest is None:
+        return
+    if newest - now > NEAR:
+        text = (
+            f"the newest event is of {newest:%Y-%m-%d %H:%M:%S} UTC, {duration((newest - now).total_seconds())} ahead"
+        )
+        yield fault("events", text, _SET_CLOCK)
+    else:
+        yield ok("events", f"the newest is {ago((now - newest).total_seconds())}")
+
+
+def _files(context: CheckContext, now: datetime) -> Iterator[Finding]:
+    """A file system that stamps files ahead of us has another clock, or ours was set back."""
+    settings = context.settings
+    paths = [settings.db_path, settings.db_path.with_name(settings.db_path.name + "-wal"), settings.state_file]
+    times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in paths if path.exists()]
+    if not times:
+        return
+    ahead = max(times) - now
+    if ahead > NEAR:
+        text = f"the newest file of the home is {duration(ahead.total_seconds())} ahead of the clock"
+        yield warning("files", text, "the clock was set back, or the file system's own clock is wrong: " + _SET_CLOCK)
+    else:
+        yield ok("files", "none is ahead of the clock")
+
+
+def _enough(what: str, found: int, few: int, mend: str) -> Finding:
+    if found == resource.RLIM_INFINITY:
+        return ok(what, "unlimited")
+    return ok(what, str(found)) if found >= few else warning(what, f"{found}, fewer than {few}", mend)

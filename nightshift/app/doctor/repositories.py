@@ -1,0 +1,98 @@
+"""Git: who commits, whether the workspace is sound, what a dead process left in it, and where pushes go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, quoted, warning
+from nightshift.core.errors import GitError
+from nightshift.core.program import typed
+from nightshift.git import protocol
+from nightshift.git.commands import Git
+from nightshift.git.discovery import discovered, remote_url
+
+FSCK_S, DEEP_S, REMOTE_S = 20.0, 600.0, 10.0
+OLD_S = 600.0
+
+
+def check_workspace(context: CheckContext) -> Iterator[Finding]:
+    """Look at the daemon's own repository."""
+    place = context.settings.workspace
+    folder = place / ".git"
+    if not (folder / "HEAD").exists():
+        yield note("workspace", f"{place} does not exist yet; the first task makes it")
+        return
+    yield _identity(context, place)
+    yield from _sound(context, folder)
+    yield from _locks(folder)
+    yield from _remote(context, folder)
+
+
+def _identity(context: CheckContext, place: Path) -> Finding:
+    environ = context.settings.process_environment
+    home = Path(environ.get("HOME", "/nonexistent"))
+    theirs = discovered(place, (Path("/etc/gitconfig"), home / ".config/git/config", home / ".gitconfig")).author
+    name = context.settings.git_author_name or theirs.name
+    email = context.settings.git_author_email or theirs.email
+    return ok("identity", f"commits are by {name} <{email}>")
+
+
+def _sound(context: CheckContext, folder: Path) -> Iterator[Finding]:
+    git = Git(folder, protocol.private_environment(context.settings.process_environment))
+    limit = DEEP_S if context.deep else FSCK_S
+    kind = () if context.deep else ("--connectivity-only",)
+    try:
+        answer = git.ask("fsck", "--no-dangling", "--no-progress", *kind, timeout_s=limit)
+    except GitError as error:
+        yield note("fsck", str(error), f"{typed('doctor --deep')} takes its time")
+        return
+    if answer.code:
+        text = " ".join((answer.error or answer.text).split())[:300]
+        place = folder.parent
+        mend = (
+            f"keep a copy of {place}; `git -C {quoted(place)} fsck` names what is gone, a push or a clone may have it"
+        )
+        yield fault("fsck", text, mend)
+    else:
+        yield ok("fsck", "the workspace is sound" if context.deep else "all that the workspace names is there")
+
+
+def _locks(folder: Path) -> Iterator[Finding]:
+    now, found = time.time(), [*folder.glob("*.lock"), *(folder / "refs").rglob("*.lock")]
+    old = [path for path in found if now - path.stat().st_mtime > OLD_S]
+    for path in old[:5]:
+        yield fault(
+            "lock file", f"{path} was left by a process that died", f"rm {quoted(path)}   (when no git runs there)"
+        )
+    if not old:
+        yield ok("lock files", "none was left behind")
+
+
+def _remote(context: CheckContext, folder: Path) -> Iterator[Finding]:
+    if not context.settings.git_auto_push:
+        yield ok("push", "git_auto_push is off")
+        return
+    url = remote_url(folder)
+    if not url:
+        yield ok("push", "the workspace has no remote, so nothing is pushed")
+        return
+    shown = protocol.without_password(url)
+    if why := protocol.url_fault(url):
+        yield fault("push", f"{shown}: {why}", f"git -C {quoted(folder.parent)} remote set-url origin ADDRESS")
+        return
+    yield _reached(context, folder, url, shown)
+
+
+def _reached(context: CheckContext, folder: Path, url: str, shown: str) -> Finding:
+    env = protocol.push_environment(context.settings.process_environment)
+    git = Git(folder, env, protocol.PUSH_SETTINGS)
+    mend = f"try `git ls-remote {shown}` yourself; credentials have to work without a question"
+    try:
+        answer = git.ask("ls-remote", "--heads", "--", url, timeout_s=REMOTE_S)
+    except GitError as error:
+        return warning("push", f"{shown}: {error}", mend)
+    if answer.code:
+        return warning("push", f"{shown} cannot be reached: {' '.join(answer.error.split())[:200]}", mend)
+    return ok("push", f"{shown} answers")

@@ -1,0 +1,145 @@
+"""Makes the environments of repositories: where they are kept, and what makes the parts of each kind."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.app import packages
+from nightshift.app.repair import PROGRAMS
+from nightshift.config.load import Settings
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.environments import MadeEnvironment
+from nightshift.core.errors import SandboxError
+from nightshift.core.tasks.change_checks import setup_subject
+from nightshift.queue import approvals
+from nightshift.sandbox import bubblewrap, cgroups, interpreter, job_folders
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
+from nightshift.sandbox.runtime import Runtime, open_series
+from nightshift.storage.db.database import Database
+from nightshift.verdict.environments.go_modules import GoModules
+from nightshift.verdict.environments.making import KEEP_MB, Environments, Maker, kept_in
+from nightshift.verdict.environments.npm import NpmMaker
+from nightshift.verdict.environments.python import PythonMaker, Series
+from nightshift.verdict.environments.services import ServicesMaker
+from nightshift.verdict.environments.setup_maker import SetupMaker
+from nightshift.verdict.environments.setup_run import SetupRunner
+from nightshift.verdict.environments.store import FolderStore
+from nightshift.verdict.environments.uv import Uv
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupConsent:
+    """Decides which setup scripts run.
+
+    Attributes:
+        settings: as they are now.
+        decision: what the owner decided last on the subject of an ask.
+        sandbox: the short name of the sandbox in use.
+    """
+
+    settings: Callable[[], Settings]
+    decision: Callable[[str], bool | None]
+    sandbox: str
+
+    def given(self, digest: str) -> bool:
+        """Tell whether a script of this digest may run."""
+        settings = self.settings()
+        if settings.setup_scripts == "off":
+            return False
+        allowed = settings.setup_scripts == "trust" or digest in settings.allowed_setups
+        return allowed or self.decision(setup_subject(digest)) is True
+
+
+def make_environments(
+    settings: Settings,
+    runtime: Runtime,
+    clock: Clock = utc_now,
+    consent: SetupConsent | None = None,
+    folder: Path | None = None,
+) -> Environments:
+    """The environments of one home; without `consent` no setup script runs.
+
+    They may lie in the `folder` of another home: each is made once, whole, and by the digest of what it is made of.
+
+    Raises:
+        SandboxError: their folder cannot be made.
+    """
+    store = FolderStore(folder or settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
+    made = makers(settings, runtime, store, consent)
+    return Environments(store, made, consent.given if consent else lambda _digest: False)
+
+
+def decisions_of(path: Path) -> Callable[[str], bool | None]:
+    """Tells what the owner decided last on the subject of an ask; None where there is no database."""
+
+    def decision(subject: str) -> bool | None:
+        if not path.exists():
+            return None
+        with Database(path, readonly=True) as database:
+            return approvals.latest(database.reader(), subject)
+
+    return decision
+
+
+def made_environments(settings: Settings) -> list[MadeEnvironment]:
+    """What is kept, used last first; nothing is made, nor swept."""
+    folder = settings.environments_dir
+    return kept_in(job_folders.where(folder)) if folder.parent.exists() else []
+
+
+def makers(
+    settings: Settings, runtime: Runtime, store: FolderStore, consent: SetupConsent | None = None
+) -> tuple[Maker, ...]:
+    """One for each kind; the first one may give another interpreter."""
+    python = Path(sys.executable)
+
+    def prepare() -> Mapping[str, str]:
+        if not packages.get_uv(python, settings.process_environment):
+            raise SandboxError("uv, which installs packages, is not here and cannot be had")
+        return packages.uv_environ(python, settings.process_environment)
+
+    others = interpreter.others(Path.home())
+    opening = threading.Lock()
+
+    def opened(name: str) -> Runtime:
+        with opening:  # two runs may be the first to want it
+            return open_series(settings.runner_dir, others[name], PROGRAMS)
+
+    series = Series(usual=runtime, others=tuple(others), open=opened)
+    wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)
+    modules = GoModules(runtime.go, settings.process_environment)
+    environ = settings.process_environment
+    has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has the one without the other
+    setup = SetupMaker(
+        _setup_runner(settings, packages.uv_program(python), consent),
+        series,
+        wheels,
+        environ,
+        lambda: (consent.settings() if consent else settings).setup_registries,
+    )
+    return (wheels, modules, *([NpmMaker(environ)] if has_npm else []), setup, ServicesMaker())
+
+
+def _setup_runner(settings: Settings, uv: Path, consent: SetupConsent | None) -> SetupRunner | None:
+    """What runs setup scripts: bubblewrap, where that holds the daemon's jobs too."""
+    if consent is None or consent.sandbox != bubblewrap.NAME:
+        return None
+    return SetupRunner(strong_sandbox(settings), uv)
+
+
+def strong_sandbox(settings: Settings) -> BubblewrapSandbox:
+    """One for jobs that write to the disk and reach hosts.
+
+    Raises:
+        SandboxError: a program is missing.
+    """
+    try:
+        hierarchy = cgroups.find(nice=settings.sandbox_nice)
+    except cgroups.CgroupError:
+        hierarchy = None
+    return BubblewrapSandbox(hierarchy, nice=settings.sandbox_nice)

@@ -1,0 +1,301 @@
+"""Extras: optional packages that the daemon installs for itself when they are first wanted.
+
+What needs one calls `ensure`, on a thread that may wait. With `EXTRAS=auto` the packages are installed then, into the
+environment that the daemon runs in, as wheels in the versions of `requirements/constraints.txt`; with `ask` when the
+owner says so (`install-extra`), with `off` never. One is installed at a time. Progress is read from what uv prints.
+
+No build for CUDA is installed on a machine without a GPU: uv is asked first what it would install, and where that holds
+NVIDIA's packages, PyTorch is taken from its own index of builds for the processor (`--torch-backend cpu`). Where that
+cannot be reached the extra is missing, and says so.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from nightshift.app import packages
+from nightshift.config.load import Settings
+from nightshift.config.places import ROOT
+from nightshift.core.errors import ExtraMissing, UnknownExtra
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.ports import Sink
+from nightshift.core.program import typed
+from nightshift.core.status import ExtraState, ExtraStatus, install_by_hand
+from nightshift.core.text.masking import printable
+from nightshift.verdict.environments.wheels import installers_environment
+
+Policy = Literal["auto", "ask", "off"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """Optional packages: `requirements/<name>.txt` lists them.
+
+    Attributes:
+        modules: what can be imported when they are installed.
+        purpose: what they are for, as a part of a sentence.
+        megabytes: about how much they take on disk.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    purpose: str
+    megabytes: int
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its modules can be found; nothing is imported."""
+        return all(find_spec(module) for module in self.modules)
+
+
+EXTRAS = {
+    extra.name: extra
+    for extra in (
+        Extra(
+            name="embedder",
+            modules=("sentence_transformers", "torch"),
+            purpose="finding lessons by meaning",
+            megabytes=1400,
+        ),
+        Extra(name="gpt4all", modules=("gpt4all",), purpose="models in files (GPT4All)", megabytes=215),
+        Extra(name="llama_cpp", modules=("xllamacpp",), purpose="models in files (llama.cpp)", megabytes=120),
+        Extra(name="docker", modules=("docker", "requests"), purpose="Docker as the sandbox", megabytes=5),
+        Extra(name="hub", modules=("psycopg", "psycopg_pool", "cryptography"), purpose="many machines", megabytes=25),
+        Extra(name="mcp", modules=("mcp",), purpose="assistants and editors (MCP)", megabytes=45),
+    )
+}
+_DOWNLOADING = re.compile(r"^\s*Downloading (?P<what>\S+) \((?P<size>[\d.]+) ?(?P<unit>[KMG]i?B)\)")
+_DOWNLOADED = re.compile(r"^\s*Downloaded (?P<what>\S+)")
+_UNIT_MB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0}
+_CUDA = re.compile(r"^ \+ (?:nvidia-|cuda-|triton==)", re.MULTILINE)
+_KEPT_LINES = 40
+
+
+class Progress:
+    """What uv has printed so far, as one line for the owner."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, float] = {}
+        self._done: set[str] = set()
+        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
+
+    def read(self, line: str) -> str:
+        """Take in a line; the progress after it."""
+        self.lines.append(line)
+        if begun := _DOWNLOADING.match(line):
+            self._sizes[begun["what"]] = float(begun["size"]) * _UNIT_MB[begun["unit"][0]]
+        elif ended := _DOWNLOADED.match(line):
+            self._done.add(ended["what"])
+        return str(self)
+
+    def __str__(self) -> str:
+        if not self._sizes:
+            return "finding out what is needed"
+        there = sum(size for what, size in self._sizes.items() if what in self._done)
+        left = ", ".join(sorted(self._sizes.keys() - self._done)) or "unpacking"
+        return f"{there:.0f} of {sum(self._sizes.values()):.0f} MB downloaded ({left})"
+
+    @property
+    def reason(self) -> str:
+        """What went wrong, in uv's last words."""
+        said = [line.strip() for line in self.lines if line.strip()]
+        marked = [line for line in said if line.startswith(("error:", "×", "cause:", "Caused by:"))]
+        return printable("; ".join(marked or said[-1:]) or "no reason was given")[:300]
+
+
+class ExtrasInstaller:
+    """Installs extras, one at a time. Thread-safe; `ensure` blocks its thread.
+
+    Args:
+        policy: whether to install what is wanted (`auto`), only what the owner asks for (`ask`), or nothing (`off`).
+        emit: takes the events.
+        environ: for uv; where indexes and proxies are found.
+        root: the folder with `requirements/`.
+        python: the interpreter whose environment is installed into.
+        extras: those that there are, by name.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        emit: Sink,
+        environ: Mapping[str, str],
+        root: Path,
+        python: Path = Path(sys.executable),
+        extras: Mapping[str, Extra] = EXTRAS,
+    ) -> None:
+        self._extras = extras
+        self._policy, self._emit, self._environ, self._root, self._python = policy, emit, environ, root, python
+        self._lock, self._one = threading.Lock(), threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._closed = False
+        self._states: dict[str, ExtraStatus] = {}
+        self._here: set[str] = set()
+
+    def statuses(self) -> tuple[ExtraStatus, ...]:
+        """All extras, as they stand."""
+        return tuple(self._status(extra) for extra in self._extras.values())
+
+    def ensure(self, name: str) -> None:
+        """Return when the extra is installed; where the policy is `auto` it is installed for that.
+
+        Raises:
+            ExtraMissing: it is not, and is not going to be now.
+        """
+        extra = self._extras[name]
+        if self._has(extra):
+            return
+        if self._policy != "auto":
+            raise ExtraMissing(self._advice(extra))
+        self._install(extra)
+
+    def install(self, name: str) -> None:
+        """Install an extra in the background, as its owner asks for; `statuses` tells how it goes.
+
+        Raises:
+            UnknownExtra: there is none of that name.
+            ExtraMissing: the settings forbid it.
+        """
+        if name not in self._extras:
+            raise UnknownExtra(name, self._extras)
+        extra = self._extras[name]
+        if self._policy == "off":
+            raise ExtraMissing(self._advice(extra))
+        threading.Thread(target=self._install_quietly, args=(extra,), name=f"install-{name}", daemon=True).start()
+
+    def close(self) -> None:
+        """End an installation that is going on; it is made again when the extra is wanted next."""
+        with self._lock:
+            self._closed = True
+            if self._process is not None:
+                self._process.terminate()
+
+    def _status(self, extra: Extra) -> ExtraStatus:
+        with self._lock:
+            known = self._states.get(extra.name)
+        if known and known.state is ExtraState.INSTALLING:
+            return known
+        if self._has(extra):
+            return _status(extra, ExtraState.INSTALLED)
+        return known or _status(extra, ExtraState.MISSING, self._advice(extra))
+
+    def _has(self, extra: Extra) -> bool:
+        """Whether it is installed; what is here is not looked for again, for the status is asked for often."""
+        if extra.name not in self._here and extra.is_installed:
+            self._here.add(extra.name)
+        return extra.name in self._here
+
+    def _advice(self, extra: Extra) -> str:
+        if self._policy == "auto":
+            return "comes when it is first wanted"
+        asked = f"`{typed(f'install-extra {extra.name}')}`, or " if self._policy == "ask" else ""
+        return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)} brings it"
+
+    def _install_quietly(self, extra: Extra) -> None:
+        try:
+            self._install(extra)
+        except ExtraMissing:
+            return  # the event and the status say why
+
+    def _install(self, extra: Extra) -> None:
+        with self._one:
+            if extra.is_installed:  # by the thread before
+                return
+            self._set(_status(extra, ExtraState.INSTALLING, "beginning"))
+            text = f"{extra.name} is being installed (about {extra.megabytes} MB): {extra.purpose}"
+            self._emit(Event(kind=Kind.EXTRA_INSTALLING, message=text))
+            try:
+                self._run(extra)
+            except ExtraMissing as error:
+                self._set(_status(extra, ExtraState.FAILED, str(error)))
+                self._emit(Event(kind=Kind.EXTRA_FAILED, level=Level.WARNING, message=f"{extra.name}: {error}"))
+                raise
+            self._set(_status(extra, ExtraState.INSTALLED))
+            self._emit(Event(kind=Kind.EXTRA_INSTALLED, message=f"{extra.name} is installed: {extra.purpose}"))
+
+    def _run(self, extra: Extra) -> None:
+        if not packages.get_uv(self._python, self._environ):
+            raise ExtraMissing(f"uv cannot be had, so this is left to you: {install_by_hand(extra.name)}")
+        environ = packages.uv_environ(self._python, self._environ)
+        wanted = [
+            "-r",
+            f"nightshift/requirements/{extra.name}.txt",
+            "-c",
+            "nightshift/requirements/constraints.txt",
+            "--only-binary",
+            ":all:",
+        ]
+        if not has_gpu() and _CUDA.search("\n".join(self._uv([*wanted, "--dry-run"], environ, None).lines)):
+            wanted += ["--torch-backend", "cpu"]
+        self._uv(wanted, environ, extra)
+        importlib.invalidate_caches()
+        if not extra.is_installed:
+            raise ExtraMissing(f"uv installed it, and {', '.join(extra.modules)} cannot be found")
+
+    def _uv(self, words: Sequence[str], environ: Mapping[str, str], extra: Extra | None) -> Progress:
+        argv, progress = [*packages.uv_install(self._python), *words], Progress()
+        with self._lock:
+            if self._closed:
+                raise ExtraMissing("the daemon is stopping")
+            self._process = process = subprocess.Popen(
+                argv,
+                env=dict(environ),
+                cwd=self._root,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        assert process.stdout
+        with process:
+            for line in process.stdout:
+                detail = progress.read(line.rstrip("\n"))
+                if extra:
+                    self._set(_status(extra, ExtraState.INSTALLING, detail))
+        with self._lock:
+            self._process = None
+        if process.returncode:
+            raise ExtraMissing("the daemon is stopping" if self._closed else f"uv failed: {progress.reason}")
+        return progress
+
+    def _set(self, status: ExtraStatus) -> None:
+        with self._lock:
+            self._states[status.name] = status
+
+
+def make_extras(settings: Settings, emit: Sink) -> ExtrasInstaller:
+    """The extras of the daemon's own environment, as the settings want them."""
+    return ExtrasInstaller(
+        settings.extras, emit=emit, environ=installers_environment(settings.process_environment), root=ROOT
+    )
+
+
+def _status(extra: Extra, state: ExtraState, detail: str = "") -> ExtraStatus:
+    return ExtraStatus(name=extra.name, purpose=extra.purpose, megabytes=extra.megabytes, state=state, detail=detail)
+
+
+def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
+    """What the owner should see of extras: what is being installed, and what could not be."""
+    for each in extras:
+        if each.state is ExtraState.INSTALLING:
+            yield f"{each.name} is being installed, for {each.purpose}: {each.detail}"
+        elif each.state is ExtraState.FAILED:
+            yield f"{each.name} could not be installed, for {each.purpose}: {each.detail}"
+
+
+def has_gpu() -> bool:
+    """Whether this machine has a GPU that CUDA could use."""
+    return Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists()

@@ -1,0 +1,154 @@
+"""Makes this daemon a node of a hub, where HUB_URL names one."""
+
+from __future__ import annotations
+
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from nightshift.app.labels import machine_labels
+from nightshift.app.services import Services
+from nightshift.app.store import StoreServices
+from nightshift.config.load import Settings
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.version import VERSION
+from nightshift.git.sharing import short
+from nightshift.queue.shared import share_waiting
+from nightshift.remote.hub.budget import HubBudget
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices, NodeState
+from nightshift.remote.hub.landing import Landing
+from nightshift.remote.hub.lessons import LessonExchange
+from nightshift.remote.hub.nodes import Node
+from nightshift.remote.hub.repositories import WORKSPACE, SharedRepositories, label_of
+from nightshift.remote.hub.signing import NodeKey
+from nightshift.remote.hub.vectors import SharedVectors
+from nightshift.storage.db import repositories as used_repositories
+from nightshift.storage.memory.store import LongTermMemory
+
+STATE_KEY = "hub_node"
+BUDGET_KEY = "hub_budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubMember:
+    """A daemon as a node: what attempts land with, what calls may cost, and the thread that talks to the hub."""
+
+    connections: HubConnections
+    dispatcher: Dispatcher
+    landing: Landing
+    budget: HubBudget
+
+
+def open_hub(
+    settings: Settings,
+    store: StoreServices,
+    services: Services,
+    state: Callable[[], NodeState],
+    url: Callable[[], str],
+    stack: ExitStack,
+) -> HubMember | None:
+    """The node, whose thread is not started yet; None where the settings name no hub. `stack` closes it.
+
+    Args:
+        settings: those of this daemon.
+        store: the database and what stands on it.
+        services: repositories and memory.
+        state: what this node does now; called on the dispatcher's thread.
+        url: where its dashboard is.
+        stack: closes what is opened.
+
+    Raises:
+        ExtraMissing: the packages that speak with PostgreSQL are not installed.
+    """
+    if settings.hub_url is None:
+        return None
+    connections = HubConnections(settings.hub_url.get_secret_value())
+    stack.callback(connections.close)
+    clones = settings.hub_dir / "clones"
+    found = SharedRepositories(services.git, clones, lambda: used_repositories.used(store.db.reader()))
+    node = Node(
+        id=_node_id(store),
+        name=node_name(settings),
+        labels=tuple(labels(settings, found)),
+        url=settings.node_url or url(),
+        version=VERSION,
+    )
+    emitter = Emitter(store.events.emit)
+
+    def report(text: str) -> None:
+        emitter.emit(Kind.HUB_TASK, text, level=Level.WARNING)
+
+    node_services = NodeServices(
+        queue=store.queue, repositories=found, state=state, emit=store.events.emit,
+        share_lessons=_lessons_shared(connections, node.id, store, services.memory, found, report),
+    )  # fmt: skip
+    key = NodeKey(settings.hub_dir / "key")
+    dispatcher = Dispatcher(connections, node, key, node_services, settings.hub_lease_s)
+    landing = Landing(
+        connections, dispatcher.hub, key, lambda workspace: _line(found, workspace), settings.hub_lease_s, report
+    )
+    store.queue.shares = found.shares
+    store.queue.apply(share_waiting).result()  # before a worker could begin one
+    stack.callback(store.events.subscribe(dispatcher.on_events))
+    budget = HubBudget(
+        connections,
+        node.id,
+        is_set=bool(store.state.get(BUDGET_KEY)),
+        remember=lambda is_set: store.state.set(BUDGET_KEY, is_set),
+    )
+    return HubMember(connections=connections, dispatcher=dispatcher, landing=landing, budget=budget)
+
+
+def _lessons_shared(
+    connections: HubConnections,
+    node: str,
+    store: StoreServices,
+    memory: LongTermMemory,
+    found: SharedRepositories,
+    report: Callable[[str], None],
+) -> Callable[[], None]:
+    """What sends and takes lessons and vectors when it is called; memory searches the hub's vectors from now on."""
+    lessons = LessonExchange(
+        connections, node, db=store.db, state=store.state, mask=store.mask, repositories=found, hear=memory.hear,
+        report=report,
+    )  # fmt: skip
+    vectors = SharedVectors(connections, node, store.db)
+    memory.search_beside(vectors.of)
+
+    def turn() -> None:
+        lessons.turn()
+        vectors.send(memory.better_embedder)
+
+    return turn
+
+
+def node_name(settings: Settings) -> str:
+    """What this machine is called in the hub."""
+    return settings.node_name or socket.gethostname()[:60] or "node"
+
+
+def labels(settings: Settings, found: SharedRepositories) -> Iterator[str]:
+    """What this machine can do, and the repositories that it knows."""
+    yield from machine_labels(settings)
+    for path in found.known():
+        if remote := found.remote(path):
+            yield label_of(remote)
+
+
+def _node_id(store: StoreServices) -> str:
+    """The id that was drawn once for this home."""
+    known = store.state.get(STATE_KEY)
+    if known is None:
+        known = str(uuid.uuid4())
+        store.state.set(STATE_KEY, known).result()
+    return str(known)
+
+
+def _line(found: SharedRepositories, workspace: Workspace) -> str:
+    """The name of the branch that a task moves: its repository's, and its own."""
+    address = WORKSPACE if workspace.is_own else found.remote(str(workspace.repo))
+    return f"{address} {short(workspace.target or '')}"

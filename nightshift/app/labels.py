@@ -1,0 +1,24 @@
+"""What this machine can do, as labels that tasks may ask for (`needs`)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from nightshift.config.load import Settings
+from nightshift.core.tasks.task import Language
+
+_PROGRAMS = {Language.JAVASCRIPT: "node", Language.GO: "go"}
+_GPUS = ("/dev/nvidia0", "/dev/kfd")
+
+
+def machine_labels(settings: Settings) -> Iterator[str]:
+    """Languages, a GPU, and what the settings add."""
+    yield Language.PYTHON
+    for language, program in _PROGRAMS.items():
+        if shutil.which(program):
+            yield language
+    if any(Path(device).exists() for device in _GPUS):
+        yield "gpu"
+    yield from settings.node_labels

@@ -1,0 +1,112 @@
+"""Nightshift's daemon: `python main.py` serves until it is told to stop.
+
+Settings come from config.yaml and the environment.
+
+- SIGTERM, SIGINT: drain running tasks (DRAIN_S) and end; a second one returns them to the queue at once.
+- SIGHUP: read the settings and tasks.yaml again. A terminal that closes sends it too, and ends nothing.
+
+Exit codes: 0 after a stop that was asked for, 1 when something failed, 2 for wrong settings, 3 when another daemon
+works here already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import faulthandler
+import gc
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+
+from nightshift.config.load import Settings, load_settings
+from nightshift.core.errors import ConfigError, NightshiftError
+from nightshift.core.events import Event
+from nightshift.core.tasks.task import Task, TaskSpec
+
+STDERR = 2
+NEW_OBJECTS = 10_000
+"""So many let the garbage collector look: beside large listings the usual 700 cost a tenth of the daemon's time."""
+
+ARENAS = -8
+"""`M_ARENA_MAX` of glibc's `malloc.h`."""
+
+
+class Exit(IntEnum):
+    """How the daemon ended; a service manager restarts it after `FAILED` alone."""
+
+    STOPPED = 0
+    FAILED = 1
+    WRONG_SETTINGS = 2
+    ALREADY_RUNNING = 3
+
+
+def main() -> int:
+    """Run the daemon; the process's exit code."""
+    from nightshift.app.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
+    from nightshift.maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: what is read now is new anyway
+    fill_streams()
+    faulthandler.enable(file=STDERR)  # SIGABRT from a watchdog that was not fed: where did each thread stand?
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        asyncio.run(serve(load_settings()))
+    except ConfigError as error:
+        print("\n".join(("The settings have faults:", *(f"  {fault}" for fault in error.faults))), file=sys.stderr)
+        return Exit.WRONG_SETTINGS
+    except AlreadyRunning as error:
+        print(f"Nightshift runs already: {error}", file=sys.stderr)
+        return Exit.ALREADY_RUNNING
+    except (NightshiftError, OSError) as error:  # a disk that is full, or may not be written, has no other name
+        print(f"Nightshift cannot go on: {error}", file=sys.stderr)
+        return Exit.FAILED
+    return Exit.STOPPED
+
+
+async def serve(settings: Settings) -> None:
+    """Serve until a signal says stop."""
+    from nightshift.app.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
+    from nightshift.app.terminal import show  # noqa: PLC0415 - as above
+
+    daemon = Daemon(settings, show=show)
+    gc.freeze()  # what was imported stays as long as the process
+    gc.set_threshold(NEW_OBJECTS)
+    share_heap()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, daemon.stop)
+    loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
+    await daemon.serve()
+
+
+def share_heap() -> None:
+    """Have all threads take memory from one heap: they take turns anyway, and what one gives back serves all.
+
+    glibc else gives each a heap of its own, and keeps what was freed there. Other C libraries have no such option.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(ARENAS, 1)
+
+
+async def run_one(spec: TaskSpec, settings: Settings, on_event: Callable[[Event], None]) -> Task:
+    """Do one task in the foreground, without a daemon, and return it as it ended.
+
+    Args:
+        spec: what to do.
+        settings: those of the home whose database and workspace are used.
+        on_event: called with each event of the task, on another thread.
+
+    Raises:
+        NightshiftError: another daemon works on this home, or something that is needed could not be had.
+    """
+    from nightshift.app.single import run_single  # noqa: PLC0415 - as above
+
+    return await run_single(spec, settings, on_event)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""What is to be expected of the open tasks, for the status; its owner is told once a day that a budget will not do."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC
+
+from nightshift.app.store import StoreServices
+from nightshift.config.load import Settings
+from nightshift.core.clock import Clocks
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.tasks.forecast import WorkSettings
+from nightshift.core.tasks.states import Status
+from nightshift.report.outlook import Outlook, read
+
+FRESH_S = 10.0
+"""The status is asked for at every event, and a forecast of many tasks takes some hundredths of a second."""
+TOLD = "budget_short_told"
+"""Under this key the database keeps the day (UTC) on which its owner was told last."""
+
+
+class OutlookWatch:
+    """Forecasts, made anew after some seconds; may be called from any thread.
+
+    Args:
+        settings: those that hold now.
+        store: the database.
+        clocks: the time.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], store: StoreServices, clocks: Clocks) -> None:
+        self._settings, self._store, self._clocks = settings, store, clocks
+        self._lock = threading.Lock()
+        self._found, self._made_at = Outlook(), float("-inf")
+        self._queue: Mapping[Status, int] | None = None
+
+    def __call__(self, queue: Mapping[Status, int] | None = None) -> Outlook:
+        """What is to be expected, some seconds old, or fresh where `queue` has other numbers of tasks than then."""
+        with self._lock:
+            changed = queue is not None and queue != self._queue
+            if changed or self._clocks.monotonic() - self._made_at >= FRESH_S:
+                self._queue = queue
+                work = work_settings(self._settings())
+                _, self._found = read(self._store.db.reader(), work, self._clocks.wall())
+                self._made_at = self._clocks.monotonic()
+            return self._found
+
+    async def look(self) -> None:
+        """Put into the log that the day's budget will not do, once a day; a notice is made of it."""
+        warning, today = self().warning, self._clocks.wall().astimezone(UTC).date().isoformat()
+        if not warning or self._store.state.get(TOLD) == today:
+            return
+        await asyncio.wrap_future(self._store.state.set(TOLD, today))
+        Emitter(self._store.events.emit).emit(Kind.BUDGET_SHORT, warning, level=Level.WARNING)
+
+
+def work_settings(settings: Settings) -> WorkSettings:
+    """What the settings say that a forecast rests on."""
+    return WorkSettings(
+        workers=settings.worker_count,
+        quiet_hours=tuple(settings.quiet_hours),
+        day_cost_usd=settings.day_cost_usd,
+    )

@@ -1,0 +1,219 @@
+"""Shows and changes what holds for a repository, and tells an attempt: for the API, the command line, the workers."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nightshift.app.git_beside import git_beside
+from nightshift.config.load import Settings
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.repository_commands import Found
+from nightshift.core.errors import GitError, InvalidTask, UnknownCommit
+from nightshift.core.events import Emitter, Kind
+from nightshift.core.ports import Sink
+from nightshift.core.program import typed
+from nightshift.core.tasks.benchmarked import Benchmarked
+from nightshift.core.tasks.repository_settings import (
+    BENCHMARK,
+    RepositoryOptions,
+    RepositorySettings,
+    changed,
+    described,
+    readable,
+)
+from nightshift.core.tasks.task import Language, TaskSpec
+from nightshift.core.text.masking import Masker
+from nightshift.git.manager import GitManager
+from nightshift.sandbox import orphans
+from nightshift.storage.db import repositories
+from nightshift.storage.db.codec import plain
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.verdict.checks.catalogue import RULES
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.policy import unknown
+from nightshift.verdict.environments import setup_scripts
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.languages.repository_commands.find import find, judged_here
+
+WRITE_WALL_S = 20.0
+
+
+def kept_for(spec: TaskSpec, db: Database, settings: Settings) -> RepositorySettings:
+    """What was set for the repository of a task; reads the database."""
+    return readable(repositories.kept_settings(db.reader(), _folder(spec.repo, settings))[1])[0]
+
+
+def _folder(repo: str | None, settings: Settings) -> str:
+    return str((Path(repo).expanduser() if repo else settings.workspace).resolve())
+
+
+class RepositoryService:
+    """What holds for repositories; may be called from any thread.
+
+    Args:
+        settings: those that hold now.
+        db: keeps what was set.
+        git: reads the files.
+        emit: takes an event for each change.
+        clock: dates the changes.
+    """
+
+    def __init__(
+        self, settings: Callable[[], Settings], db: Database, git: GitManager, emit: Sink, clock: Clock = utc_now
+    ) -> None:
+        self._settings, self._db, self._git, self._clock = settings, db, git, clock
+        self._events = Emitter(emit)
+
+    def kept(self, spec: TaskSpec) -> RepositorySettings:
+        """What was set for the repository of a task."""
+        return kept_for(spec, self._db, self._settings())
+
+    def base_of(self, repo: str) -> str | None:
+        """The branch that was set for tasks in a repository to start from."""
+        return readable(self._kept(_folder(repo, self._settings()))[1])[0].base
+
+    def known(self) -> list[str]:
+        """The repositories that tasks used and those for which something was set, as they are named."""
+        conn = self._db.reader()
+        own = [str(self._settings().workspace.resolve())]
+        return list(dict.fromkeys((*own, *repositories.used(conn), *repositories.with_settings(conn))))
+
+    def show(self, repo: str) -> RepositoryOptions:
+        """What holds for a repository and where each value comes from.
+
+        Args:
+            repo: a checkout or a folder in one.
+
+        Raises:
+            GitError: it is no repository; what else git cannot read is told in the answer.
+        """
+        folder = _folder(repo, self._settings())
+        if folder == _folder(None, self._settings()) and not (Path(folder) / ".git").exists():
+            return self._shown(folder, "", Found(), {}, "nothing was done in the workspace yet")
+        status = self._git.statuses.read(folder)
+        kept = self._kept(status.root)[1]
+        try:
+            commit = self._git.resolve(folder, readable(kept)[0].base or "HEAD")
+            tree = self._git.tree(folder, commit)
+            found, error, draft = find(tree), "", setup_scripts.draft(DeclaredFiles(tree))
+            ours = any(judged_here(tree.entries(), language) for language in Language)
+        except GitError as fault:
+            commit, found, error, ours, draft = "", Found(), str(fault), True, ""
+        branch = {"base": status.branch, "target": status.branch}
+        return replace(self._shown(status.root, commit, found, branch, error, ours=ours), setup_draft=draft)
+
+    def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
+        """Set values, or remove them with None; all of them, or none where one is wrong.
+
+        Raises:
+            InvalidTask: names the fields that are wrong, and what each takes.
+            GitError: it is no repository.
+        """
+        if changes.get(BENCHMARK) is not None:
+            raise InvalidTask(
+                {BENCHMARK: f"is what was measured: type {typed(f'bench use {shlex.quote(repo)} --yes')}"}
+            )
+        return self._change(self.show(repo).repo, changes)
+
+    def use(self, repo: str, measured: Sequence[Benchmarked]) -> None:
+        """Take over what a benchmark of a repository has shown, in the place of what was taken over before.
+
+        Args:
+            repo: a checkout or a folder in one.
+            measured: an arm of each model; none takes it back.
+
+        Raises:
+            GitError: it is no repository.
+        """
+        self._change(self.show(repo).repo, {BENCHMARK: plain(measured) or None})
+
+    def used(self, repo: str) -> tuple[Benchmarked, ...]:
+        """What was taken over from a benchmark of a repository.
+
+        Raises:
+            GitError: it is no repository.
+        """
+        return readable(self._kept(self.show(repo).repo)[1])[0].benchmark
+
+    def _change(self, root: str, changes: Mapping[str, Any]) -> RepositoryOptions:
+        kept = changed(self._sound(root), changes)
+        self._refuse_unknown(root, kept)
+        self._db.write(lambda conn: repositories.keep_settings(conn, root, kept, self._clock())).result(WRITE_WALL_S)
+        told = ", ".join(f"{name}: {_told(name, value)}" for name, value in changes.items())
+        self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {told}"[:500])
+        return self.show(root)
+
+    def _refuse_unknown(self, root: str, kept: Mapping[str, Any]) -> None:
+        """Refuse rules and branches that are not there.
+
+        Raises:
+            InvalidTask: names them.
+        """
+        known = (*RULES, *CommandHooks(self._settings().blocked_commands).rules)
+        rules = {f"allow.{n}": unknown(name, known) for n, name in enumerate(kept.get("allow", ())) if "/" not in name}
+        faults = {name: why for name, why in rules.items() if why}
+        for name in ("base", "target"):
+            branch = kept.get(name, "")
+            try:
+                if branch:
+                    self._git.resolve(root, f"refs/heads/{branch}" if name == "target" else branch)
+            except UnknownCommit:
+                faults[name] = f"{branch}: {root} has no such branch; make it there first, or name another"
+        if faults:
+            raise InvalidTask(faults)
+
+    def _sound(self, root: str) -> dict[str, Any]:
+        """What is kept, without what this version cannot read: it would stand in the way of every change."""
+        kept = self._kept(root)[1]
+        wrong = {name.partition(".")[0] for name in readable(kept)[1]}
+        return {name: value for name, value in kept.items() if name not in wrong}
+
+    def _kept(self, folder: str) -> tuple[str, dict[str, Any]]:
+        return repositories.kept_settings(self._db.reader(), folder)
+
+    def _shown(
+        self, repo: str, commit: str, found: Found, of_git: Mapping[str, Any], error: str, *, ours: bool = True
+    ) -> RepositoryOptions:
+        kept = self._kept(repo)[1]
+        settings = self._settings()
+        otherwise = {
+            "integrate": settings.git_integrate, "review": settings.enable_review, "audit": settings.enable_audit,
+            "iterations": settings.max_iterations, "wall_s": settings.task_timeout,
+            "model_calls": settings.task_model_calls, "tokens": settings.task_tokens,
+            "cost_usd": settings.task_cost_usd, "suite_s": settings.suite_timeout_s,
+            "memory_mb": settings.sandbox_memory_mb, "cpus": settings.sandbox_cpus, "pids": settings.sandbox_pids,
+            "work_mb": settings.sandbox_work_mb, **of_git,
+        }  # fmt: skip
+        return RepositoryOptions(
+            repo=repo,
+            commit=commit,
+            options=described(kept, found, otherwise, own_runs=ours),
+            commands=found.commands,
+            linters=found.linters,
+            faults=readable(kept)[1],
+            error=error,
+        )
+
+
+def _told(name: str, value: Any) -> Any:
+    if value is None:
+        return "removed"
+    return ", ".join(one["arm"] for one in value) if name == BENCHMARK else value
+
+
+@contextmanager
+def opened(settings: Settings, *, to_change: bool) -> Iterator[RepositoryService]:
+    """The service in a process of its own, beside a daemon or without one; it makes nothing but what is to be kept."""
+    with tempfile.TemporaryDirectory(prefix=orphans.prefix("settings")) as folder:
+        path = settings.db_path if to_change or settings.db_path.exists() else Path(folder) / "empty.sqlite"
+        reading = not to_change and path == settings.db_path
+        with git_beside(settings, Path(folder)) as git, Database(path, readonly=reading) as database:
+            events = EventLog(database, mask=Masker(settings.secrets))
+            yield RepositoryService(lambda: settings, database, git, events.emit)

@@ -1,0 +1,445 @@
+"""Makes the services that the workers use, once, and finds out which sandbox and which models there are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nightshift.agent.services import AgentSettings, EditFormat
+from nightshift.agent.symbols import SymbolCache
+from nightshift.app.acp import AgentPlaces, place
+from nightshift.app.environments import SetupConsent, decisions_of, make_environments
+from nightshift.app.extras import make_extras
+from nightshift.app.models import make_memory, make_models, prepare_models
+from nightshift.app.repair import PROGRAMS
+from nightshift.app.repository_settings import RepositoryService
+from nightshift.app.store import StoreServices
+from nightshift.app.submission import machine_check
+from nightshift.app.suites import find_sandbox, make_checker, make_suite
+from nightshift.app.symbol_cache import NAME, load_cache, save_cache
+from nightshift.attempt import evidence
+from nightshift.attempt.recovery import RecoveryServices
+from nightshift.attempt.services import AttemptServices, Defaults
+from nightshift.attempt.verify import OpenedSuite
+from nightshift.config.load import Settings
+from nightshift.config.places import IS_CHECKOUT
+from nightshift.core.clock import Clock
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.ports import ChangeCheck, Sandbox
+from nightshift.core.tasks.remarks import Gravity
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Explore, Limits, TaskSpec
+from nightshift.git.manager import GitManager
+from nightshift.models.chain import phase_routes
+from nightshift.models.gateway import ModelHandler
+from nightshift.remote.hub.landing import Landing
+from nightshift.remote.mcp_client.client import ServerTools
+from nightshift.remote.mcp_client.servers import McpServer, servers_of
+from nightshift.sandbox.pool import Warmed, warmed
+from nightshift.sandbox.runtime import Runtime, open_runtime, prepare
+from nightshift.storage.memory.pattern_check import PatternCheck
+from nightshift.storage.memory.store import LongTermMemory
+from nightshift.verdict.checks.linters.check import LinterCheck
+from nightshift.verdict.environments.dependency_check import DependencyCheck
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.languages.go.plan import refusal as go_refusal
+from nightshift.verdict.languages.javascript.plan import refusal as javascript_refusal
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.shell import ShellRunner
+from nightshift.verdict.suite_runs import SuiteRuns
+
+if TYPE_CHECKING:
+    from nightshift.models.acp.agent import AgentPlace
+
+STAGING = "staging"
+"""Where packed trees are kept, in the folder of the daemon's state."""
+
+
+def defaults(settings: Settings) -> Defaults:
+    """What holds for a task that sets nothing else."""
+    return Defaults(
+        limits=Limits(
+            attempts=settings.max_retries,
+            iterations=settings.max_iterations,
+            wall_s=settings.task_timeout,
+            model_calls=settings.task_model_calls,
+            tokens=settings.task_tokens,
+            cost_usd=settings.task_cost_usd,
+            suite_s=settings.suite_timeout_s,
+            memory_mb=settings.sandbox_memory_mb,
+            cpus=settings.sandbox_cpus,
+            pids=settings.sandbox_pids,
+            work_mb=settings.sandbox_work_mb,
+        ),
+        warn_at=settings.warn_iterations,
+        review=settings.enable_review,
+        audit=settings.enable_audit,
+        clarify=settings.enable_clarify,
+        split=settings.enable_split,
+        integrate=settings.git_integrate,
+        held_out_share=settings.held_out_share,
+        environments=settings.environments,
+        setup_scripts=settings.setup_scripts,
+        agent=AgentSettings(
+            prompt_tokens=settings.prompt_tokens,
+            edit_format=EditFormat(settings.edit_format),
+            explore=Explore(settings.explore),
+            conversation_tokens=settings.conversation_tokens,
+            explore_steps=settings.explore_steps,
+            recall_limit=settings.recall_limit,
+            review_blocks=frozenset(map(Gravity, settings.review_blocks)),
+            audit_blocks=frozenset(map(Gravity, settings.audit_blocks)),
+            review_rounds=settings.review_rounds,
+            critical_left=settings.critical_left,
+            change_tests=settings.change_tests,
+            read_together=_one_model_reads(settings),
+            clear_enough=settings.clear_enough,
+        ),
+    )
+
+
+def servers_of_settings(settings: Settings) -> tuple[McpServer, ...]:
+    """The MCP servers of the settings.
+
+    Raises:
+        ConfigError: lists the faults.
+    """
+    tokens = settings.mcp_tokens
+    return servers_of(settings.mcp_servers, lambda name: tokens[name].get_secret_value() if name in tokens else "")
+
+
+def _one_model_reads(settings: Settings) -> bool:
+    """Whether review and audit are asked of the same model."""
+    asked = phase_routes(settings.phase_models)
+    return settings.routing == "fixed" and asked.get(Phase.REVIEW) == asked.get(Phase.AUDIT)
+
+
+def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManager:
+    """The repositories, as the settings want them used."""
+    return GitManager(
+        workspace=settings.workspace,
+        author=_author(settings),
+        auto_push=settings.git_auto_push,
+        emit=store.events.emit,
+        clock=clock,
+        environ=settings.process_environment,
+        home=evidence.home_id(evidence.kept_key(settings.seal_file)),
+    )
+
+
+def _author(settings: Settings) -> Author:
+    return Author(name=settings.git_author_name, email=settings.git_author_email)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxServices:
+    """What verdicts are made with; found once and the same under all settings.
+
+    Attributes:
+        sandbox: runs code that is not trusted.
+        runtime: the interpreter and the libraries inside it.
+        layers: packages that tasks may use.
+        environments: what repositories declare.
+        imports: which files import which, remembered by content.
+    """
+
+    sandbox: Sandbox
+    runtime: Runtime
+    layers: LayerStore
+    environments: Environments
+    imports: ImportCache
+
+
+class Services:
+    """What the workers need; `prepare` finds out what can be used.
+
+    A home that is made for a while, as those of the benchmark's arms, has the environments of its owner's, and what he
+    agreed to there.
+
+    Attributes:
+        models: the gateway to all models.
+        memory: long-term memory.
+        git: the repositories.
+        repository_settings: what holds for the tasks of each.
+        extras: optional packages, and what installs them.
+        prepared: set once `prepare` has ended, whatever it found.
+        merge_locks: a lock for each repository, for integrations and reverts.
+        parts: what an attempt is given; None until a sandbox is found. Replaced when settings change.
+        landing: lets one node at a time move a branch that several share; set where this machine belongs to a hub.
+        layers: packages that tasks may use; None until a sandbox is found.
+        environments: what repositories declare; likewise.
+        sandbox_name: the sandbox in use; empty while there is none.
+        sandbox_detail: what was found while the sandboxes were tried, in lines for the owner.
+        notices: sentences for the owner about what is missing or weak.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: StoreServices,
+        stack: ExitStack,
+        clock: Clock,
+        owner: Settings | None = None,
+    ) -> None:
+        self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
+        self._owner = owner
+        self._runs: SuiteRuns | str = "the sandbox is being tested"
+        self._place_agents: AgentPlaces = lambda: "the sandbox is being tested"
+        self.extras = make_extras(settings, store.events.emit)
+        self.models: ModelHandler = make_models(
+            settings, store, clock, self._engine_runs, self.extras.ensure, self._agents
+        )
+        self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
+        stack.callback(self.extras.close)  # before memory is closed, which waits for whoever waits for an extra
+        self.git = make_git(settings, store, clock)
+        self.landing: Landing | None = None
+        self.prepared = asyncio.Event()
+        self.merge_locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
+        stack.callback(self.git.close)
+        self.repository_settings = RepositoryService(
+            lambda: self._settings, store.db, self.git, store.events.emit, clock
+        )
+        servers_of_settings(settings)  # raises where they are wrong
+        self._checker = make_checker(settings)
+        store.queue.check_new = self._check_new(settings)
+        self.sandbox_name, self.sandbox_detail = "", "being tested"
+        self.notices: tuple[str, ...] = ()
+        self.attempt_services: AttemptServices | None = None
+        self.layers: LayerStore | None = None
+        self.environments: Environments | None = None
+        self._warmed: Warmed | None = None
+        self._sandbox_services: SandboxServices | None = None
+
+    @property
+    def embedder(self) -> str:
+        """The embedder in use, and why not another."""
+        return self.memory.description
+
+    async def prepare(self) -> AttemptServices | None:
+        """Try the sandboxes and check the models, all at once, and make what attempts are given.
+
+        None when nothing here can run untrusted code; `notices` says what to install. `prepared` is set at the end.
+
+        Raises:
+            GitError: git is missing or too old.
+        """
+        try:
+            return await self._prepare()
+        finally:
+            self.prepared.set()
+
+    async def opened_suite(self) -> OpenedSuite:
+        """What judges in the daemon's sandbox, once `prepare` has ended, or why nothing can."""
+        await self.prepared.wait()
+        if self.attempt_services is None:
+            return OpenedSuite(suite=None, why_not=self.sandbox_detail)
+        parts = self.attempt_services
+        return OpenedSuite(suite=parts.suite, environments=parts.environments)
+
+    async def _prepare(self) -> AttemptServices | None:
+        if not IS_CHECKOUT:  # there `make` has done it
+            await asyncio.to_thread(prepare, self._settings.runner_dir, PROGRAMS)
+        runtime = open_runtime(self._settings.runner_dir, programs=PROGRAMS)
+        choice, _, _ = await asyncio.gather(
+            find_sandbox(self._settings, runtime, self._settings.state_dir, self.extras),
+            self.models.probe(sandboxed=False),
+            asyncio.to_thread(self.git.doctor),
+        )
+        self.sandbox_detail = choice.report
+        if choice.sandbox is None:
+            self._runs = f"nothing can be run: {choice.report}"
+            self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
+            return None
+        self.sandbox_name = choice.sandbox.name
+        self._place_agents = cache(partial(place, self._settings, runtime, choice.sandbox.name))
+        self._warmed = await warmed(choice.sandbox, runtime, size=self._settings.worker_count)
+        self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
+        symbol_cache = await asyncio.to_thread(load_cache, self._settings.state_dir / NAME)
+        self._stack.callback(save_cache, symbol_cache, self._settings.state_dir / NAME)
+        self.attempt_services = self._attempt_services(self._warmed.sandbox, runtime, symbol_cache)
+        await self.models.probe(models=False)
+        return self.attempt_services
+
+    def prepare_models(self, settings: Settings) -> Callable[[], None]:
+        """See `app.models.prepare_models` (a `app.reload.ReloadHook`)."""
+        return prepare_models(
+            self.models, settings, self._store.mask, self._engine_runs, self.extras.ensure, self._agents
+        )
+
+    def prepare_reload(self, settings: Settings) -> Callable[[], None]:
+        """Check other settings and make what follows from them (a `app.reload.ReloadHook`).
+
+        Raises:
+            ConfigError: lists the faults of the checker's rules.
+        """
+        servers_of_settings(settings)
+        checker, check_new = make_checker(settings), self._check_new(settings)
+
+        def apply() -> None:
+            self._settings, self._checker = settings, checker
+            self._store.queue.check_new = check_new
+            self.git.renew(_author(settings), auto_push=settings.git_auto_push)
+            if self.attempt_services is not None and self._sandbox_services is not None:
+                self.attempt_services = replace(
+                    self.attempt_services,
+                    defaults=defaults(settings),
+                    suite=self._suite(self._sandbox_services),
+                    hooks=checker.hooks,
+                    widened=checker.policy.widened,
+                    change_checks=self._change_checks(self._sandbox_services),
+                )
+
+        return apply
+
+    def recovery(self) -> RecoveryServices:
+        """The services that finish the records of a dead daemon."""
+        store = self._store
+        return RecoveryServices(
+            git=self.git,
+            queue=store.queue,
+            state=store.state,
+            steps=store.steps,
+            clock=self._clock,
+            mask=store.mask,
+            kept=self.repository_settings.kept,
+        )
+
+    async def aclose(self) -> None:
+        """Let go of models and of sandboxes that wait for jobs."""
+        self.extras.close()
+        await self.models.aclose()
+        if self._warmed:
+            await self._warmed.aclose()
+
+    def _check_new(self, settings: Settings) -> Callable[[TaskSpec], None]:
+        """What looks at a new task, with what its owner set for its repository."""
+        check = machine_check(settings)
+        return lambda spec: check(self.repository_settings.kept(spec).applied(spec))
+
+    def _attempt_services(self, sandbox: Sandbox, runtime: Runtime, symbol_cache: SymbolCache) -> AttemptServices:
+        settings, store, imports = self._settings, self._store, ImportCache()
+        layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
+        self.layers = layers
+        owner, decision = self._owner, store.queue.decision
+        consent = SetupConsent(
+            settings=lambda: owner or self._settings,
+            decision=decisions_of(owner.db_path) if owner else decision,
+            sandbox=sandbox.name,
+        )
+        environments = self.environments = make_environments(
+            settings, runtime, self._clock, consent, owner.environments_dir if owner else None
+        )
+        sandbox_services = self._sandbox_services = SandboxServices(
+            sandbox=sandbox, runtime=runtime, layers=layers, environments=environments, imports=imports
+        )
+        self._runs = SuiteRuns(
+            sandbox,
+            runtime,
+            settings.state_dir / "trials",
+            mask=store.mask,
+            imports=imports,
+            layers=layers,
+            environments=environments,
+        )
+        return AttemptServices(
+            unable=lambda spec: javascript_refusal(spec, runtime.node) or go_refusal(spec, runtime.go),
+            db=store.db,
+            queue=store.queue,
+            git=self.git,
+            models=self.models,
+            suite=self._suite(sandbox_services),
+            shell=self._shell(sandbox_services),
+            environments=environments,
+            memory=self.memory,
+            steps=store.steps,
+            tools=store.tools,
+            events=store.events,
+            mask=store.mask,
+            state=store.state,
+            defaults=defaults(settings),
+            clock=self._clock,
+            seal_key=evidence.kept_key(settings.seal_file),
+            imports=imports,
+            merge_locks=self.merge_locks,
+            landing=self.landing,
+            hooks=self._checker.hooks,
+            kept=self.repository_settings.kept,
+            widened=self._checker.policy.widened,
+            server_tools=ServerTools(
+                lambda: servers_of_settings(self._settings),
+                self.extras.ensure,
+                settings.process_environment,
+                store.mask,
+            ),
+            change_checks=self._change_checks(sandbox_services),
+            symbol_cache=symbol_cache,
+        )
+
+    def _suite(self, sandbox_services: SandboxServices) -> SuiteRunner:
+        return make_suite(
+            self._settings,
+            sandbox_services.sandbox,
+            sandbox_services.runtime,
+            staging_dir=self._settings.state_dir / STAGING,
+            layers=sandbox_services.layers,
+            environments=sandbox_services.environments,
+            hooks=self._checker.hooks,
+            mask=self._store.mask,
+            imports=sandbox_services.imports,
+        )
+
+    def _change_checks(self, sandbox_services: SandboxServices) -> tuple[ChangeCheck, ...]:
+        packages = DependencyCheck(
+            sandbox_services.layers,
+            sandbox_services.runtime,
+            allowed=self._settings.allowed_deps,
+            emit=self._store.events.emit,
+            clock=self._clock,
+            environments=sandbox_services.environments,
+        )
+        checks: tuple[ChangeCheck, ...] = (self._checker.change_check, packages, PatternCheck(self.memory))
+        return checks if self._settings.linters == "off" else (*checks, self._linters(sandbox_services))
+
+    def _linters(self, sandbox_services: SandboxServices) -> LinterCheck:
+        async def fetch(requirement: str) -> Mapping[str, str]:
+            return (await sandbox_services.layers.satisfy([requirement])).packages
+
+        return LinterCheck(
+            self._shell(sandbox_services),
+            self._checker.policy,
+            limits=defaults(self._settings).limits.of_run(),
+            fetch=fetch if self._settings.linters == "install" else None,
+            clock=self._clock,
+        )
+
+    def _shell(self, sandbox_services: SandboxServices) -> ShellRunner:
+        return ShellRunner(
+            sandbox_services.sandbox,
+            sandbox_services.runtime,
+            self._settings.state_dir / STAGING,
+            mask=self._store.mask,
+            layers=sandbox_services.layers,
+            environments=sandbox_services.environments,
+        )
+
+    def _agents(self) -> AgentPlace | str:
+        """Where an agent works, or why none can yet."""
+        return self._place_agents()
+
+    def _engine_runs(self) -> SuiteRuns | str:
+        """What runs the built-in engine's candidates, or why nothing can be run yet."""
+        return self._runs
+
+
+def _with_remark(report: str, remark: str) -> str:
+    """The sandbox's report with a remark behind its name, which is the first line."""
+    name, _, findings = report.partition("\n")
+    return f"{name}, {remark}\n{findings}" if remark else report

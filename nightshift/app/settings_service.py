@@ -1,0 +1,414 @@
+"""The settings for the daemon's pages: shown, changed, and tried before they are saved.
+
+A change goes to a file of the page's own, `settings.overrides.yaml`; `config.yaml` is its owner's and only read. The
+order is that of safety: everything is checked before a byte is written, by the reader of the files and by every part
+that is made of the settings; the file is replaced only while both are still those that were checked; and only then are
+they read again, as after SIGHUP. What is changed by hand alone (`config.fields.ByHand`) is refused, and so is a
+stored key for another address: whoever may write here, but cannot read the key, could otherwise have it sent to
+himself.
+
+A connection (a backend of models, a way to notify) can be tested before it is saved. A stored key goes only to the
+address that it is stored with, and a stored secret signs only what goes to the stored URL, for the same reason. Where a
+request goes is otherwise as free as in the settings themselves; redirects are never followed, and of the answer only
+names of models and our own sentences are shown. One test at a time, so that nobody can flood a server through this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+
+from nightshift.app.doctor.backends import one_word
+from nightshift.app.models import backend_settings
+from nightshift.app.notices import channels, send_test
+from nightshift.app.reload import LiveSettings, on_loop
+from nightshift.app.repair import nothing_runs
+from nightshift.config.catalogue import Described, Kind, describe, plain
+from nightshift.config.load import Settings, Sources, settings_at, sources
+from nightshift.config.origins import Origin
+from nightshift.config.overrides import ConfigChanged, OverridesFile, changed, line, same, text_of
+from nightshift.config.reloaded import Reloaded
+from nightshift.config.values import web_address
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.clock import Clock
+from nightshift.core.errors import ConfigError, ModelError
+from nightshift.core.text.masking import MASK, Masker, printable
+from nightshift.models import BACKENDS, backend_class
+from nightshift.models.base import BackendSettings, BaseModelHandler
+from nightshift.models.model_files import ModelFileBackend
+from nightshift.server.context import Busy
+from nightshift.server.settings_answers import (
+    ChangeIn,
+    ModelTested,
+    ModelTestIn,
+    NoticeTestIn,
+    SettingRow,
+    SettingsChanged,
+    SettingsShown,
+    Waits,
+)
+from nightshift.server.settings_port import SettingsPort
+
+NOTHING = Sources(in_file={}, page={}, origins={})
+
+
+def shown(described: Described, now: Settings, after: Settings, found: Sources, mask: Masker) -> SettingRow:
+    """Put together what is known of one setting.
+
+    Args:
+        described: what is true of it in any daemon.
+        now: what holds.
+        after: what the sources say, which is what holds after a restart.
+        found: where settings come from.
+        mask: takes secrets out of texts.
+    """
+    name = described.name
+    origin = found.origins.get(name, Origin.DEFAULT)
+    overruled = found.in_file.get(name) if origin is Origin.PAGE else None
+    held, later = getattr(now, name), getattr(after, name)
+    value, following = (_safe(_short(name, plain(each)), mask) for each in (held, later))
+    return SettingRow(
+        **asdict(described),
+        value=value,
+        next=following,
+        waits=held != later,
+        is_set=later is not None,
+        veiled=described.kind is not Kind.SECRET and (value, following) != (plain(held), plain(later)),
+        origin=origin,
+        fixed=fixed(name, origin),
+        in_file="" if overruled is None else _said(described, overruled, mask),
+    )
+
+
+def fixed(name: str, origin: Origin) -> str:
+    """Why the files do not decide about a setting, as a sentence with the fix; empty where they do."""
+    if origin is Origin.ENVIRONMENT:
+        return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
+    if origin is Origin.DOTENV:
+        return f"the file .env sets {name.upper()}, which overrules this page; change it there"
+    return ""
+
+
+def _said(described: Described, value: Any, mask: Masker) -> str:
+    """What a file says of a setting, checked or not, as text."""
+    if described.kind is Kind.SECRET:
+        return MASK
+    return printable(mask(line(described.name, value).removeprefix(f"{described.name}: ")))
+
+
+def _short(name: str, value: Any) -> Any:
+    """A command without its arguments, among which people keep passwords."""
+    return [*value[:1], "…"] if name == "notify_command" and len(value) > 1 else value
+
+
+def _safe(value: Any, mask: Masker) -> Any:
+    """The value with its texts masked and made printable."""
+    if isinstance(value, str):
+        return printable(mask(value))
+    if isinstance(value, list):
+        return [_safe(each, mask) for each in value]
+    if isinstance(value, Mapping):
+        return {_safe(key, mask): _safe(each, mask) for key, each in value.items()}
+    return value
+
+
+ASK_S = 45.0
+OFFERED_MOST = 200
+ADDRESSES: Mapping[str, str] = {
+    "openai": "openai_base_url", "anthropic": "anthropic_base_url", "ollama": "ollama_base_url",
+}  # fmt: skip
+
+
+class ConnectionTests:
+    """What the page can try; all on the workers' loop.
+
+    Args:
+        settings: what holds now.
+        mask: takes stored secrets out of what is shown.
+        clock: the time, for notices.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], mask: Masker, clock: Clock) -> None:
+        self._settings, self._mask, self._clock = settings, mask, clock
+        self._one_at_a_time = asyncio.Lock()
+
+    async def try_model(self, trial: ModelTestIn) -> ModelTested:
+        """Look whether a backend answers, and have it say one word where that is wanted.
+
+        Raises:
+            ConfigError: what was typed cannot be used; names the field.
+            Busy: another trial goes on.
+        """
+        backend, note = self._backend(trial)
+        typed = Masker([trial.key] if trial.key else [])
+        async with self._alone():
+            tried = await _looked_at(backend)
+            if tried.works and trial.ask and not isinstance(backend, ModelFileBackend):
+                # A model file would be loaded beside the one in use.
+                tried = await _asked(backend, tried)
+        said = " ".join(filter(None, (tried.detail, note)))
+        detail, fix = printable(self._mask(typed(said))), "" if tried.works else backend.setup
+        return tried.model_copy(update={"detail": detail, "fix": fix})
+
+    async def try_notices(self, trial: NoticeTestIn) -> Mapping[str, str]:
+        """Send a test notice each way that would be set; the ways, each with what went wrong, empty where it arrived.
+
+        Raises:
+            ConfigError: no way is set, or the URL is none.
+            Busy: another trial goes on.
+        """
+        now = self._settings()
+        stored = now.notify_url.get_secret_value() if now.notify_url else None
+        values: dict[str, Any] = {"notify_desktop": trial.notify_desktop}
+        if trial.notify_url is not None and trial.notify_url != stored:
+            values |= {"notify_url": _address("notify_url", trial.notify_url), "notify_secret": None}
+        if trial.notify_secret:
+            values["notify_secret"] = SecretStr(trial.notify_secret)
+        kept = {name: value for name, value in values.items() if name == "notify_secret" or value is not None}
+        ways = channels(now.model_copy(update=kept))
+        if not ways.names:
+            raise ConfigError(["notify_url: nothing is set that could be tried: no URL, no command, no desktop"])
+        async with self._alone():
+            faults = await send_test(ways, "on the settings page", self._clock)
+        return {name: self._mask(fault) for name, fault in faults.items()}
+
+    def _alone(self) -> asyncio.Lock:
+        if self._one_at_a_time.locked():
+            raise Busy("another trial goes on; try again in a moment")
+        return self._one_at_a_time
+
+    def _backend(self, trial: ModelTestIn) -> tuple[BaseModelHandler, str]:
+        """The backend, not asked yet, and a remark for its owner."""
+        if trial.backend not in BACKENDS:
+            raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(BACKENDS)}"])
+        if trial.backend == BUILT_IN:
+            raise ConfigError(["backend: the built-in engine needs no connection; the status tells of its sandbox"])
+        if trial.backend == "acp":
+            raise ConfigError(["backend: an agent is started for a task alone; the status tells whether it can be"])
+        settings, note = self._typed(trial)
+        backend = backend_class(trial.backend).configured(settings, trial.model or None)
+        if backend is None:
+            raise ConfigError([f"backend: {trial.backend} is not configured: {backend_class(trial.backend).setup}"])
+        return backend, note
+
+    def _typed(self, trial: ModelTestIn) -> tuple[BackendSettings, str]:
+        stored = backend_settings(self._settings(), nothing_runs)
+        address, key = ADDRESSES.get(trial.backend), f"{trial.backend}_api_key"
+        values: dict[str, Any] = {}
+        note, usual = "", getattr(BackendSettings(), address or "", None)
+        if address and trial.base_url is not None and trial.base_url != (getattr(stored, address) or ""):
+            values[address] = _address("base_url", trial.base_url).get_secret_value() if trial.base_url else usual
+            if getattr(stored, key, None) and not trial.key:
+                values[key] = None
+                note = "(The stored key was not sent, because it was given for another address.)"
+        if trial.key and hasattr(stored, key):
+            values[key] = trial.key
+        return replace(stored, **values), note
+
+
+async def _looked_at(backend: BaseModelHandler) -> ModelTested:
+    began = time.monotonic()
+    works = await asyncio.to_thread(backend.is_available)
+    offered = backend.offered
+    unlisted = works and offered and backend.model not in offered and f"{backend.model}:latest" not in offered
+    return ModelTested(
+        works=works,
+        model=backend.model,
+        detail=f"{backend.model} is not among the models that it names." if unlisted else backend.detail,
+        fix="",
+        offered=[printable(name, max_chars=200) for name in sorted(offered)[:OFFERED_MOST]],
+        latency_s=time.monotonic() - began,
+        reply_s=None,
+        tokens_out=None,
+    )
+
+
+async def _asked(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
+    began = time.monotonic()
+    try:
+        tokens = await one_word(backend, ASK_S)
+    except (ModelError, TimeoutError) as error:
+        why = str(error) or f"no reply within {ASK_S:g} s"
+        return so_far.model_copy(update={"works": False, "detail": f"is there, but gives no reply: {why}"})
+    return so_far.model_copy(update={"reply_s": time.monotonic() - began, "tokens_out": tokens})
+
+
+def _address(name: str, text: str) -> SecretStr:
+    """An address of the web without a password in it.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        return web_address(SecretStr(text))
+    except ValueError as error:
+        raise ConfigError([f"{name}: {error}"]) from None
+
+
+KEYS: Mapping[str, str] = {
+    "openai_base_url": "openai_api_key", "anthropic_base_url": "anthropic_api_key", "notify_url": "notify_secret",
+}  # fmt: skip
+"""Addresses, each with the key that is sent there, or signs what is."""
+
+
+class SettingsService:
+    """The settings of one daemon, for its pages.
+
+    Args:
+        live: the settings that hold.
+        up: done once the daemon serves.
+        reload: reads the settings again; on the workers' loop.
+        mask: takes secrets out of what is shown.
+    """
+
+    def __init__(
+        self,
+        live: LiveSettings,
+        up: Callable[[], Awaitable[object]],
+        reload: Callable[[], Awaitable[Reloaded]],
+        mask: Masker,
+    ) -> None:
+        self._live, self._up, self._reload, self._mask = live, up, reload, mask
+        self._described: Mapping[str, Described] = describe(Settings)
+        self._file = OverridesFile(live.now.overrides_file, live.now.config_file)
+        self._one_at_a_time = asyncio.Lock()
+
+    def show(self) -> SettingsShown:
+        """All settings as they stand. Any thread.
+
+        Raises:
+            ConfigError: a file cannot be read.
+        """
+        digest, now, faults = self._file.digest(), self._live.now, tuple[str, ...]()
+        try:
+            after, found = settings_at(now), sources(now)
+        except ConfigError as error:
+            after, found, faults = now, NOTHING, tuple(map(self._mask, error.faults))
+        settings = [shown(each, now, after, found, self._mask) for each in self._described.values()]
+        return SettingsShown(
+            settings=settings,
+            file=str(now.config_file),
+            overrides=str(now.overrides_file),
+            digest=digest,
+            faults=list(faults),
+        )
+
+    async def change(self, asked: ChangeIn) -> SettingsChanged:
+        """Write new values to the page's file and read the settings again. Call it on the workers' loop.
+
+        Raises:
+            ConfigChanged: the files are others than were looked at.
+            ConfigError: lists every fault; nothing was written.
+        """
+        await self._up()
+        async with self._one_at_a_time:
+            digest = await asyncio.to_thread(self._file.digest)
+            if asked.digest and asked.digest != digest:
+                raise ConfigChanged()
+            before, after, new = await asyncio.to_thread(self._judged, asked)
+            outlook = self._live.check(new)
+            diff = self._diff(before, after)
+            if asked.dry_run:
+                return _changed(outlook, digest, diff)
+            if diff:
+                await asyncio.to_thread(self._file.replace, digest, text_of(after))
+            done = await self._reload()
+            return _changed(done, await asyncio.to_thread(self._file.digest), diff)
+
+    def _judged(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
+        """What the page has set, what it would have, and the settings that this gives."""
+        found = sources(self._live.now)
+        names = dict.fromkeys([*asked.changes, *asked.reset])
+        if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
+            raise ConfigError(faults)
+        after = changed(found.page, found.in_file, asked.changes, asked.reset)
+        new = settings_at(self._live.now, overrides=text_of(after))
+        if faults := self._keys_led_astray(new, after, asked.changes):
+            raise ConfigError(faults)
+        return found.page, after, new
+
+    def _refusal(self, name: str, origins: Mapping[str, Origin]) -> str:
+        """Why this setting cannot be changed from here; empty where it can."""
+        if name not in self._described:
+            return f"{name}: is no setting"
+        if why := self._described[name].by_hand:
+            return f"{name}: is changed in config.yaml alone, because {why}"
+        why = fixed(name, origins.get(name, Origin.DEFAULT))
+        return f"{name}: {why}" if why else ""
+
+    def _keys_led_astray(self, new: Settings, after: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
+        """The addresses that would be sent a key which this change does not bring and which was not theirs before.
+
+        What neither the address nor the key is set for on the page is as the owner put it together in his files.
+        """
+        try:
+            now = settings_at(self._live.now)
+        except ConfigError:  # this very change mends the files
+            now = self._live.now
+        return [
+            f"{url}: what is stored as {key} was given for another address; give it anew with this change, or remove it"
+            for url, key in KEYS.items()
+            if getattr(new, key) and key not in values and {url, key} & after.keys()
+            if (getattr(new, url), getattr(new, key)) != (getattr(now, url), getattr(now, key))
+        ]
+
+    def _diff(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+        """The lines that go and come."""
+        lines = list[str]()
+        for name in dict.fromkeys([*before, *after]):
+            if name in before and name in after and same(before[name], after[name]):
+                continue
+            secret = self._described[name].kind is Kind.SECRET
+            if name in before:
+                lines.append(f"-{name}: {MASK}" if secret else f"-{self._mask(line(name, before[name]))}")
+            if name in after:
+                veiled = secret and after[name] is not None
+                lines.append(f"+{name}: {MASK} (new)" if veiled else f"+{self._mask(line(name, after[name]))}")
+        return lines
+
+
+def _changed(came: Reloaded, digest: str, diff: list[str]) -> SettingsChanged:
+    later = [Waits.model_validate(each) for each in came.later]
+    return SettingsChanged(changed=list(came.changed), later=later, diff=diff, digest=digest)
+
+
+_A = TypeVar("_A")
+_T = TypeVar("_T")
+
+
+def settings_port(
+    live: LiveSettings,
+    up: Callable[[], Awaitable[object]],
+    reload: Callable[[], Coroutine[Any, Any, Reloaded]],
+    mask: Masker,
+    clock: Clock,
+) -> SettingsPort:
+    """The settings for threads of the server; changes and tests are made on the loop that runs now.
+
+    Args:
+        live: the settings that hold.
+        up: done once the daemon serves.
+        reload: reads the settings again.
+        mask: takes secrets out of what is shown.
+        clock: the time.
+    """
+    loop = asyncio.get_running_loop()
+    service, tests = SettingsService(live, up, reload, mask), ConnectionTests(lambda: live.now, mask, clock)
+
+    def threaded(work: Callable[[_A], Coroutine[Any, Any, _T]]) -> Callable[[_A], Future[_T]]:
+        return lambda asked: asyncio.run_coroutine_threadsafe(work(asked), loop)
+
+    return SettingsPort(
+        show=service.show,
+        change=threaded(service.change),
+        try_model=threaded(tests.try_model),
+        try_notices=threaded(tests.try_notices),
+        reload=on_loop(reload, loop),
+        notify_on=lambda: frozenset(live.now.notify_on),
+    )

@@ -1,0 +1,177 @@
+"""The database and the services on top of it, opened once and closed in the right order; reports its trouble."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from nightshift.config.load import Settings
+from nightshift.core.clock import Clock, from_text, utc_now
+from nightshift.core.errors import StoreFull
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.text.formats import duration
+from nightshift.core.text.masking import Masker
+from nightshift.queue.manager import QueueManager, RetryPolicy
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.file_log import FileLog
+from nightshift.storage.db.integrity import stopped_cleanly
+from nightshift.storage.db.opening import ensure_sound
+from nightshift.storage.db.restore import KEY
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.db.step_store import StepStore
+from nightshift.storage.db.tool_store import ToolStore
+from nightshift.storage.db.write_failures import WriteFailure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreServices:
+    """The database and the services on it.
+
+    Attributes:
+        db: connections, and the one writer.
+        events: the event log.
+        steps: finished steps of attempts with the replies of models.
+        tools: what came of the tool calls in those replies.
+        state: small values that outlive a restart.
+        queue: tasks, and all that may become of them.
+        file_log: copies events into a rotating file.
+    """
+
+    db: Database
+    events: EventLog
+    mask: Masker
+    steps: StepStore
+    tools: ToolStore
+    state: StateStore
+    queue: QueueManager
+    file_log: FileLog
+
+    def prepare_reload(self, settings: Settings) -> Callable[[], None]:
+        """Go on under other settings (a `app.reload.ReloadHook`)."""
+
+        def apply() -> None:
+            self.mask.learn(settings.secrets)
+            self.queue.policy = _retries(settings)
+            self.file_log.renew(**_limits(settings))
+
+        return apply
+
+
+def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> StoreServices:
+    """Open the database of a home, restored where it is damaged; `stack` closes it. Only under the instance lock.
+
+    Raises:
+        StoreError: it is newer than this version, cannot be opened, or can neither be used nor restored.
+    """
+    looked = ensure_sound(settings.db_path, settings.backups_dir, settings.log_file, clock())
+
+    def note_a_clean_stop(error: type[BaseException] | None, *_: object) -> None:
+        if error is None:
+            stopped_cleanly(settings.db_path, looked.looked_at)
+
+    stack.push(note_a_clean_stop)
+    db = stack.enter_context(Database(settings.db_path))
+    mask = Masker(settings.secrets)
+    events = EventLog(db, clock, mask)
+    file_log = _file_log(settings, events, clock)
+    stack.callback(file_log.close)
+    stack.callback(events.subscribe(file_log))
+    return StoreServices(
+        db=db,
+        events=events,
+        mask=mask,
+        steps=StepStore(db, events, clock=clock, mask=mask),
+        tools=ToolStore(db, events, clock=clock, mask=mask),
+        state=StateStore(db, clock=clock, events=events),
+        queue=QueueManager(
+            db,
+            events,
+            clock=clock,
+            mask=mask,
+            retry=_retries(settings),
+            lease_s=settings.lease_s,
+            max_crashes=5,
+        ),
+        file_log=file_log,
+    )
+
+
+def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
+    def report(text: str) -> None:
+        Emitter(events.emit).emit(Kind.WORKER_ERROR, text, level=Level.ERROR)
+
+    return FileLog(
+        settings.log_file,
+        **_limits(settings),
+        clock=clock,
+        report=report,
+    )
+
+
+class _Limits(TypedDict):
+    """The arguments of a file log that may change while it is open."""
+
+    level: Level
+    max_bytes: int
+    backups: int
+    days: float
+
+
+def _limits(settings: Settings) -> _Limits:
+    return _Limits(
+        level=Level(settings.log_level),
+        max_bytes=settings.log_max_mb << 20,
+        backups=settings.log_keep,
+        days=settings.log_days,
+    )
+
+
+def _retries(settings: Settings) -> RetryPolicy:
+    return RetryPolicy(attempts=settings.max_retries, base_s=settings.retry_base_s)
+
+
+NOTICE_DAYS = 7.0
+"""For how long the status mentions a restore; the log keeps it."""
+
+log = logging.getLogger("nightshift")
+
+
+def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
+    """Report trouble, on standard error while the database cannot take it, and call `damaged` when it will not pass.
+
+    `damaged` is called on the writer's thread.
+    """
+
+    def report(trouble: WriteFailure) -> None:
+        if trouble.damage:
+            log.error("%s; the daemon stops, and restores the database when it starts again", trouble.error)
+            damaged()
+        elif not trouble.over:
+            log.error(
+                "%s; nothing is started, and nothing is lost: everything waits until it can be written", trouble.error
+            )
+        else:
+            kind = Kind.DISK_LOW if isinstance(trouble.error, StoreFull) else Kind.WORKER_ERROR
+            text = f"for {duration(trouble.lasted_s)} nothing could be written, now it goes on: {trouble.error}"
+            Emitter(store.events.emit).emit(kind, text, level=Level.WARNING)
+            log.warning("%s", text)
+
+    store.db.on_write_failure(report)
+
+
+def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:
+    """Sentences for the status."""
+    return tuple(_notices(store, now))
+
+
+def _notices(store: StoreServices, now: datetime) -> Iterator[str]:
+    if trouble := store.db.write_failure:
+        yield f"For {duration(trouble.lasted_s)} nothing can be written: {trouble.error}. Tasks wait, and go on then."
+    restored = store.state.get(KEY)
+    if restored and abs(now - from_text(restored["at"])) < timedelta(days=NOTICE_DAYS):
+        yield restored["told"]

@@ -1,0 +1,42 @@
+"""What new tasks are held against on this machine, made of the settings; without the parts that work on tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from nightshift.app.labels import machine_labels
+from nightshift.app.machine_check import MachineCheck
+from nightshift.config.load import Settings
+from nightshift.git.usable import refuse_unusable_place
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.policy import Policy
+
+_PROGRAMS = ("/usr/bin", "/bin")
+"""Where commands look for programs in every sandbox."""
+
+
+def machine_check(settings: Settings) -> MachineCheck:
+    """The check.
+
+    Raises:
+        ConfigError: a rule does not exist, or a pattern cannot be read.
+    """
+    policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
+    environ = settings.process_environment
+    return MachineCheck(
+        refuse_place=lambda repo, base: refuse_unusable_place(repo, base, environ),
+        policy=policy,
+        hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
+        programs=_programs(settings),
+        servers=tuple(settings.mcp_servers),
+        labels=None if settings.hub_url else frozenset(machine_labels(settings)),
+    )
+
+
+def _programs(settings: Settings) -> Callable[[], Collection[str]] | None:
+    """The programs of this machine, which all sandboxes show but those with an image of the owner's."""
+    if settings.docker_image:
+        return None
+    folders = [folder for folder in map(Path, _PROGRAMS) if folder.is_dir()]
+    return lambda: frozenset(path.name for folder in folders for path in folder.iterdir())

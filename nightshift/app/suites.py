@@ -1,0 +1,121 @@
+"""What changes are judged with: the sandbox that the settings ask for, a suite runner over it, the static checker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.app.extras import ExtrasInstaller
+from nightshift.config.load import Settings
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.errors import ExtraMissing, SandboxError
+from nightshift.core.events import Event
+from nightshift.core.isolation import SandboxLimits
+from nightshift.core.ports import Sandbox
+from nightshift.sandbox import Choice, choose
+from nightshift.sandbox.cleaning import Mask
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.checks.bandit import BanditReader
+from nightshift.verdict.checks.checker import StaticChecker
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.policy import Policy
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.suite_runs import OUTPUT_BYTES
+
+TIMES, BASELINES = "suite_times.json", "suite_baselines.json"
+
+
+async def find_sandbox(
+    settings: Settings, runtime: Runtime, scratch: Path, extras: ExtrasInstaller | None = None
+) -> Choice:
+    """Try the sandboxes that the settings allow; what one needs is installed where `extras` are given.
+
+    Args:
+        settings: which sandboxes to try.
+        runtime: what is shown inside.
+        scratch: for jobs that have no file system of their own.
+        extras: installs the Docker client when Docker's turn comes.
+    """
+
+    def ensure_docker() -> None:
+        try:
+            if extras is not None:
+                extras.ensure("docker")
+        except ExtraMissing as error:
+            raise SandboxError(str(error)) from None
+
+    return await choose(
+        settings.sandbox,
+        runtime=runtime,
+        scratch=scratch,
+        docker_host=settings.docker_host,
+        docker_image=settings.docker_image,
+        nice=settings.sandbox_nice,
+        ensure_docker=ensure_docker,
+    )
+
+
+def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of their own)
+    settings: Settings,
+    sandbox: Sandbox,
+    runtime: Runtime,
+    *,
+    staging_dir: Path,
+    layers: LayerStore,
+    environments: Environments,
+    hooks: CommandHooks,
+    mask: Mask | None = None,
+    imports: ImportCache | None = None,
+) -> SuiteRunner:
+    """A runner with the settings' limits."""
+    return SuiteRunner(
+        sandbox,
+        runtime,
+        emit=drop_event,
+        limits=SandboxLimits(
+            cpu_s=settings.suite_timeout_s,
+            cpus=settings.sandbox_cpus,
+            memory_mb=settings.sandbox_memory_mb,
+            pids=settings.sandbox_pids,
+            work_mb=settings.sandbox_work_mb,
+            output_bytes=OUTPUT_BYTES,
+        ),
+        staging_dir=staging_dir,
+        times=settings.state_dir / TIMES,
+        baselines=settings.state_dir / BASELINES,
+        imports=imports,
+        layers=layers,
+        environments=environments,
+        mask=mask,
+        oracle_inputs=settings.oracle_inputs,
+        hooks=hooks,
+    )
+
+
+def drop_event(_event: Event) -> None:
+    """Drops events that know no task: whoever asked for the verdict reports it, with the task or in a report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """The check of changes, the hooks for commands that are about to run, and the policy that both follow."""
+
+    change_check: StaticChecker
+    hooks: CommandHooks
+    policy: Policy
+
+
+def make_checker(settings: Settings) -> Checker:
+    """Read the owner's rules.
+
+    Raises:
+        ConfigError: a rule does not exist, or a pattern cannot be read.
+    """
+    policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
+    return Checker(
+        change_check=StaticChecker(policy, CommandHooks(settings.blocked_commands), BanditReader()),
+        hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
+        policy=policy,
+    )

@@ -1,0 +1,69 @@
+"""Keeps what was read of files for the maps of their repositories, over restarts, in a file that may be lost.
+
+Tags are keyed by the content they were read from, so they never get stale; a file that is missing, cut short or of
+another version costs the time to read the repositories again, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from pathlib import Path
+from sys import intern
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
+
+from nightshift.agent.symbols import MOST_NAMES, MOST_WORDS, SymbolCache, Tags
+from nightshift.storage.files.whole import write_whole
+
+NAME = "tags.json.z"
+VERSION = 2
+"""Another one when `agent.symbols` reads files in another way."""
+MOST_FILES = 20_000
+MOST_BYTES = 128 << 20
+"""Of the file's text; a longer one is not read."""
+
+log = logging.getLogger(__name__)
+
+_Row = tuple[
+    list[str],
+    Annotated[dict[str, int], Field(max_length=MOST_NAMES)],
+    Annotated[list[str], Field(max_length=MOST_WORDS)],
+]
+
+
+class _Kept(BaseModel):
+    """The file: content id to what is defined, what is referred to, and the words."""
+
+    version: int
+    tags: dict[str, _Row]
+
+
+def load_cache(path: Path) -> SymbolCache:
+    """A cache with what the file holds; an empty one where it cannot be read."""
+    try:
+        raw = zlib.decompressobj().decompress(path.read_bytes(), MOST_BYTES)
+        found = _Kept.model_validate_json(raw)
+    except FileNotFoundError:
+        return SymbolCache()
+    except (OSError, zlib.error, ValidationError) as error:
+        log.info("repositories are read anew, %s cannot be read: %s", path, type(error).__name__)
+        return SymbolCache()
+    rows = found.tags.items() if found.version == VERSION else ()
+    return SymbolCache(
+        known={key: Tags(defines=tuple(row[0]), refers=row[1], words=tuple(map(intern, row[2]))) for key, row in rows}
+    )
+
+
+def save_cache(symbol_cache: SymbolCache, path: Path) -> None:
+    """Write the cache down, those that were read last; nothing where nothing new was read. Never raises."""
+    if not symbol_cache.is_new:
+        return
+    rows = {key: (one.defines, one.refers, one.words) for key, one in symbol_cache.last(MOST_FILES)}
+    text = json.dumps({"version": VERSION, "tags": rows}, separators=(",", ":"))
+    try:
+        write_whole(path, zlib.compress(text.encode(), 1), mode=0o600)
+    except OSError as error:
+        log.info("what was read of repositories is not kept: %s", error)

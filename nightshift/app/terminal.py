@@ -1,0 +1,113 @@
+"""The terminal of a daemon: its standard streams, which it may outlive, and the message that it prints at its start.
+
+A reader that has gone (a closed terminal, `main.py | head`) must not end the daemon: Python ignores SIGPIPE, so a write
+raises, and the stream is then put to sleep. Descriptors that were closed at the start are filled, lest a database be
+opened under the number of the standard output and be written to by whoever prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.program import program
+from nightshift.core.status import DaemonStatus, ModelStatus, sandbox_in_brief
+from nightshift.core.tasks.queueing import PauseReason
+from nightshift.core.tasks.states import Status
+
+_STREAMS = (0, 1, 2)
+
+
+def fill_streams() -> None:
+    """Open what of the standard streams is closed on the null device."""
+    for descriptor in _STREAMS:
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            _to_nowhere(descriptor)
+
+
+def show(text: str) -> None:
+    """Print, as long as somebody listens."""
+    try:
+        print(text, flush=True)
+    except (OSError, ValueError):  # nobody reads any more, or the stream is closed
+        _to_nowhere(1)
+
+
+def _to_nowhere(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != descriptor:  # the lowest free number is taken, which may be the one that was closed
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)
+
+
+ENGINE_ALONE = (
+    "No model answers yet, so the built-in engine works alone. It needs no model: it mends Python code whose tests",
+    "fail, and fills small stubs that have examples. All other tasks wait for a model, and go on by themselves.",
+)
+_OPEN = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED, Status.WAITING)
+NOBODY = ("No model answers yet. Tasks wait until one does; they go on by themselves.",)
+HOW_TO_GET_ONE = (
+    "Any of these will do:",
+    "  - Ollama on this machine: install it, then `ollama pull qwen2.5-coder:7b`",
+    "  - an API key: OPENAI_API_KEY (with OPENAI_BASE_URL for any compatible endpoint) or ANTHROPIC_API_KEY",
+    "  - a GGUF file: LLAMA_CPP_MODEL_PATH=/path/to/model.gguf, or GPT4ALL_MODEL_PATH for GPT4All",
+)
+
+
+def startup_message(status: DaemonStatus, url: str, before: str = "", entrance: str = "") -> str:
+    """The message, as plain text; `before` says how the last run ended, `entrance` what visitors are asked for."""
+    return "\n".join(_lines(status, url, before, entrance))
+
+
+def status_line(status: DaemonStatus) -> str:
+    """What the daemon does, as the service manager shows it."""
+    waiting = {name: count for name, count in status.queue.items() if count and name in _OPEN}
+    rest = f", {', '.join(f'{count} {name}' for name, count in waiting.items())}" if waiting else ""
+    return f"{status.overall.text}{rest}"
+
+
+def _lines(status: DaemonStatus, url: str, before: str, entrance: str) -> Iterator[str]:
+    yield f"Nightshift {status.version} is up ({status.overall.text}): {url}"
+    yield from filter(None, [entrance])
+    yield ""
+    yield from (_model(model) for model in status.models)
+    yield from _sandbox(status)
+    yield f"  embedder   {status.embedder}"
+    yield f"  workspace  {status.workspace}"
+    waiting = {name: count for name, count in status.queue.items() if count}
+    yield f"  queue      {', '.join(f'{count} {name}' for name, count in waiting.items()) or 'empty'}"
+    yield ""
+    there = {model.name for model in status.models if model.available}
+    if not there - {BUILT_IN}:
+        yield from ENGINE_ALONE if there else NOBODY
+        yield from HOW_TO_GET_ONE
+        yield ""
+    yield from filter(None, [before])
+    yield from (_hold(hold) for hold in status.holds)
+    yield from status.notices
+    yield "Give it a task: edit tasks.yaml, open the dashboard, or type"
+    yield f'  {program()} "Write slugify(text) with tests"'
+
+
+def _model(model: ModelStatus) -> str:
+    found = "answers" if model.available else "not here"
+    detail = f" ({model.detail})" if model.detail else ""
+    name = " ".join(filter(None, (model.name, model.model)))
+    return f"  model      {name}: {found}{detail}"
+
+
+def _hold(hold: PauseReason) -> str:
+    why = f" ({hold.reason})" if hold.reason else ""
+    return f"{hold.label}{why}: no task is started. It goes on {hold.lifted_by}."
+
+
+def _sandbox(status: DaemonStatus) -> Iterator[str]:
+    """One line for a sandbox that holds; all that was found where it does not."""
+    first, *failed = sandbox_in_brief(status.sandbox_detail)
+    yield f"  sandbox    {first if status.sandbox else f'none: {first}'}"
+    yield from (f"             {line}" for line in failed)

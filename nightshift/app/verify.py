@@ -1,0 +1,127 @@
+"""Looks at a commit again in a process of its own, beside a daemon or without one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from nightshift.app.environments import SetupConsent, decisions_of, make_environments
+from nightshift.app.git_beside import git_beside
+from nightshift.app.suites import find_sandbox, make_checker, make_suite
+from nightshift.attempt import evidence
+from nightshift.attempt.verify import OpenedSuite, Report, Verification
+from nightshift.config.load import Settings
+from nightshift.core.errors import SandboxError, StoreError, UnknownCommit, UnknownName
+from nightshift.core.text.masking import Masker
+from nightshift.git.manager import GitManager
+from nightshift.queue.manager import QueueManager
+from nightshift.sandbox import orphans
+from nightshift.sandbox.runtime import open_runtime
+from nightshift.server.naming import Named, Naming, ambiguous
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.verdict.environments.layers import LayerStore
+
+
+async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Report:
+    """Look at a commit of a repository again, or of the daemon's own.
+
+    Args:
+        name: see `locate`.
+        repo: a checkout; None is the one that the ledger knows the commit of, else the daemon's workspace.
+        settings: of the home whose sandbox and seal are used.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        AmbiguousName: several fit; the message names them.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+    """
+    prefix = orphans.prefix("verify")
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder, git_beside(settings, Path(folder)) as git:
+        where, commit = locate(git, name, repo, settings)
+        looking = Verification(git, where, suites(settings, Path(folder)), evidence.read_key(settings.seal_file))
+        return await looking.verify(commit)
+
+
+def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) -> tuple[str, str]:
+    """The repository and the full id of the commit that a name stands for.
+
+    Args:
+        git: reads repositories.
+        name: what `server.naming` finds in the ledger, or any branch, tag or commit of the repository.
+        repo: a checkout; None is the one that the ledger knows the commit of, else the daemon's workspace.
+        settings: of the home with the ledger.
+
+    Raises:
+        UnknownCommit: there is no such commit, or no workspace yet.
+        AmbiguousName: several fit; the message names them.
+        GitError: the repository cannot be used.
+    """
+    given = repo and repo.expanduser().resolve()
+    named = _of_ledger(name, str(given) if given else None, settings)
+    if named and named.commit is None:
+        raise UnknownCommit(f"task {named.task_id} made no commit")
+    where = given or (Path(named.repo) if named else settings.workspace)
+    if where == settings.workspace and not (where / ".git").exists():
+        raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
+    found = _of_git(git, str(where), name, named)
+    if not found:
+        raise UnknownCommit(f"{where} has no branch, tag or commit {name!r}, and none that begins so")
+    if len(set(found.values())) > 1:
+        raise ambiguous(name, list(found))
+    return str(where), next(iter(found.values()))
+
+
+def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict[str, str]:
+    """The commits that fit a name, in words and by full id; of a branch that is there still what it holds now."""
+    if named is None:
+        return git.fitting(where, name)
+    commit = named.commit or ""
+    if named.by == "branch":
+        return {named.branch: git.branch_at(where, named.branch) or commit}
+    return {f"{named.by} {named.task_id if named.by == 'task' else commit[:12]}": commit} | {
+        what: each for what, each in git.commits_beginning(where, name).items() if each != commit
+    }
+
+
+def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
+    """What Nightshift calls by this name; None where it knows nothing of it."""
+    if not settings.db_path.exists():
+        return None
+    try:
+        with Database(settings.db_path, readonly=True) as database:
+            events, mask = EventLog(database), Masker(settings.secrets)
+            return Naming(database, QueueManager(database, events), events, mask).find(name, repo)
+    except (UnknownName, StoreError):
+        return None  # what git has can be looked at without the database
+
+
+def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
+    """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
+
+    async def opened() -> OpenedSuite:
+        try:
+            runtime = open_runtime(settings.runner_dir)
+            layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment)
+        except SandboxError as error:
+            return OpenedSuite(suite=None, why_not=str(error))
+        choice = await find_sandbox(settings, runtime, folder)
+        if choice.sandbox is None:
+            return OpenedSuite(suite=None, why_not=choice.report)
+        consent = SetupConsent(
+            settings=lambda: settings, decision=decisions_of(settings.db_path), sandbox=choice.sandbox.name
+        )
+        try:
+            environments = make_environments(settings, runtime, consent=consent)
+        except SandboxError as error:
+            return OpenedSuite(suite=None, why_not=str(error))
+        hooks = make_checker(settings).hooks
+        suite = make_suite(
+            settings, choice.sandbox, runtime, staging_dir=folder / "staging", layers=layers,
+            environments=environments, hooks=hooks, mask=Masker(settings.secrets),
+        )  # fmt: skip
+        return OpenedSuite(suite=suite, environments=environments)
+
+    return opened

@@ -1,0 +1,215 @@
+"""Opens the dashboard and the API, with a watch over the repositories that they show."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.app.benchmark_process import BenchmarkProcess
+from nightshift.app.environments import made_environments
+from nightshift.app.hub_client import hub_client
+from nightshift.app.maintenance import Reporter
+from nightshift.app.outlook import work_settings
+from nightshift.app.services import Services
+from nightshift.app.store import StoreServices
+from nightshift.config.load import Settings
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.errors import GitError
+from nightshift.core.repositories import OurCommits, RepositoryState, RepositoryStates
+from nightshift.core.status import DaemonStatus, ModelStatus, Restart
+from nightshift.git.manager import GitManager
+from nightshift.maintenance.health import Vitals
+from nightshift.server.auth.access import kept_token
+from nightshift.server.context import AppContext, CommitActionsPort, VerifyingPort
+from nightshift.server.proof.page import proof_of, subject_of
+from nightshift.server.serving.host import Host, Listen
+from nightshift.server.settings_port import SettingsPort
+from nightshift.storage.db import repositories
+from nightshift.storage.db.database import Database
+from nightshift.storage.files.whole import write_whole
+
+FRESH_S = 5.0
+PATIENCE_S = 1.0
+MOST = 7
+"""So many repositories of the owner's; git's processes for more of them are not kept open (git.registry)."""
+
+
+class RepositoryWatch:
+    """How the repositories stand, for `/api/git`; may be called from any thread.
+
+    They are looked at every few seconds at most. Git may take its time (a large checkout, a sleeping disk), so that
+    happens in a thread of its own. A caller gets the newest known answer; only where that is old does he wait a moment
+    for the one that is being made.
+
+    Args:
+        settings: those that hold now.
+        db: knows which repositories tasks used.
+        git: looks at them.
+        clock: dates the looks.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], db: Database, git: GitManager, clock: Clock) -> None:
+        self._settings, self._db, self._git, self._clock = settings, db, git, clock
+        self._lock, self._stopping = threading.Lock(), threading.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="repositories")
+        self._newest, self._known_at = RepositoryStates(auto_push=False), float("-inf")
+        self._look: Future[RepositoryStates] | None = None
+
+    def __call__(self) -> RepositoryStates:
+        """How the repositories stand; some seconds old, or older while git takes its time over the next look.
+
+        Raises:
+            Exception: the look failed; whatever it met.
+        """
+        with self._lock:
+            if time.monotonic() - self._known_at < FRESH_S:
+                return self._newest
+            look = self._look
+            if look is None or look.done():
+                look = self._look = self._thread.submit(self._looked)
+        done, _ = wait([look], PATIENCE_S)
+        return look.result() if done else self._newest
+
+    def stop(self) -> None:
+        """Look no more; what is under way ends with the command that runs."""
+        self._stopping.set()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _looked(self) -> RepositoryStates:
+        conn, settings = self._db.reader(), self._settings()
+        named, ours = repositories.used(conn), repositories.ours(conn)
+        own = str(settings.workspace.resolve())
+        begun = (settings.workspace / ".git" / "HEAD").exists()
+        found = [self._state(own, None, ours) if begun else _not_begun(own)]
+        for repo in named[:MOST]:
+            if self._stopping.is_set():
+                break
+            state = self._state(repo, repo, ours)
+            if state.repo not in {each.repo for each in found}:
+                found.append(state)
+        states = RepositoryStates(
+            auto_push=settings.git_auto_push, at=self._clock(), found=tuple(found), more=max(0, len(named) - MOST)
+        )
+        with self._lock:
+            self._newest, self._known_at = states, time.monotonic()
+        return states
+
+    def _state(self, repo: str, where: str | None, ours: dict[str, OurCommits]) -> RepositoryState:
+        try:
+            status = self._git.statuses.read(where)
+        except (GitError, OSError) as error:
+            known = ours.get(repo) or OurCommits(repo=repo)
+            return RepositoryState(repo=repo, is_own=where is None, ours=known, error=str(error))
+        known = ours.get(status.root) or OurCommits(repo=status.root)
+        return RepositoryState(repo=status.root, is_own=where is None, ours=known, status=status)
+
+
+def _not_begun(own: str) -> RepositoryState:
+    """Looking at it would make it; the first task does."""
+    return RepositoryState(repo=own, is_own=True, ours=OurCommits(repo=own))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actions:
+    """What the server's threads have done on the workers' loop; see `AppContext`."""
+
+    commit_actions: CommitActionsPort
+    restart: Callable[[str], Future[Restart]]
+    check_models: Callable[[], Future[Sequence[ModelStatus]]]
+    verifying: VerifyingPort
+    forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]]
+
+
+def open_web(
+    settings: Callable[[], Settings],
+    store: StoreServices,
+    status: Callable[[], DaemonStatus],
+    vitals: Vitals,
+    actions: Actions,
+    settings_port: SettingsPort,
+    services: Services,
+    stack: ExitStack,
+) -> Host:
+    """Start the server and note its port for others on this machine; `stack` stops it.
+
+    `settings` gives those that hold when it is called.
+
+    Raises:
+        ConfigError: the address cannot be used.
+    """
+    repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
+    stack.callback(repositories.stop)
+    benchmark = BenchmarkProcess(settings)
+    stack.callback(benchmark.close)
+    hub = hub_client(settings(), store.state)
+    if hub:
+        stack.callback(hub.close)
+    context = AppContext(
+        database=store.db,
+        queue=store.queue,
+        events=store.events,
+        mask=store.mask,
+        steps=store.steps,
+        status=status,
+        loop_lag_s=lambda: vitals.lag_s,
+        faults=vitals.faults,
+        commit_actions=actions.commit_actions,
+        restart=actions.restart,
+        reload=settings_port.reload,
+        settings=settings_port,
+        clarify_wait_s=lambda: settings().clarify_wait_s,
+        tree=services.git.tree,
+        proof=lambda entry: proof_of(services.git, subject_of(store.queue, entry), store.mask),
+        verifying=actions.verifying,
+        forge_hook=actions.forge_hook,
+        benchmark=benchmark,
+        benchmark_db=lambda: settings().benchmark_db_path,
+        model_cutoffs=lambda: settings().model_cutoffs,
+        memory=lambda: services.memory,
+        reports_dir=lambda: settings().reports_dir,
+        report=Reporter(settings, store, utc_now).of_week,
+        repositories=repositories,
+        repository_settings=services.repository_settings,
+        environments=lambda: made_environments(settings()),
+        check_models=actions.check_models,
+        live=services.models.live,
+        install_extra=services.extras.install,
+        work=lambda: work_settings(settings()),
+        ensure_extra=services.extras.ensure,
+        hub=hub,
+    )
+    return _started(_host(settings(), context), settings().port_file, stack)
+
+
+def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:
+    host.start()
+    stack.callback(host.stop)
+    write_whole(port_file, f"{host.port}\n")
+    stack.callback(port_file.unlink, missing_ok=True)
+    return host
+
+
+def entrance(settings: Settings) -> str:
+    """What visitors are asked for, in a sentence for the owner; empty where nothing is."""
+    if settings.api_token:
+        return "Dashboard and API ask for the token that is set as API_TOKEN."
+    if settings.sandbox == "process":
+        return f"Dashboard and API ask for a token, because the sandbox isolates nothing: see {settings.token_file}"
+    return ""
+
+
+def _host(settings: Settings, context: AppContext) -> Host:
+    """With the weakest sandbox the code of a task could reach this API, so it takes a token then.
+
+    It is kept in a file that only the owner can read.
+    """
+    exposed = settings.sandbox == "process"
+    token = settings.api_token.get_secret_value() if settings.api_token else None
+    if exposed and token is None:
+        token = kept_token(settings.token_file)
+    return Host(context, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))

@@ -1,0 +1,585 @@
+"""One attempt: open the repository, walk the agent's phases, and hand what passed to integration.
+
+Recovery rests on two facts. Each finished step is stored with its state before the next begins, so an attempt that
+died continues at the step it was in. And git comes first, the database second: an attempt that died between its commit
+and its row finds the commit by its trailer and finishes the move instead of doing the work again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from nightshift.agent.kinds import asks_for_documents, kind_of
+from nightshift.agent.machine import FIRST, Machine
+from nightshift.agent.services import AgentServices, EditFormat
+from nightshift.attempt import landed_packages, subtasks
+from nightshift.attempt.draft import LEAVES_DRAFT, leave_draft
+from nightshift.attempt.environment import EnvironmentChoice
+from nightshift.attempt.integration import Integration, Landed
+from nightshift.attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
+from nightshift.attempt.recovery import landed_before
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.shared_integration import SharedIntegration
+from nightshift.attempt.tool_log import AttemptToolLog
+from nightshift.core.code.environments import Environment
+from nightshift.core.code.paths import at_or_below, is_test_path
+from nightshift.core.code.repository_commands import Purpose
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.dialogue import ModelRequest
+from nightshift.core.errors import (
+    BudgetSpent,
+    CommandBlocked,
+    GitError,
+    InvalidTask,
+    NeedsApproval,
+    NightshiftError,
+    TimeUp,
+)
+from nightshift.core.events import BlockedCommandData, Emitter, Event, Kind, Level
+from nightshift.core.ports import Model
+from nightshift.core.program import typed
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.benchmarked import Benchmarked, WorkSettings
+from nightshift.core.tasks.change_checks import holding, package_subject
+from nightshift.core.tasks.forking import begin_with_draft, begun
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.messages import OwnerMessage
+from nightshift.core.tasks.projects import WHOLE, Scope, beginning
+from nightshift.core.tasks.repository_settings import RepositorySettings
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.task import Explore, Language, Limits, Spent, Task
+from nightshift.models.gateway import BoundModel
+from nightshift.queue import store as task_store
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.state_store import Commit as LedgerEntry
+from nightshift.verdict.held.holding import hold
+from nightshift.verdict.languages.python import commands, own_packages
+from nightshift.verdict.languages.repository_commands.find import find, judged_here
+
+_MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptResult:
+    """How an attempt ended, for the queue."""
+
+    ending: Ending
+    reason: str
+    iterations: int = 0
+    spent: Spent = field(default_factory=Spent)
+    commit: str | None = None
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where the attempts of a task begin; all those of a fork begin at the same place."""
+
+    model: str = ""
+    """Which model is asked first; empty: as the settings say."""
+    state: AttemptState | None = None
+    """The state that a step of the forked task left behind; None: a fresh one."""
+    held: bool = False
+    """What passes stays on the task's branch until its owner integrates it."""
+
+
+class Attempt:
+    """One run of one task by one worker. What it does now can be read from it at any time, by any thread.
+
+    Args:
+        task: the claimed task.
+        services: what an attempt is given.
+        worker: the name of the worker, for its events.
+    """
+
+    def __init__(self, task: Task, services: AttemptServices, worker: str) -> None:
+        self.task, self.services = task, services
+        self.events = Emitter(self._emit).bind(task_id=task.id, attempt=task.attempt, worker=worker)
+        self.limits: Limits = task.spec.limits.over(services.defaults.limits)
+        self._kept, self._test_paths = RepositorySettings(), tuple[str, ...]()
+        self._agent = services.defaults.agent
+        self.last_line = ""
+        self._state: AttemptState | None = None
+        self._held, self._origin = HeldOut(), Origin()
+        self._step_began = services.clock()
+        self._time: PausableTimeLimit | None = None
+        self._integration: Integration | None = None
+        self._recorded: Landed | None = None
+        self._budget = TaskBudget(task, self.limits, services)
+        self._ledger = CommitLedger(services.db, services.events)
+        self._environments = EnvironmentChoice(self.task, services, self.events)
+
+    @property
+    def phase(self) -> Phase | None:
+        """The phase that runs, as pages show it; None before the first one."""
+        phase = self._state.phase if self._state else None
+        return Phase.PLANNING if phase is Phase.CLARIFYING else phase
+
+    @property
+    def iteration(self) -> int:
+        """How many tries were begun."""
+        return self._state.iteration if self._state else 0
+
+    def _emit(self, event: Event) -> None:
+        self._say(event.message)
+        self.services.events.emit(event)
+
+    def _say(self, line: str) -> None:
+        self.last_line = line or self.last_line
+
+    async def run(self) -> AttemptResult:
+        """Work until the task is committed or given up.
+
+        Raises:
+            Interruption: the attempt ends for a reason outside the work itself.
+            NightshiftError: a part failed; another attempt may go better.
+        """
+        await asyncio.to_thread(self._apply_kept)
+        time = self._time = PausableTimeLimit(self.limits.wall_s)
+        try:
+            async with time.limited():
+                result = await self._until_ended(time)
+        except TimeoutError:
+            raise TimeUp(f"not done within {self.limits.wall_s:g} s (limits.wall_s, TASK_TIMEOUT)") from None
+        except BudgetSpent as spent:
+            raise self._budget.question(spent) from spent
+        if self._state:
+            solved = result.ending is Ending.COMMITTED
+            await self.services.memory.conclude(self._state, self.task.id, solved=solved)
+        return result
+
+    def late_s(self, now: float) -> float:
+        """For how long it should have ended, in seconds; `now` is monotonic."""
+        return self._time.late_s(now) if self._time else 0.0
+
+    @property
+    def standing(self) -> Landed | None:
+        """The commit of this attempt as the records have it; None while there is none."""
+        return self._integration.standing if self._integration else self._recorded
+
+    def _read_standing(self) -> Landed | None:
+        """The commit of this attempt as an earlier daemon recorded it; reads the database."""
+        rows = self._ledger.page(1, task_id=self.task.id, drafts=False)
+        row = rows[0] if rows and rows[0].attempt == self.task.attempt and not rows[0].reverted_by else None
+        if row is None:
+            return None
+        return Landed(reason=row.subject, commit=row.commit, branch=row.branch, integrated=row.integrated)
+
+    def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> AttemptResult:
+        """The result of an attempt that ends now. Nothing that follows the landing changes how the task ends."""
+        state, standing = self._state, self.standing
+        if standing and standing.integrated and ending is not Ending.COMMITTED:
+            ending, reason = Ending.COMMITTED, f"{standing.reason}; it had landed already: {reason}"
+        if standing and commit is None:
+            commit, branch = standing.commit, standing.branch
+        return AttemptResult(
+            ending=ending,
+            reason=reason,
+            commit=commit,
+            branch=branch,
+            iterations=state.iteration if state else self.task.iterations,
+            spent=self._spent(state) if state else self.task.spent,
+        )
+
+    async def with_draft(self, result: AttemptResult) -> AttemptResult:
+        """The result with the draft that the attempt leaves; without one its reason says why, where one was due.
+
+        Raises:
+            StoreError: it could not be entered into the ledger.
+        """
+        if result.ending not in LEAVES_DRAFT or result.commit:
+            return result
+        try:
+            waiting, draft = await self._leave_draft()
+        except GitError as error:
+            return replace(result, reason=f"{result.reason}; no draft could be left: {error}")
+        if waiting:
+            return replace(result, commit=waiting.id, branch=waiting.branch)
+        if draft is None:
+            return replace(result, reason=f"{result.reason}; no draft is left: nothing was changed")
+        return replace(result, branch=draft.branch)
+
+    async def _leave_draft(self) -> tuple[Commit | None, LedgerEntry | None]:
+        """Leave a draft, unless a result of the task waits on its branch; whichever there is, or neither."""
+        steps, task = self.services.steps, self.task
+        state = self._state or await asyncio.to_thread(steps.last_work, task.id, task.attempt)
+        if state is None:
+            return None, None
+        workspace = await asyncio.to_thread(self._open, state)
+        if waiting := await asyncio.to_thread(self.services.git.find_commit, workspace, task.id):
+            return waiting, None
+        held = state.still_held(self._held)
+        return None, await leave_draft(task, self.services, self.events, workspace, state, held)
+
+    def _spent(self, state: AttemptState) -> Spent:
+        """What the task has used: of models as the ledger knows it, with lost replies, of suites as its state."""
+        return replace(self._budget.spent, suite_s=state.spent.suite_s)
+
+    def _apply_kept(self) -> None:
+        """Take what its owner set for the repository, which he may have corrected since the task was submitted."""
+        self._kept = self.services.kept(self.task.spec)
+        spec = self.services.widened(self._kept.applied(self.task.spec))
+        self.task, self.limits = replace(self.task, spec=spec), spec.limits.over(self.services.defaults.limits)
+        self._budget = TaskBudget(self.task, self.limits, self.services)
+
+    def _apply_found(self, workspace: Workspace) -> None:
+        """Take what the files of a repository of the owner's say about its tests, where nobody said anything.
+
+        Its command judges a task alone where our own runs of its tests would find none, and only one that may run here.
+        """
+        if workspace.is_own:
+            return
+        found, spec = find(workspace.tree), self.task.spec
+        self._test_paths = self._kept.test_paths or (found.test_paths.paths if found.test_paths else ())
+        command = found.command(Purpose.TEST)
+        judged = spec.tests or spec.test_command or spec.cases or spec.oracle
+        if judged or command is None or judged_here(workspace.tree.entries(), spec.language):
+            return
+        said, with_it = shlex.join(command.words), replace(spec, test_command=command.words)
+        try:
+            self.services.queue.check_new(with_it)
+        except InvalidTask as error:
+            if why := error.fields.get("test_command"):
+                text = f"{said} ({command.place}) does not judge the task: {why}"
+                self.events.emit(Kind.REPOSITORY_READ, text[:500], level=Level.WARNING)
+                return
+        self.task = replace(self.task, spec=with_it)
+        self.events.emit(Kind.REPOSITORY_READ, f"the task is judged by {said} ({command.place})"[:500])
+
+    def _benchmarked(self) -> tuple[Benchmarked, ...]:
+        """What a benchmark of the repository says of models under the settings that each would work by."""
+        return tuple(one for one in self._kept.benchmark if one.is_of(self._work_settings(one)))
+
+    def _work_settings(self, found: Benchmarked) -> WorkSettings:
+        """How a model that was measured works on this task."""
+        spec, defaults = self.task.spec, self.services.defaults
+        # Only a model with tools can use those of the owner's servers.
+        explore = spec.explore or (defaults.agent.explore if spec.mcp else None)
+        said = WorkSettings(
+            protocol=defaults.agent.edit_format, explore=explore, review=spec.review, audit=spec.audit
+        )  # fmt: skip
+        held = found.over(said)
+        return replace(
+            held,
+            explore=held.explore or defaults.agent.explore,
+            review=defaults.review if held.review is None else held.review,
+            audit=defaults.audit if held.audit is None else held.audit,
+        )
+
+    async def _work_as_measured(self, model: BoundModel) -> None:
+        """Take the settings under which the model that begins did best in a benchmark of the repository."""
+        if not any(one.taken for one in self._kept.benchmark):
+            return
+        spec = self.task.spec
+        request = ModelRequest(
+            phase=Phase.CODING, messages=(), task_id=self.task.id, attempt=self.task.attempt, kind=kind_of(spec)
+        )
+        begins = await model.begins(request)
+        found = next((one for one in self._kept.benchmark if one.model == begins and one.taken), None)
+        if found is None:
+            return
+        held = self._work_settings(found)
+        self._agent = replace(self._agent, edit_format=EditFormat(held.protocol), explore=held.explore or Explore.AUTO)
+        self.task = replace(self.task, spec=replace(spec, review=held.review, audit=held.audit))
+        self.events.emit(Kind.REPOSITORY_READ, f"{begins} works as the benchmark has shown: {found.told}"[:500])
+
+    def _check_command(self) -> None:
+        """Refuse a test command that never runs before anything is spent on the task."""
+        spec = self.task.spec
+        blocked = self.services.hooks.first(spec.test_command, spec.allow)
+        if blocked is None:
+            return
+        data = BlockedCommandData(argv=list(blocked.argv[:40]), pattern=blocked.rule.partition(".")[2])
+        text = f"The test command never runs: {blocked.rule}: {blocked.why}"
+        self.events.emit(Kind.COMMAND_BLOCKED, text[:500], level=Level.WARNING, **data)
+        raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
+
+    def _not_judged(self, workspace: Workspace) -> str:
+        """Why there can be no verdict on a repository of the owner's, before anything is spent on it; empty for most.
+
+        What is judged without its tests, as documentation is, is let through; the verdict looks again.
+        """
+        spec, tree = self.task.spec, workspace.tree
+        by_command = spec.test_command and not spec.tests and commands.parse(spec.test_command) is None
+        if workspace.is_own or spec.language is not Language.PYTHON or by_command or asks_for_documents(spec):
+            return ""
+        return own_packages.why_not_judged(own_packages.found_in(tree.entries(), lambda path: text_of(tree, path)))
+
+    async def _until_ended(self, time: PausableTimeLimit) -> AttemptResult:
+        self._check_command()
+        if why := self.services.unable(self.task.spec):
+            return self.ended(Ending.REFUSED, why)
+        origin = self._origin = await asyncio.to_thread(_origin, self.services, self.task)
+        bound = await asyncio.to_thread(self._budget.open, origin.model, self._benchmarked())
+        model = TimedModel(bound, time)
+        stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
+        try:
+            workspace = await asyncio.to_thread(self._open, stored)
+        except GitError as error:
+            return self.ended(Ending.REFUSED, str(error))
+        await asyncio.to_thread(self._apply_found, workspace)
+        if why := await asyncio.to_thread(self._not_judged, workspace):
+            return self.ended(Ending.REFUSED, why)
+        if found := await landed_before(self.task, self.services, workspace, held=origin.held):
+            return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
+        self._recorded = await asyncio.to_thread(self._read_standing) if stored else None
+        workspace, stored = await self._rejoined(workspace, stored)
+        await self._work_as_measured(bound)
+        await self._hold_out(workspace)
+        state = self._going_on(stored) if stored else self._new_state(workspace)
+        if state.phase is not Phase.COMMIT:  # there the note tells of the environment that the verdict had
+            state = await self._with_environment(workspace, state)
+        self._state = state
+        return await self._until_landed(workspace, model, state)
+
+    async def _until_landed(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptResult:
+        """Walk the phases and land what passes; again where the target moved on in a way that needs another try."""
+        resumed = state.phase is Phase.COMMIT
+        while True:
+            state = await self._walked(workspace, model, state)
+            workspace = await asyncio.to_thread(self.services.git.within, workspace, self._scope(state))
+            if state.phase is Phase.ABANDON:
+                return self.ended(state.ending or Ending.GAVE_UP, state.reason)
+            held = state.still_held(self._held)
+            is_shared = self.services.landing is not None and self.task.hub_fence is not None
+            self._integration = (SharedIntegration if is_shared else Integration)(
+                self.task, self.services, self.events, held=held, resumed=resumed, test_paths=self._test_paths,
+                stays="it waits on its branch" if self._origin.held else "", standing=self.standing,
+            )  # fmt: skip
+            end = await self._integration.land(workspace, state)
+            if isinstance(end, Landed):
+                ending = Ending.COMMITTED if end.commit else Ending.NO_CHANGE
+                return self.ended(ending, end.reason, end.commit, end.branch)
+            state, resumed = replace(end.state, step_no=state.step_no + 1), False
+            await self._store(Step(phase=Phase.COMMIT, outcome=Outcome.REDO, state=state, note=end.why))
+            workspace = await asyncio.to_thread(self._open, state)
+            state = await self._with_environment(workspace, state)
+
+    async def _with_environment(self, workspace: Workspace, state: AttemptState) -> AttemptState:
+        """The state with the environment of its base; one that works on all of the workspace yet has none."""
+        if workspace.is_own and state.project is None:
+            return state
+        return state.within(await self._environment_of(workspace.tree))
+
+    async def _environment_of(self, tree: Tree) -> Environment:
+        """The environment of a tree; making it takes nothing of the attempt's time, as it is for later ones too."""
+        assert self._time, "an attempt runs under its limit"
+        async with self._time.stopped():
+            return await self._environments.of(tree)
+
+    async def _walked(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
+        """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
+
+        Raises:
+            NeedsApproval: the owner must decide something first.
+            Split: the task is worked on in subtasks.
+        """
+        if state.phase is Phase.COMMIT:
+            return state
+        context = await asyncio.to_thread(self._context, workspace)
+        async for step in self._machine(workspace, model).steps(context, state):
+            await self._store(step)
+            state = step.state
+        if state.phase is Phase.AWAITING_APPROVAL:
+            _check_asks(context.within(state.project), state)
+            raise NeedsApproval("; ".join(ask.question for ask in state.asks) or state.reason, state.asks)
+        if state.phase is Phase.SPLIT:
+            raise subtasks.split(self.task, state, self._budget.left)
+        return state
+
+    async def _rejoined(
+        self, workspace: Workspace, stored: AttemptState | None
+    ) -> tuple[Workspace, AttemptState | None]:
+        """Where and how a task goes on that was split; any other is given back as it is.
+
+        Raises:
+            Split: it waits for its parts: some are open, or its daemon died before they were submitted.
+        """
+        if stored is None or stored.phase is not Phase.SPLIT:
+            return workspace, stored
+        found = await asyncio.to_thread(self.services.queue.subtasks, self.task.id, self.task.attempt)
+        if not subtasks.have_ended(found):
+            raise subtasks.split(self.task, stored, self._budget.left)
+        workspace = await asyncio.to_thread(self._open, None)
+        return workspace, subtasks.gone_on(replace(stored, project=workspace.scope.project), workspace.base, found)
+
+    async def _hold_out(self, workspace: Workspace) -> None:
+        """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
+        share = self.services.defaults.held_out_share
+        paths = await asyncio.to_thread(workspace.tree.entries)
+        self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
+
+    def _open(self, stored: AttemptState | None) -> Workspace:
+        """Where the task works: on the base and in the part of a stored state, else where it begins."""
+        spec, git = self.task.spec, self.services.git
+        task = self.task
+        since = None if task.hub_id else task.created_at  # clocks of nodes differ, and the hub's numbers are of one row
+        whole = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
+        if self._kept.target and not (spec.base or whole.is_own):
+            whole = self._aimed(whole, self._kept.target)
+        whole = git.followed(whole) if task.hub_fence else whole
+        project = beginning(spec) if whole.is_own else None
+        scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
+        if why := scope.fault(git.tree(whole, stored.base) if stored and stored.moved else whole.tree):
+            raise GitError(f"project: {why}")
+        workspace = git.within(whole, scope)
+        if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
+            where = spec.repo or whole.repo
+            raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {where}")
+        return git.at(workspace, stored.base) if stored else workspace
+
+    def _aimed(self, workspace: Workspace, target: str) -> Workspace:
+        """The same workspace with the branch that its owner wants moved, which must be there."""
+        aimed = replace(workspace, target=f"refs/heads/{target.removeprefix('refs/heads/')}")
+        try:
+            self.services.git.tip(aimed)
+        except GitError as error:
+            raise GitError(f"target: {error}; see {typed(f'repo-settings {workspace.repo}')}") from error
+        return aimed
+
+    def _scope(self, state: AttemptState | None) -> Scope:
+        """The part of the repository that a state is about; all of it without one."""
+        return replace(state.scope if state else WHOLE, given=(*self.task.spec.files, *self.task.spec.tests))
+
+    def _new_state(self, workspace: Workspace) -> AttemptState:
+        return AttemptState(
+            phase=FIRST,
+            base=workspace.base,
+            project=workspace.scope.project,
+            attempt=self.task.attempt,
+            change=dict(self.task.spec.files),
+            spent=self.task.spent,
+        )
+
+    def _going_on(self, stored: AttemptState) -> AttemptState:
+        """The state of an attempt that goes on; one that waited for its owner returns to the phase that asked him.
+
+        One whose daemon died before he was asked is held at once, without that phase.
+        """
+        queue = self.services.queue
+        asked = {each.ask.subject for each in queue.approvals(open_only=False, task_id=self.task.id)}
+        asked |= holding(queue.repository_decisions(self.task.id), stored.project).keys()
+        if stored.phase is not Phase.AWAITING_APPROVAL or {ask.subject for ask in stored.asks if ask.subject} - asked:
+            return stored
+        return replace(stored, phase=stored.held_in or FIRST, held_in=None, asks=())
+
+    def _machine(self, workspace: Workspace, model: Model) -> Machine:
+        services = AgentServices(
+            model=model,
+            suite=WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths),
+            memory=self.services.memory,
+            tree=workspace.tree,
+            shell=self.services.shell,
+            server_tools=self.services.server_tools,
+            said=self._said,
+            events=self.events,
+            clock=self.services.clock,
+            settings=self._agent,
+            change_checks=self.services.change_checks,
+            tool_log=AttemptToolLog(
+                store=self.services.tools, fence=self.task.fence, worker=self.events.worker, say=self._say
+            ),
+            symbol_cache=self.services.symbol_cache,
+            corpora=self.services.corpora,
+            wrote=lambda path: self._ledger.holds_all(self.services.git.touching(workspace, path)),
+            environment=self._environment_of,
+            gauge=partial(self.services.models.gauge, wanted=self._origin.model),
+        )
+        return Machine(services)
+
+    async def _said(self) -> tuple[OwnerMessage, ...]:
+        return self.services.queue.said(self.task.id)  # quicker read than handed to a thread
+
+    def _context(self, workspace: Workspace) -> AttemptContext:
+        spec, defaults = self.task.spec, self.services.defaults
+        iterations = self.limits.iterations or 15
+        decided = self.services.queue.approvals(open_only=False, task_id=self.task.id)
+        subjects = {each.ask.subject: each.granted for each in decided if each.granted is not None and each.ask.subject}
+        granted = frozenset(subject for subject, yes in subjects.items() if yes)
+        return AttemptContext(
+            task=self.task,
+            review=defaults.review if spec.review is None else spec.review,
+            audit=defaults.audit if spec.audit is None else spec.audit,
+            clarify=defaults.clarify if spec.clarify is None else spec.clarify,
+            split=subtasks.may_split(spec, defaults.split),
+            iterations=iterations,
+            warn_at=min(defaults.warn_at, iterations),
+            held=self._held,
+            whole_tree=not workspace.is_own,
+            run_limits=self.limits.of_run(),
+            granted=granted,
+            denied=frozenset(subjects) - granted,
+            decided=self._decided_before(workspace),
+            built_on=self._built_on() if workspace.is_own else (),
+            answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
+        )
+
+    def _built_on(self) -> tuple[str, ...]:
+        """The files that the tasks changed on which this one depends; reads the database."""
+        ids = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
+        entries = (entry for id_ in ids for entry in self._ledger.page(1, task_id=id_, drafts=False))
+        paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
+        return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
+
+    def _decided_before(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
+        """What was granted (true) and denied before in the task's repository, by subject, for each of its projects.
+
+        What landed in a project of the workspace needs no second yes.
+        """
+        landed = landed_packages.by_project(self.services.state) if workspace.is_own else {}
+        found: dict[str | None, dict[str, bool]] = {
+            project: dict.fromkeys(map(package_subject, packages), True) for project, packages in landed.items()
+        }
+        for project, said in self.services.queue.repository_decisions(self.task.id).items():
+            found[project] = found.get(project, {}) | said
+        named = set(map(package_subject, self.task.spec.packages))  # what he names with the task is his newest word
+        return {place: {each: yes for each, yes in said.items() if each not in named} for place, said in found.items()}
+
+    async def _store(self, step: Step) -> None:
+        """Make a step durable; the next one begins only after this."""
+        now = self.services.clock()
+        began, self._step_began, self._state = self._step_began, now, step.state
+        self.last_line = step.note
+        task = self.task
+        saved = self.services.steps.save_step(
+            task.id,
+            task.attempt,
+            task.fence,
+            step,
+            started_at=began,
+            duration_s=(now - began).total_seconds(),
+        )
+        noted = self.services.queue.progress(
+            task.id,
+            task.fence,
+            iterations=step.state.iteration,
+            spent=self._spent(step.state),
+            project=step.state.project,
+        )
+        await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
+
+
+def _origin(services: AttemptServices, task: Task) -> Origin:
+    """Where an attempt of a task begins. Reads the database."""
+    found = task_store.fork_origin(services.db.reader(), task.id)
+    fork, digest = found or (None, "")
+    if task.draft_attempt:
+        left = services.steps.last_work(task.id, task.draft_attempt)
+        state = left and begin_with_draft(left)
+    else:
+        left = services.steps.work(digest) if fork else None
+        state = begun(left, fork) if left and fork else None
+    first = state and replace(state, attempt=task.attempt, spent=task.spent)
+    return Origin(model=fork.model, state=first, held=fork.held) if fork else Origin(state=first)
+
+
+def _check_asks(context: AttemptContext, state: AttemptState) -> None:
+    """Refuse to wait for decisions that the owner has made: the task would come back at once, for ever."""
+    subjects = {ask.subject for ask in state.asks}
+    if state.phase is Phase.AWAITING_APPROVAL and subjects and subjects <= context.granted | context.denied:
+        raise NightshiftError(f"asked again for what its owner had decided: {', '.join(sorted(subjects))}")

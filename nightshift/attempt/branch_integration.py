@@ -1,0 +1,464 @@
+"""Integrates or discards the commit that waits on a task's own branch, because the owner asked for it.
+
+A commit waits where the settings keep it from its target, where it is one of several forks, or where it is a draft. It
+is integrated as any other: under the lock of the repository it is rebased onto the tip, the merged tree is judged by
+what its note names, and the target is moved by compare-and-swap. Git comes first, as in `attempt.revert`: the move is
+noted before it is made, so that `recover` can enter it after a crash, and git is right where the ledger differs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nightshift.attempt import landed_packages
+from nightshift.attempt.candidate import JudgedChange, differing, find_fault
+from nightshift.attempt.commit_record import changed_files
+from nightshift.attempt.evidence import Note, Sealed, UnreadableNote, check_seal, note_text, read_note
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.revert import CommitServices
+from nightshift.attempt.verify import Standing, belongs, choose_environment, plan_rerun
+from nightshift.attempt.waiting_commit import (
+    Waiting,
+    branch_again,
+    branch_is_gone,
+    brings_nothing,
+    conflicts,
+    fails,
+    holds_others,
+    is_integrated,
+    is_open,
+    is_the_hubs,
+    no_evidence,
+    not_judged,
+    other_fork_is_integrated,
+    stays,
+    target_not_moved,
+    was_reverted,
+)
+from nightshift.core.code.tree import Tree, read_text
+from nightshift.core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, NotJudgeable, SandboxError
+from nightshift.core.events import CommitData, Emitter, Event, Kind, Level
+from nightshift.core.tasks.commit_message import trailers
+from nightshift.core.tasks.integrating import Discarded, Integrated, result_message
+from nightshift.core.tasks.projects import WHOLE
+from nightshift.core.tasks.revert import FORCED
+from nightshift.core.tasks.revisions import Commit, LogLine
+from nightshift.core.tasks.states import OPEN
+from nightshift.core.tasks.task import Change
+from nightshift.core.tasks.verdicts import Result, Verdict
+from nightshift.core.uninterrupted import run_to_end
+from nightshift.storage.db.commit_ledger import PendingIntegration
+from nightshift.storage.db.commit_signs import Signs
+from nightshift.storage.db.state_store import Commit as Entry
+from nightshift.verdict.languages.repository_commands.find import find
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What the target is to be moved to. `note` is None where no run vouches for it."""
+
+    commit: Commit
+    judged: str
+    note: Note | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def label(self) -> str:
+        """What may be claimed of the commit; empty where no run vouches for it."""
+        return str(self.note.evidence.label) if self.note else ""
+
+
+class BranchIntegrator:
+    """Integrates and discards, one thing at a time; on the loop of the workers."""
+
+    def __init__(self, services: CommitServices) -> None:
+        self._services = services
+        self._alone = asyncio.Lock()
+
+    async def integrate(self, task_id: int, *, force: bool = False) -> Integrated:
+        """Integrate the commit that waits on the branch of a task; nothing is done where it is integrated already.
+
+        Args:
+            task_id: the task.
+            force: integrate it without a run.
+
+        Raises:
+            UnknownTask: there is no such task.
+            BranchRefused: the commit stays where it is; says why.
+        """
+        async with self._alone:
+            await self._recover()
+            entry = await asyncio.to_thread(self._entry, task_id)
+            waiting = await asyncio.to_thread(self._waiting, entry)
+            try:
+                return await self._enter_found(waiting) or await self._land(waiting, force=force)
+            except GitError as error:
+                raise error if isinstance(error, BranchRefused) else stays(waiting, str(error)) from error
+
+    async def discard(self, task_id: int) -> Discarded:
+        """Remove the branch on which a commit of a task waits; nothing is done where there is none any more.
+
+        Raises:
+            UnknownTask: there is no such task.
+            BranchRefused: the branch stays; says why.
+        """
+        async with self._alone:
+            await self._recover()
+            entry = await asyncio.to_thread(self._entry, task_id)
+            if entry.integrated or await self._is_merged(entry):
+                raise is_integrated(entry)
+            held = await asyncio.to_thread(self._services.git.branch_at, _repo(entry), entry.branch)
+            if held == entry.commit:
+                await run_to_end(self._remove(entry))
+            elif held:
+                raise holds_others(entry, await asyncio.to_thread(self._newest, entry, held))
+            elif not entry.discarded_at:
+                await asyncio.wrap_future(self._services.ledger.discard(entry))
+            return _discarded(entry, already=held is None)
+
+    async def recover(self) -> None:
+        """Enter the integration that was under way when its process died, or forget it if its target was not moved."""
+        async with self._alone:
+            await self._recover()
+
+    async def _recover(self) -> None:
+        ledger = self._services.ledger
+        pending = await asyncio.to_thread(ledger.integrating)
+        if pending is None:
+            return
+        try:
+            moved = await asyncio.to_thread(self._find_moved, pending)
+        except GitError as error:
+            text = f"whether {pending.commit[:10]} was integrated before a crash is not known: {error}"
+            Emitter(self._services.events.emit).emit(Kind.WORKER_ERROR, text, level=Level.WARNING)
+            return
+        if moved:
+            await self._record(moved, pending)
+        else:
+            await asyncio.wrap_future(ledger.begin_integrating(None))
+
+    def _find_moved(self, pending: PendingIntegration) -> Waiting | None:
+        """What waited, if its target was moved to the commit; None: it was not."""
+        git, entry = self._services.git, self._services.ledger.entry(pending.entry)
+        if entry is None:
+            return None
+        waiting = self._waiting(entry, pending.target)
+        is_moved = git.holds(waiting.workspace, pending.commit, git.tip(waiting.workspace))
+        return waiting if is_moved else None
+
+    # --- what waits
+
+    def _entry(self, task_id: int) -> Entry:
+        """The newest commit of a task that nobody works on."""
+        task = self._services.queue.get(task_id)
+        found = self._services.ledger.page(1, task_id=task_id)
+        if not found:
+            raise BranchRefused(f"task {task_id} made no commit, so nothing waits on a branch")
+        (entry,) = found
+        if entry.reverted_by:
+            raise was_reverted(entry)
+        if not entry.integrated and task.status in OPEN:
+            raise is_open(task, entry)
+        if not entry.integrated and task.hub_id is not None:
+            raise is_the_hubs(task, entry)
+        return entry
+
+    def _waiting(self, entry: Entry, target: str = "") -> Waiting:
+        """What waits, and for which target: the given one, else what holds now, else what held when it was made."""
+        git, task = self._services.git, self._services.queue.get(entry.task_id)
+        repo = entry.repo if task.spec.repo else None
+        try:
+            base = target or task.spec.base or self._services.kept(task.spec).target or entry.target or None
+            workspace = git.open(repo, base, task.id, task.spec.description, task.created_at, mark=task.mark)
+            return Waiting(task=task, entry=entry, workspace=workspace, facts=git.describe(workspace, entry.commit))
+        except GitError as error:
+            raise BranchRefused(f"{entry.commit[:10]} stays on {entry.branch}: {error}") from error
+
+    async def _enter_found(self, waiting: Waiting) -> Integrated | None:
+        """Enter what stands in the target already, because its owner merged it or a crash came before the record."""
+        commit = await asyncio.to_thread(self._found_in_target, waiting)
+        if commit is None:
+            return None
+        if waiting.entry.integrated and commit.id == waiting.entry.commit:
+            return _integrated_already(waiting.entry)
+        done = _pending(waiting, commit, waiting.entry.label, "it was found in the target's history")
+        ended = await run_to_end(self._record(waiting, done))
+        return _integrated(waiting, done, ended, already=True)
+
+    async def _is_merged(self, entry: Entry) -> bool:
+        """Tell whether the owner merged what waits; a repository that cannot be read says no."""
+        try:
+            return await self._enter_found(await asyncio.to_thread(self._waiting, entry)) is not None
+        except GitError:
+            return False
+
+    def _found_in_target(self, waiting: Waiting) -> Commit | None:
+        git, workspace = self._services.git, waiting.workspace
+        if workspace.target is None:
+            return None
+        if git.holds(workspace, waiting.entry.commit, git.tip(workspace)):
+            return waiting.commit
+        return None if waiting.is_draft else git.landed(workspace)
+
+    def _check_branch(self, waiting: Waiting) -> None:
+        """Refuse a branch that is gone or holds more, a target that may not be moved, and a second fork of a task."""
+        entry = waiting.entry
+        held = self._services.git.branch_at(waiting.workspace, entry.branch)
+        if held is None:
+            raise branch_is_gone(entry)
+        if held != entry.commit:
+            raise holds_others(entry, self._newest(entry, held))
+        for number in self._services.queue.held_beside(entry.task_id):
+            if any(one.integrated and not one.reverted_by for one in self._services.ledger.page(1, task_id=number)):
+                raise other_fork_is_integrated(entry, number)
+        if why := self._services.git.blocked(waiting.workspace):
+            raise target_not_moved(waiting, why)
+
+    def _newest(self, entry: Entry, held: str) -> LogLine:
+        return self._services.git.recent_commits(_repo(entry), 1, held)[0]
+
+    async def _remove(self, entry: Entry) -> None:
+        git = self._services.git
+        if not await asyncio.to_thread(git.remove_branch, _repo(entry), entry.branch, entry.commit):
+            raise BranchRefused(f"{entry.branch} is checked out, and what you have checked out is never touched")
+        await asyncio.wrap_future(self._services.ledger.discard(entry))
+
+    # --- integrating
+
+    async def _land(self, waiting: Waiting, *, force: bool) -> Integrated:
+        git, workspace = self._services.git, waiting.workspace
+        await asyncio.to_thread(self._check_branch, waiting)
+        async with self._services.merge_locks[workspace.git_dir]:
+            while True:
+                tip = await asyncio.to_thread(git.tip, workspace)
+                rebased = await self._rebase(waiting, tip)
+                candidate = await self._judge(waiting, rebased, force=force)
+                await asyncio.to_thread(self._check_candidate, waiting, candidate)
+                pending = _pending(waiting, candidate.commit, candidate.label, candidate.judged)
+                ended = await run_to_end(self._move(waiting, candidate, pending))
+                if ended is not None:
+                    break
+        await self._push(waiting, candidate.commit.id)
+        return replace(_integrated(waiting, pending, ended), forced=candidate.note is None)
+
+    async def _rebase(self, waiting: Waiting, tip: str) -> Commit:
+        git, workspace = self._services.git, waiting.workspace
+        commit = waiting.commit
+        if commit.parent != tip:
+            try:
+                commit = await asyncio.to_thread(git.rebase, workspace, commit, tip)
+            except MergeConflict as clash:
+                raise conflicts(waiting, clash.paths) from None
+        if commit.tree == (await asyncio.to_thread(git.describe, workspace, tip)).tree:
+            paths = await asyncio.to_thread(git.changed, workspace, waiting.commit.parent, waiting.commit.id)
+            later = await asyncio.to_thread(git.later, workspace, waiting.commit.parent, tip, paths)
+            raise brings_nothing(waiting, later)
+        return commit
+
+    async def _judge(self, waiting: Waiting, rebased: Commit, *, force: bool) -> Candidate:
+        """The commit under its final message, with the note that vouches for it.
+
+        A result on the parent that it was judged on is taken as it is. Everything else is judged anew, or with `force`
+        taken without a run, and then no note vouches for it.
+        """
+        if rebased.id == waiting.entry.commit and not waiting.is_draft:
+            try:
+                note = await asyncio.to_thread(self._read_note, waiting)
+                return Candidate(commit=rebased, judged="Its run holds: the target had no newer work.", note=note)
+            except BranchRefused:
+                if not force:
+                    raise
+        if force:
+            return Candidate(commit=await self._reword(waiting, rebased, "", FORCED), judged=FORCED)
+        note = await asyncio.to_thread(lambda: self._plan(self._read_note(waiting), waiting, rebased))
+        verdict, environment = await self._run(note, waiting, rebased)
+        if not verdict.passed:
+            raise fails(waiting, verdict)
+        made = await self._reword(waiting, rebased, str(verdict.evidence.label))
+        passed = verdict.count(Result.PASSED)
+        note = replace(
+            note, commit=made.id, tree=made.tree, evidence=verdict.evidence, passed=passed, environment=environment
+        )
+        what = f"{passed} test{'' if passed == 1 else 's'} passed" if verdict.results else verdict.reason
+        with_newer = " together with newer work" if made.parent != waiting.commit.parent else ""
+        return Candidate(commit=made, judged=f"{what}{with_newer}.", note=note, verdict=verdict)
+
+    async def _reword(self, waiting: Waiting, commit: Commit, label: str, remark: str = "") -> Commit:
+        git, workspace, message = self._services.git, waiting.workspace, waiting.facts.message
+        found = trailers(message)
+        if not remark and found.get("Verdict", "") == label and not waiting.is_draft:
+            return commit
+        anew = result_message(message, waiting.task.mark, label, remark)
+        return await asyncio.to_thread(git.reworded, workspace, commit, anew)
+
+    def _read_note(self, waiting: Waiting) -> Note:
+        """The note of what waits, if this home wrote it for this very commit."""
+        text = self._services.git.read_note(waiting.workspace, waiting.entry.commit)
+        if text is None:
+            raise no_evidence(waiting, "there is no note beside it")
+        try:
+            note = read_note(text)
+        except UnreadableNote as error:
+            raise no_evidence(waiting, str(error)) from None
+        if check_seal(text, self._services.seal_key) is Sealed.BROKEN:
+            raise no_evidence(waiting, "its note was altered after this home had sealed it")
+        if wrong := [each for each in belongs(note, waiting.facts) if each.standing is Standing.FAILED]:
+            raise no_evidence(waiting, "; ".join(each.detail for each in wrong))
+        return note
+
+    def _plan(self, note: Note, waiting: Waiting, commit: Commit) -> Note:
+        """The note of a run on the merged tree, whose paths are those at which this tree differs from its parent's."""
+        git, scope = self._services.git, note.scope
+        base, tree = (git.tree(_repo(waiting.entry), each) for each in (commit.parent, commit.id))
+        inside = {scope.inside(path) for path in differing(scope.whole(base), tree)}
+        tests = {*note.tests, *note.own_tests, *note.removed_tests}
+        changed = tuple(sorted(path for path in inside if path is not None and path not in tests))
+        return replace(note, commit=commit.id, tree=commit.tree, base=commit.parent, changed=changed)
+
+    async def _run(self, note: Note, waiting: Waiting, commit: Commit) -> tuple[Verdict, str]:
+        """The verdict on the merged tree, and the digest of the environment of the run."""
+        git, spec, where = self._services.git, waiting.task.spec, _repo(waiting.entry)
+        trees = [note.scope.of(await asyncio.to_thread(git.tree, where, each)) for each in (commit.id, commit.parent)]
+        plan = await asyncio.to_thread(plan_rerun, note, *trees)
+        if plan.missing:
+            raise not_judged(waiting, f"it does not hold {', '.join(plan.missing)}")
+        opened = await self._services.open_suite()
+        if opened.suite is None:
+            raise not_judged(waiting, opened.why_not)
+        found = await asyncio.to_thread(find, trees[1]) if spec.repo else None
+        paths = self._services.kept(spec).test_paths or (found.test_paths.paths if found and found.test_paths else ())
+        suite = WithRegression(opened.suite, self._services.imports, test_paths=paths)
+        try:
+            environment = await choose_environment(opened, note, trees[1])
+            job = replace(plan.job, regression=(), environment=environment, asked=spec.description)
+            return await suite.judge(job), environment
+        except (SandboxError, CommandBlocked, NotJudgeable) as error:
+            raise not_judged(waiting, str(error)) from None
+
+    def _check_candidate(self, waiting: Waiting, candidate: Candidate) -> None:
+        """Refuse, last before the move, a commit that is not what was judged, or that changes nothing."""
+        git, commit, note = self._services.git, candidate.commit, candidate.note
+        scope = note.scope if note else WHOLE
+        base, tree = (scope.of(git.tree(_repo(waiting.entry), each)) for each in (commit.parent, commit.id))
+        change = _judged_texts(note, tree, base) if note else _texts(tree, differing(base, tree))
+        judged = JudgedChange(parent=note.base if note else commit.parent, change=change, verdict=candidate.verdict)
+        if fault := find_fault(git, replace(waiting.workspace, scope=scope), commit, judged):
+            raise stays(waiting, fault)
+
+    async def _move(
+        self, waiting: Waiting, candidate: Candidate, pending: PendingIntegration
+    ) -> tuple[int, ...] | None:
+        """Move the target and enter it; gives the forks that ended for it, None where the target moved meanwhile."""
+        git, ledger, workspace = self._services.git, self._services.ledger, waiting.workspace
+        if candidate.note and candidate.commit.id != waiting.entry.commit:
+            text = note_text(candidate.note, self._services.seal_key)
+            await asyncio.to_thread(git.note, workspace, candidate.commit.id, text)
+        await asyncio.wrap_future(ledger.begin_integrating(pending))
+        is_moved = False
+        try:
+            is_moved = await asyncio.to_thread(git.advance, workspace, candidate.commit, candidate.commit.parent)
+        finally:
+            if not is_moved:
+                await asyncio.wrap_future(ledger.begin_integrating(None))
+        return await self._record(waiting, pending, candidate.verdict) if is_moved else None
+
+    async def _record(
+        self, waiting: Waiting, done: PendingIntegration, verdict: Verdict | None = None
+    ) -> tuple[int, ...]:
+        """Enter what stands in the target: ledger, task, packages of its project, and the forks beside it."""
+        services, entry, ended = self._services, waiting.entry, list[int]()
+        reason = f"integrated into {waiting.target} by its owner: {done.judged}"
+        data = CommitData(commit=done.commit, branch=entry.branch)
+        event = Event(
+            kind=Kind.INTEGRATED, task_id=entry.task_id, data=data,
+            message=f"{done.commit[:10]} is in {done.target}, as its owner asked: {done.judged}",
+        )  # fmt: skip
+        commit = Commit(id=done.commit, tree="", branch=entry.branch, parent=done.base)
+        files = await asyncio.to_thread(changed_files, services.git, waiting.workspace, commit)
+        await asyncio.wrap_future(
+            services.ledger.settle_integration(
+                done, event, files, _signs(entry, verdict),
+                lambda conn: ended.extend(services.queue.integrate(conn, entry.task_id, done.commit, reason)),
+            )
+        )  # fmt: skip
+        await asyncio.to_thread(self._keep_packages, waiting, done)
+        await self._read_beside(entry)
+        return tuple(ended)
+
+    def _keep_packages(self, waiting: Waiting, done: PendingIntegration) -> None:
+        """Add the packages of the commit to those of its project, by its note."""
+        text = self._services.git.read_note(waiting.workspace, done.commit) if waiting.workspace.is_own else None
+        try:
+            note = read_note(text) if text else None
+        except UnreadableNote:
+            return
+        if note and (note.packages or note.moved):
+            landed_packages.remember(self._services.state, note.project, note.packages, note.moved).result()
+
+    async def _read_beside(self, entry: Entry) -> None:
+        """Mark the commits of the forks beside it as read: the one to read is what was integrated."""
+        beside = await asyncio.to_thread(self._services.queue.held_beside, entry.task_id)
+        pages = [await asyncio.to_thread(self._services.ledger.page, 50, task_id=n, unread=True) for n in beside]
+        if unread := [each.id for page in pages for each in page]:
+            await asyncio.wrap_future(self._services.ledger.review(entries=unread))
+
+    async def _push(self, waiting: Waiting, commit: str) -> None:
+        result = await asyncio.to_thread(self._services.git.push, waiting.workspace, waiting.target)
+        if result.pushed:
+            await asyncio.wrap_future(self._services.state.record_push(waiting.entry.repo, commit))
+
+
+def _repo(entry: Entry) -> str:
+    return str(Path(entry.repo))
+
+
+def _judged_texts(note: Note, tree: Tree, base: Tree) -> Change:
+    """All files that the run of a note had from the commit, as the commit has them."""
+    job = plan_rerun(note, tree, base).job
+    return {**job.change, **job.given, **job.own, **dict.fromkeys(job.gone)}
+
+
+def _texts(tree: Tree, paths: Iterable[str]) -> Change:
+    present = tree.entries()
+    return {path: read_text(tree, path) if path in present else None for path in paths}
+
+
+def _pending(waiting: Waiting, commit: Commit, label: str, judged: str) -> PendingIntegration:
+    return PendingIntegration(
+        entry=waiting.entry.id, commit=commit.id, base=commit.parent, target=waiting.workspace.target or "",
+        label=label, judged=judged,
+    )  # fmt: skip
+
+
+def _signs(entry: Entry, verdict: Verdict | None) -> Signs | None:
+    if verdict is None or entry.signs is None:
+        return None
+    passed = verdict.count(Result.PASSED)
+    return replace(entry.signs, tests_passed=passed, held_out=verdict.evidence.held_out)
+
+
+def _integrated(
+    waiting: Waiting, done: PendingIntegration, ended: tuple[int, ...], *, already: bool = False
+) -> Integrated:
+    entry = waiting.entry
+    return Integrated(
+        task_id=entry.task_id, commit=done.commit, waited=entry.commit, subject=entry.subject, branch=entry.branch,
+        target=waiting.target, repo=entry.repo, judged=done.judged, label=done.label, already=already, ended=ended,
+    )  # fmt: skip
+
+
+def _integrated_already(entry: Entry) -> Integrated:
+    return Integrated(
+        task_id=entry.task_id, commit=entry.commit, waited=entry.commit, subject=entry.subject, branch=entry.branch,
+        target=entry.target.removeprefix("refs/heads/"), repo=entry.repo, judged="", label=entry.label, already=True,
+    )  # fmt: skip
+
+
+def _discarded(entry: Entry, *, already: bool) -> Discarded:
+    return Discarded(
+        task_id=entry.task_id, commit=entry.commit, subject=entry.subject, branch=entry.branch, repo=entry.repo,
+        undo=branch_again(entry), already=already, is_at_remote=entry.pushed_at is not None,
+    )  # fmt: skip

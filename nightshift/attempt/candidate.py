@@ -1,0 +1,65 @@
+"""A commit that is to land, what it was judged on, and the check before a reference moves to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from nightshift.core.code.git_ids import blob_id, format_of
+from nightshift.core.code.tree import Tree
+from nightshift.core.tasks.projects import WHOLE
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.task import Change
+from nightshift.core.tasks.verdicts import Verdict
+from nightshift.core.text.encoding import encode
+from nightshift.git.manager import GitManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedChange:
+    """A verdict, and the change that it is about.
+
+    `parent` is the full id of the commit that the run had below the change, or of one on which the run sees the same
+    bytes. `change` holds every file that a commit of it changes, tests included, as paths of the task's scope;
+    `verdict` is None for a change that nothing judged.
+    """
+
+    parent: str
+    change: Change
+    verdict: Verdict | None
+
+
+def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged: JudgedChange) -> str:
+    """Say why a candidate may not land; empty when git confirms all that its evidence claims.
+
+    The candidate's only parent is the one that it was judged on, its tree differs from its parent's, it changes no path
+    that was not judged, and each judged path holds the bytes that the run saw.
+
+    Raises:
+        GitError: the candidate or its parent is not in the repository.
+    """
+    facts, parent = git.describe(workspace, candidate.id), git.describe(workspace, candidate.parent)
+    if facts.parents != (judged.parent,):
+        return f"it was judged on {judged.parent[:10]}, and its parent is {' '.join(facts.parents)[:10]}"
+    if facts.tree == parent.tree:
+        return f"it changes nothing on {parent.id[:10]}"
+    full = {workspace.scope.full(path) for path in judged.change}
+    if unjudged := sorted(_find_changed_paths(git, workspace, candidate) - full):
+        return f"{unjudged[0]} was not judged"
+    entries, form = git.tree(workspace, candidate.id).entries(), format_of(candidate.id)
+    ids = {path: None if text is None else blob_id(encode(text), form) for path, text in sorted(judged.change.items())}
+    other = next((path for path, id_ in ids.items() if entries.get(path) != id_), None)
+    return "" if other is None else f"{workspace.scope.full(other)} is not as it was judged"
+
+
+def _find_changed_paths(git: GitManager, workspace: Workspace, candidate: Commit) -> frozenset[str]:
+    """The paths of the repository that a candidate changes beside the projects that it moves."""
+    if not workspace.scope.moved:
+        return git.changed(workspace, candidate.parent, candidate.id)
+    whole = replace(workspace, scope=WHOLE)
+    before, after = (git.tree(whole, commit) for commit in (candidate.parent, candidate.id))
+    return differing(workspace.scope.whole(before), after)
+
+
+def differing(old: Tree, new: Tree) -> frozenset[str]:
+    """The paths at which two trees hold other bytes."""
+    return frozenset(path for path, _ in old.entries().items() ^ new.entries().items())

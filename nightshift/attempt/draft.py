@@ -1,0 +1,119 @@
+"""A draft: the best change of an attempt that ended without a commit, on its task's branch, for the task's owner.
+
+Its trailer is `Draft-Of` in place of `Task`, so recovery, `verify` and `revert` do not take it for the result. It is
+never pushed and never integrated unasked. Its note and its row in the ledger tell which tests fail, and why it is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from nightshift.attempt.commit_record import Landing, change_to_commit, changed_files, commit_row
+from nightshift.attempt.evidence import to_note
+from nightshift.attempt.services import AttemptServices
+from nightshift.core.errors import UnknownCommit
+from nightshift.core.events import CommitData, Emitter, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.best_change import holds_work
+from nightshift.core.tasks.commit_message import message_for, subject_of
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import Task, digest
+from nightshift.core.tasks.verdicts import Evidence, Label, Result, Verdict
+from nightshift.core.uninterrupted import run_to_end
+from nightshift.storage.db.state_store import Commit as LedgerEntry
+from nightshift.storage.db.state_store import describe_draft
+
+LEAVES_DRAFT = frozenset({Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET})
+"""The endings of a task that leave a draft."""
+
+
+async def leave_draft(
+    task: Task,
+    services: AttemptServices,
+    events: Emitter,
+    workspace: Workspace,
+    state: AttemptState,
+    held: HeldOut | None = None,
+) -> LedgerEntry | None:
+    """Commit the best change of an attempt on its task's branch, and enter it into the ledger, as one unit.
+
+    The draft of an earlier attempt stays in its place if more of its tests pass.
+
+    Args:
+        task: the task, as its attempt knows it.
+        services: what an attempt is given.
+        events: takes the attempt's events.
+        workspace: where the task works, on the state's base and in its scope.
+        state: the last state of the attempt.
+        held: what no prompt showed of the task's tests.
+
+    Returns:
+        The draft's row in the ledger; None where the attempt changed nothing.
+
+    Raises:
+        GitError: git could not commit it.
+        StoreError: it could not be entered.
+    """
+    state = state.at_best()
+    in_project = bool(state.project)
+    if not await asyncio.to_thread(holds_work, state.change, task.spec.files, workspace.tree, in_project=in_project):
+        return None
+    verdict = _judge_as_draft(state)
+    if earlier := await asyncio.to_thread(_find_better, task, services, workspace, verdict.count(Result.PASSED)):
+        events.emit(Kind.DRAFT_LEFT, f"the draft of attempt {earlier.attempt} stays: {describe_draft(earlier)}")
+        return earlier
+    entry = await run_to_end(_record(task, services, workspace, replace(state, verdict=verdict), verdict, held))
+    if entry:
+        data = CommitData(commit=entry.commit, branch=entry.branch)
+        events.emit(Kind.DRAFT_LEFT, describe_draft(entry), **data)
+    return entry
+
+
+async def _record(
+    task: Task,
+    services: AttemptServices,
+    workspace: Workspace,
+    state: AttemptState,
+    verdict: Verdict,
+    held: HeldOut | None,
+) -> LedgerEntry | None:
+    git, message = services.git, message_for(task, state, services.mask)
+    change = change_to_commit(task, state)
+    commit = await asyncio.to_thread(git.commit, workspace, state.base, change, message)
+    if commit is None:
+        return None
+    limits = task.spec.limits.over(services.defaults.limits).of_run()
+    note = to_note(task, state, commit, verdict, limits, held, key=services.seal_key, mask=services.mask)
+    await asyncio.to_thread(git.note, workspace, commit.id, note)
+    files = await asyncio.to_thread(changed_files, git, workspace, commit)
+    landing = Landing(task=task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=False)
+    entry = commit_row(landing, subject_of(message.text()), files, services.clock(), services.mask)
+    await asyncio.wrap_future(services.state.record_commit(entry))
+    return entry
+
+
+def _judge_as_draft(state: AttemptState) -> Verdict:
+    """The verdict on the change, which is that of a draft whatever it would have been worth."""
+    if state.verdict is None:
+        tree = digest(state.change, state.own_tests)
+        evidence = Evidence(tree=tree, sandbox="none", label=Label.DRAFT, notes=("nothing was run",))
+        return Verdict(passed=False, reason="its tests were not run", evidence=evidence)
+    evidence = replace(state.verdict.evidence, label=Label.DRAFT)
+    reason = "; ".join(state.unmet) or state.verdict.reason
+    if state.verdict.holds:
+        reason = "its task ended before it landed"
+    return replace(state.verdict, passed=False, reason=reason, evidence=evidence)
+
+
+def _find_better(task: Task, services: AttemptServices, workspace: Workspace, passed: int) -> LedgerEntry | None:
+    """The draft of an earlier attempt, if it is still on its branch and more of its tests pass."""
+    entry = services.state.draft(task.id)
+    if entry is None or entry.attempt == task.attempt or not entry.signs or entry.signs.tests_passed <= passed:
+        return None
+    try:
+        return entry if services.git.resolve(workspace, f"refs/heads/{entry.branch}") == entry.commit else None
+    except UnknownCommit:
+        return None

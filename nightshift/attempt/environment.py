@@ -1,0 +1,168 @@
+"""The environment of an attempt: what its base declares, made with the owner's consent before anything is run.
+
+A lock or a list of packages in the owner's own commit is consent for the wheels that it names, unless the settings say
+that he is asked first. What a change declares is none: it is asked for like any package. A part that cannot be made
+now, because the package index is away, is done without; the others are kept, and the evidence names what the run had.
+
+A setup script is code, and no commit is consent for it: its owner is asked once for each content, with its text. A no
+counts for all tasks of that content; they go on without it and say so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from nightshift.attempt.services import AttemptServices
+from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, SetupScript
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import NeedsApproval, SandboxError
+from nightshift.core.events import Emitter, EnvironmentData, Kind, Level
+from nightshift.core.tasks.change_checks import Ask, AskKind, holding, setup_subject
+from nightshift.core.tasks.projects import place_of
+from nightshift.core.tasks.task import Task
+from nightshift.core.text.masking import printable
+
+_SHOWN = 12
+_USED, _FAILED = "environment_used:", "environment_failed:"
+"""Under such keys stands what was said of a repository, or a project in it, so that its owner is told once."""
+
+
+class EnvironmentChoice:
+    """Decides which environment a task has on a tree.
+
+    Args:
+        task: its owner's answers count.
+        services: what an attempt is given.
+        events: takes the attempt's events.
+    """
+
+    def __init__(self, task: Task, services: AttemptServices, events: Emitter) -> None:
+        self._task, self._services, self._events = task, services, events
+        self._told = set[str]()
+
+    async def of(self, tree: Tree) -> Environment:
+        """The environment of a tree, made by now, with the parts that can be had; none where there are none.
+
+        Raises:
+            NeedsApproval: the owner wants to be asked first.
+        """
+        environments = self._services.environments
+        if environments is None:
+            return NO_ENVIRONMENT
+        found = await environments.of(tree)
+        asks = (*self._ask_of_packages(found), *self._ask_of_script(found.unasked))
+        if asks:
+            raise NeedsApproval("; ".join(ask.question.partition("\n\n")[0] for ask in asks), asks)
+        if not found.digest or self._is_denied(found):
+            return NO_ENVIRONMENT
+        place = f"{self._task.spec.repo or ''}:{place_of(tree)[1]}"
+        try:
+            making = await environments.make(tree, found)
+        except SandboxError as error:
+            await self._say_failed(found, [f"{_listed(found.sources)}: {error}"], place)
+            return NO_ENVIRONMENT
+        await self._say_failed(found, making.failed, place)
+        for one in making.new:
+            self._events.emit(Kind.ENVIRONMENT_MADE, _told(one)[:500], **_data(found))
+        if self._services.defaults.environments == "trust":
+            await self._say_used(making.environment, place)
+        return making.environment
+
+    async def _say_used(self, found: Environment, place: str) -> None:
+        """Say of a repository, or a project in it, once that what it declares is used without a question."""
+        if await self._is_new(f"{_USED}{place}", True):
+            text = (
+                f"what {_listed(found.sources)} declares is used from now on; with ENVIRONMENTS=ask you are asked first"
+            )
+            self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(found))
+
+    async def _say_failed(self, found: Environment, failed: Sequence[str], place: str) -> None:
+        """Say what cannot be made: to the task each time, to its owner when it is new."""
+        is_new = await self._is_new(f"{_FAILED}{place}", list(failed) or None)
+        level = Level.ERROR if is_new else Level.WARNING
+        for why in failed:
+            text = f"a part of the environment cannot be made, runs do without it: {why}"
+            self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(found))
+
+    async def _is_new(self, key: str, value: object) -> bool:
+        """Keep what was said; tells whether it was something else before."""
+        if self._services.state.get(key) == value:
+            return False
+        await asyncio.wrap_future(self._services.state.set(key, value))
+        return True
+
+    def _answers(self) -> dict[str, bool]:
+        """What its owner decided for this task and its repository: subject to whether it was granted."""
+        queue, mine = self._services.queue, self._task.id
+        own = queue.approvals(open_only=False, task_id=mine)
+        return {
+            **holding(queue.repository_decisions(mine), self._task.project),
+            **{each.ask.subject: each.granted for each in own if each.granted is not None},
+        }
+
+    def _is_denied(self, found: Environment) -> bool:
+        asked = self._services.defaults.environments == "ask"
+        return asked and self._answers().get(_subject(found)) is False
+
+    def _ask_of_packages(self, found: Environment) -> tuple[Ask, ...]:
+        trusted = self._services.defaults.environments == "trust"
+        if trusted or not found.digest or _subject(found) in self._answers():
+            return ()
+        text = f"May packages be installed from {_listed(found.sources)} of this repository? Only wheels are, and "
+        question = f"{text}nothing of them runs while they are."
+        return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(found), question=question),)
+
+    def _ask_of_script(self, script: SetupScript | None) -> tuple[Ask, ...]:
+        """What its owner is asked of a script that he has not agreed to; nothing where he said no."""
+        if script is None:
+            return ()
+        subject = setup_subject(script.digest)
+        if self._services.defaults.setup_scripts == "off":
+            self._say_without(script, "SETUP_SCRIPTS is off")
+        elif self._services.queue.decision(subject) is False:
+            self._say_without(script, f"you said no to it; put {script.digest} into ALLOWED_SETUPS to let it run")
+        else:
+            return (Ask(kind=AskKind.SETUP, subject=subject, question=_question(script)),)
+        return ()
+
+    def _say_without(self, script: SetupScript, why: str) -> None:
+        if script.digest not in self._told:
+            self._told.add(script.digest)
+            text = f"{script.path} is not run, and the task goes on without it: {why}"
+            self._events.emit(
+                Kind.ENVIRONMENT_FAILED, text[:500], level=Level.WARNING, digest="", sources=[script.path]
+            )
+
+
+def _subject(found: Environment) -> str:
+    return f"{AskKind.ENVIRONMENT}:{found.digest}"
+
+
+def _question(script: SetupScript) -> str:
+    """What its owner has to know of a script to decide, and all of its text."""
+    named = f" It names {_listed(script.named)}, which may run as well." if script.named else ""
+    remarks = "".join(f" {remark}." for remark in script.remarks)
+    return (
+        f"May {script.path} of this repository run, to prepare the environment of its tests? It runs once for this "
+        f"content, in a sandbox of its own with a copy of the commit's files, without secrets or your home, and can "
+        f"reach {_listed(script.reach)} alone. What it leaves is shown read-only to later runs, which have no network."
+        f"{named}{remarks}\n\n{printable(script.text)}"
+    )
+
+
+def _told(made: MadeEnvironment) -> str:
+    count = len(made.packages)
+    what = f"{count} package{'' if count == 1 else 's'}" if count else "no packages"
+    what = f"services {', '.join(made.services)}" if made.services else what
+    left_out = f"; {'; '.join(made.remarks)}" if made.remarks else ""
+    return f"made an environment of {_listed(made.sources)}: {what}{left_out}"
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    more = len(paths) - _SHOWN
+    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _data(found: Environment) -> EnvironmentData:
+    return EnvironmentData(digest=found.digest, sources=list(found.sources[:_SHOWN]))

@@ -1,0 +1,286 @@
+"""The evidence of a verdict as a git note: enough to run it again and to say what still holds.
+
+A note is JSON that anyone who can write to the repository can change. So nothing in it is believed: all that it says
+of a run is compared with a new run, all that it says of the commit with git, and a seal tells whether the text is as
+this home wrote it.
+
+The seal is a keyed digest that only the home which wrote the note can make. The key lies beside the daemon's database,
+where nothing that runs in the sandbox can read it. Whoever changes a note in the repository cannot make the seal anew;
+whoever reads a note of another home learns only that it is another's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.errors import NightshiftError
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.projects import Scope, name_fault, steering
+from nightshift.core.tasks.remarks import Remark, masked
+from nightshift.core.tasks.revisions import Commit
+from nightshift.core.tasks.task import Files, Language, Task
+from nightshift.core.tasks.verdicts import Evidence, Result, Verdict
+from nightshift.storage.db.codec import decode, plain
+from nightshift.storage.files.whole import write_once
+
+FORMAT = 2
+"""What is written. Format 1 had no language, changed and start files, limits, and nothing that says by whom."""
+
+
+class UnreadableNote(NightshiftError):
+    """The note is no evidence in any form that is known here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotedLimits:
+    """The limits of the run as a note has them (`core.isolation.RunLimits`); None where it does not say.
+
+    Notes from before time was counted by the processor have `wall_s` in the place of `cpu_s`.
+    """
+
+    cpu_s: float | None = None
+    wall_s: float | None = None
+    memory_mb: int | None = None
+    cpus: float | None = None
+    pids: int | None = None
+    work_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One note. `commit`, `tree` and `base` are full ids of git's."""
+
+    format: int
+    task: int
+    commit: str
+    tree: str
+    base: str
+    passed: int
+    """How many tests passed."""
+    evidence: Evidence
+    tests: tuple[str, ...] = ()
+    """Paths of the given tests in the tree."""
+    own_tests: tuple[str, ...] = ()
+    """Paths of the agent's tests in the tree."""
+    changed_tests: tuple[str, ...] = ()
+    """Those of them that were there before."""
+    removed_tests: tuple[str, ...] = ()
+    """Paths of test files of the base that went with what they tested."""
+    command: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    """Rules that `command` may break."""
+    language: Language = Language.PYTHON
+    project: str | None = None
+    """The part of the repository that all paths are relative to, and that the run saw (`core.tasks.projects.Scope`)."""
+    moved: tuple[str, ...] = ()
+    """Projects whose files the commit moves into its own, before the change."""
+    changed: tuple[str, ...] = ()
+    """Paths of the change that was judged, without tests."""
+    start: Mapping[str, str] = field(default_factory=dict)
+    """The files that the owner gave with the task: path to SHA-256 of the text."""
+    limits: NotedLimits = field(default_factory=NotedLimits)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
+    """The digest of what the base declares that the run needed (`core.code.environments`)."""
+    environment_from: tuple[str, ...] = ()
+    """The files that declare it, as the repository has them."""
+    held: HeldOut = field(default_factory=HeldOut)
+    """The cases that no prompt showed, and the oracle."""
+    model: str = ""
+    """As in the commit's trailers."""
+    iterations: int = 0
+    """As in the commit's trailers."""
+    remarks: tuple[Remark, ...] = ()
+    """Grave findings of readers that the change was committed with."""
+    failing: tuple[str, ...] = ()
+    """Ids of the tests that a draft does not pass."""
+    reason: str = ""
+    """Why a draft did not pass."""
+    strange: tuple[str, ...] = ()
+    """Fields that this version does not know."""
+
+    @property
+    def scope(self) -> Scope:
+        """The part of the repository that it is about."""
+        return Scope(project=self.project, given=(*self.tests, *self.start), moved=self.moved)
+
+
+def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a default)
+    task: Task,
+    state: AttemptState,
+    commit: Commit,
+    verdict: Verdict,
+    limits: RunLimits,
+    held: HeldOut | None = None,
+    *,
+    changed: Collection[str] | None = None,
+    key: bytes = b"",
+    mask: Callable[[str], str] = str,
+) -> str:
+    """The note's text: JSON with sorted keys.
+
+    Args:
+        task: the task that was worked on.
+        state: its state at the end.
+        commit: what was committed.
+        verdict: the last one on what was committed.
+        limits: those of its runs.
+        held: what no prompt showed of its tests.
+        changed: the files of the change as the commit names them; None where these are the attempt's names.
+        key: seals the note; without one there is no seal.
+        mask: takes secrets out of what readers said.
+    """
+    spec = task.spec
+    note = Note(
+        format=FORMAT,
+        task=task.id,
+        commit=commit.id,
+        tree=commit.tree,
+        base=commit.parent,
+        passed=verdict.count(Result.PASSED),
+        evidence=verdict.evidence,
+        tests=tuple(sorted(spec.tests)),
+        own_tests=tuple(sorted(state.own_tests)),
+        changed_tests=tuple(sorted(state.changed_tests)),
+        removed_tests=state.removed_tests,
+        command=spec.test_command,
+        allow=spec.allow,
+        language=spec.language,
+        project=state.project,
+        moved=state.moved,
+        changed=tuple(sorted(state.change if changed is None else changed)),
+        start=digests({**spec.files, **steering(state.project, state.change)}),
+        limits=NotedLimits(**asdict(limits)),
+        packages=state.packages,
+        environment=state.environment,
+        environment_from=state.environment_from,
+        held=_unseen(held or HeldOut()),
+        model=", ".join(dict.fromkeys(state.models)),
+        iterations=state.iteration,
+        remarks=masked(state.open_remarks, mask),
+        failing=tuple(sorted(verdict.failing)),
+        reason="" if verdict.passed else verdict.reason,
+    )
+    return note_text(note, key)
+
+
+def note_text(note: Note, key: bytes) -> str:
+    """Write a note as JSON with sorted keys; a key seals it."""
+    data: dict[str, Any] = {name: plain(getattr(note, name)) for name in _NAMES}
+    return json.dumps(data | seal_of(data, key), indent=1, sort_keys=True) + "\n"
+
+
+def _unseen(held: HeldOut) -> HeldOut:
+    """What it takes to judge by held-out cases again: not the tests as they were shown, which stand in no tree."""
+    return replace(held, shown={}, cases=tuple(case for case in held.cases if not case.shown))
+
+
+def digests(files: Files) -> dict[str, str]:
+    """Path to the SHA-256 of each text."""
+    return {path: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for path, text in files.items()}
+
+
+def read_note(text: str) -> Note:
+    """The note in a text. Fields that are not known are named in `strange`.
+
+    Raises:
+        UnreadableNote: it holds none.
+    """
+    try:
+        data = json.loads(text)
+        known = {name: data[name] for name in _NAMES if name in data}
+        note = decode(Note, json.dumps(known))
+        for case in note.held.cases:
+            case.check()
+        for name in filter(None, (note.project, *note.moved)):
+            if why := name_fault(name):
+                raise ValueError(f"project: {why}")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnreadableNote(f"the note cannot be read as evidence: {' '.join(str(error).split())[:200]}") from None
+    if note.format not in {1, FORMAT}:
+        raise UnreadableNote(f"the note has format {note.format}; this version reads 1 and {FORMAT}")
+    evidence = data["evidence"].keys() - {each.name for each in fields(Evidence)}
+    strange = (*sorted(data.keys() - {*_NAMES, SEAL_FIELD}), *(f"evidence.{name}" for name in sorted(evidence)))
+    return _with_strange(note, strange)
+
+
+def _with_strange(note: Note, strange: tuple[str, ...]) -> Note:
+    values = {name: getattr(note, name) for name in _NAMES}
+    return Note(**values, strange=strange)
+
+
+_NAMES = tuple(each.name for each in fields(Note) if each.name != "strange")
+
+
+# --- the seal
+
+
+SEAL_FIELD = "seal"
+_KEY_BYTES = 32
+
+
+class Sealed(StrEnum):
+    """What a seal tells."""
+
+    OURS = "ours"
+    BROKEN = "broken"
+    ANOTHER = "another"
+    NONE = "none"
+
+
+def seal_of(data: Mapping[str, Any], key: bytes) -> dict[str, str]:
+    """The field that seals these data; nothing without a key."""
+    return {SEAL_FIELD: f"{_key_name(key)}:{_keyed_digest(data, key)}"} if key else {}
+
+
+def check_seal(text: str, key: bytes) -> Sealed:
+    """What the seal of a note tells one who has this key."""
+    try:
+        data = json.loads(text)
+        found = str(data.pop(SEAL_FIELD, ""))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return Sealed.BROKEN
+    if not found:
+        return Sealed.NONE
+    name, _, digest = found.partition(":")
+    if not key or name != _key_name(key):
+        return Sealed.ANOTHER
+    return Sealed.OURS if hmac.compare_digest(digest.encode(), _keyed_digest(data, key).encode()) else Sealed.BROKEN
+
+
+def kept_key(file: Path) -> bytes:
+    """The key of this home, made on first use; only the owner can read it."""
+    write_once(file, secrets.token_hex(_KEY_BYTES), mode=0o600)
+    return read_key(file)
+
+
+def read_key(file: Path) -> bytes:
+    """The key of this home; empty where there is none yet."""
+    try:
+        return bytes.fromhex(file.read_text())
+    except (OSError, ValueError):
+        return b""
+
+
+def home_id(key: bytes) -> str:
+    """The id of the home that has this key, eight hex characters, which its commits name; empty without a key."""
+    return _key_name(key)[:8] if key else ""
+
+
+def _key_name(key: bytes) -> str:
+    return hashlib.sha256(b"name\0" + key).hexdigest()[:12]
+
+
+def _keyed_digest(data: Mapping[str, Any], key: bytes) -> str:
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()

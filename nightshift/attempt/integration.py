@@ -1,0 +1,554 @@
+"""From a passing tree to a landed commit: commit, rebase, judge the merged tree, move the target by compare-and-swap.
+
+A merged tree is judged again only where that could change the verdict. A suite run sees exactly the files in the
+closure of its tests, so if the target moved on and none of those files did, the run would see the same bytes and its
+verdict holds for the merged tree as well. That is what keeps the thousandth task as quick as the first. Where the
+closure is not known (dynamic imports, folders that are read) the whole tree counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from nightshift.attempt import landed_packages
+from nightshift.attempt.candidate import JudgedChange, differing, find_fault
+from nightshift.attempt.commit_record import Landing, asks_for_tests, change_to_commit, changed_files, commit_row
+from nightshift.attempt.environment import EnvironmentChoice
+from nightshift.attempt.evidence import to_note
+from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.services import AttemptServices
+from nightshift.core.code.dependencies import closure, dependants
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.errors import BaseGone, GitError, GitStopped, MergeConflict, RemoteAway
+from nightshift.core.events import CommitData, Emitter, Kind, Level
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.commit_message import message_for
+from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.projects import beginning, projects_of, steering, whole_of
+from nightshift.core.tasks.remarks import counted, masked
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Change, Files, Task
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.core.uninterrupted import run_to_end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landed:
+    """The attempt is over. `commit` is None where nothing had to be changed; otherwise it is on `branch`, and recorded.
+
+    `integrated` tells that the target branch holds it.
+    """
+
+    reason: str
+    commit: str | None = None
+    branch: str | None = None
+    integrated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopened:
+    """The target moved on in a way that needs another iteration; `state` starts from its new tip."""
+
+    why: str
+    state: AttemptState
+
+
+class Integration:
+    """Lands the change of one attempt.
+
+    Two units run to their end whatever cancels the attempt: the task's own branch with its record, and the move of the
+    target with its record. A run on the merged tree lies between the two and can be cancelled; then the commit stays on
+    its branch. `standing` is what the records say at any time, None before the first record.
+
+    Args:
+        task: the task it belongs to.
+        services: what an attempt is given.
+        events: takes the attempt's events.
+        held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
+        resumed: whether an earlier daemon may have made the commit already.
+        test_paths: where the repository's tests lie; empty: anywhere.
+        stays: why the commit stays on its branch, whatever task and settings say; empty where it may land.
+        standing: what the records say of an earlier iteration's commit, which this one replaces.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        services: AttemptServices,
+        events: Emitter,
+        *,
+        held: HeldOut | None = None,
+        resumed: bool = False,
+        test_paths: tuple[str, ...] = (),
+        stays: str = "",
+        standing: Landed | None = None,
+    ) -> None:
+        self.task, self.services, self._resumed, self._test_paths = task, services, resumed, test_paths
+        self._stays, self._obstacle = stays, stays or None
+        self._events = events.bind(phase=Phase.COMMIT)
+        self._held = held or HeldOut()
+        self.standing = standing
+
+    async def land(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
+        """Commit the change on the task's branch, integrate it where that is wanted, and push it.
+
+        Raises:
+            GitError: git could not commit it.
+        """
+        self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace)
+        end = await self._commit_and_move(workspace, state)
+        if isinstance(end, Landed) and end.commit:
+            await self._push(workspace, end)
+        return end
+
+    def _find_obstacle(self, workspace: Workspace) -> str | None:
+        """Say why the target is left alone: empty where that is what is wanted, None where it may be moved."""
+        wanted = workspace.is_own or self._integration_wanted()
+        return self.services.git.blocked(workspace) if wanted else ""
+
+    async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
+        """Commit, and move the target unless there is an obstacle."""
+        moving = self._obstacle is None
+        async with self.services.merge_locks[workspace.git_dir] if moving else nullcontext():
+            if moving and (again := await asyncio.to_thread(self._find_lost_project, workspace, state)):
+                return again
+            try:
+                commit = await run_to_end(self._commit_on_branch(workspace, state, moving=moving))
+            except BaseGone as gone:
+                return await self._begin_on_tip(workspace, state, gone)
+            if commit is None:
+                await run_to_end(self._drop_standing(workspace))
+                return Landed(reason=self._nothing_changed(state))
+            return await self._integrate(workspace, commit, state)
+
+    # --- the two units
+
+    async def _commit_on_branch(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
+        """Commit on the task's branch and record it; None where nothing is changed. Run it to its end.
+
+        With `moving` the target moves in the same unit if it is still where the change was judged.
+        """
+        judged = self._judged_on_base(state)
+        commit = await self._find_earlier(workspace, state) if self._resumed else None
+        if commit and commit.parent != state.base:  # an earlier daemon moved the target to it, with its note
+            await self._record(workspace, state, commit, judged, integrated=True)
+            return commit
+        if commit is None:
+            message = message_for(self.task, state, self.services.mask)
+            commit = await asyncio.to_thread(self.services.git.commit, workspace, state.base, judged.change, message)
+            if commit is None:
+                return None
+            subject = message.text().partition("\n")[0]
+            self._events.emit(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", **commit_data(commit))
+        try:
+            if moving and await self._move_and_record(workspace, state, commit, judged):
+                return commit
+        except GitStopped:
+            raise
+        except GitError as error:
+            self._note_obstacle(error, commit)
+        await self._write_note(workspace, state, commit, judged)
+        await self._record(workspace, state, commit, judged, integrated=False)
+        return commit
+
+    def _note_obstacle(self, error: GitError, commit: Commit) -> None:
+        """Leave the target alone from now on, and tell why."""
+        self._obstacle = str(error)
+        self._events.emit(Kind.CONFLICT, self._obstacle, level=Level.WARNING, **commit_data(commit))
+
+    async def _move_and_record(
+        self, workspace: Workspace, state: AttemptState, candidate: Commit, judged: JudgedChange
+    ) -> bool:
+        """Move the target to a candidate whose evidence holds, and record it; False: the target is elsewhere.
+
+        Run it to its end. The note is written first: whoever finds the commit in the target finds its evidence.
+
+        Raises:
+            GitError: the candidate is not what was judged, or git cannot move the target.
+        """
+        git = self.services.git
+        tip = await asyncio.to_thread(git.tip, workspace)
+        if tip != candidate.id:
+            if tip != candidate.parent:
+                return False
+            if fault := await asyncio.to_thread(find_fault, git, workspace, candidate, judged):
+                raise GitError(f"{candidate.id[:10]} cannot land: {fault}")
+            await self._write_note(workspace, state, candidate, judged)
+            if not await self._move(workspace, candidate, tip):
+                return False
+        self._events.emit(
+            Kind.INTEGRATED, f"{candidate.id[:10]} is the tip of {workspace.target}", **commit_data(candidate)
+        )
+        await self._record(workspace, state, candidate, judged, integrated=True)
+        return True
+
+    # --- onto the tip of the target
+
+    async def _integrate(self, workspace: Workspace, commit: Commit, state: AttemptState) -> Landed | Reopened:
+        """Move the target to a commit that is on its branch; the commit stays there if git cannot move the target."""
+        try:
+            while self._obstacle is None and not (self.standing and self.standing.integrated):
+                if end := await self._integrate_once(workspace, commit, state):
+                    return end
+        except (RemoteAway, GitStopped):
+            raise
+        except GitError as error:
+            self._note_obstacle(error, commit)
+        return self._describe_end()
+
+    def _describe_end(self) -> Landed:
+        """The end of an attempt whose commit is recorded, with the reason why the target was left alone."""
+        assert self.standing, "what was committed is recorded"
+        return replace(self.standing, reason="; ".join(filter(None, (self.standing.reason, self._obstacle))))
+
+    async def _integrate_once(
+        self, workspace: Workspace, commit: Commit, state: AttemptState
+    ) -> Landed | Reopened | None:
+        """Put a commit on the target's tip, judge what that makes, and move the target; None: look at the tip again.
+
+        Raises:
+            GitError: the target cannot be read or moved.
+        """
+        git = self.services.git
+        tip = await asyncio.to_thread(git.tip, workspace)
+        if tip == commit.parent:
+            await run_to_end(self._move_and_record(workspace, state, commit, self._judged_on_base(state)))
+            return None
+        if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
+            judged = self._judged_on_base(state)
+            await run_to_end(self._record(workspace, state, commit, judged, integrated=True))
+            return None
+        try:
+            candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
+        except MergeConflict as conflict:
+            return await self._conflicted(workspace, state, tip, conflict)
+        change = await asyncio.to_thread(self._find_remaining_change, workspace, candidate, state)
+        if change is None:
+            return await self._find_nothing_left(workspace, state, tip)
+        judged = replace(self._judged_on_base(state), parent=tip)
+        if not await asyncio.to_thread(self._is_judged_already, workspace, candidate, state, judged):
+            judged = await self._judge_merged(workspace, candidate, change, state)
+            if not judged.verdict or not judged.verdict.holds:
+                return await self._broken(workspace, state, candidate, judged.verdict)
+        await run_to_end(self._move_and_record(workspace, state, candidate, judged))
+        return None
+
+    def _judged_on_base(self, state: AttemptState) -> JudgedChange:
+        return JudgedChange(parent=state.base, change=self._whole_change(state), verdict=state.verdict)
+
+    async def _find_nothing_left(self, workspace: Workspace, state: AttemptState, tip: str) -> Landed:
+        """End a task whose change newer work has brought already, and name the commit that did."""
+        paths = frozenset(map(workspace.scope.full, self._whole_change(state)))
+        newer = await asyncio.to_thread(self.services.git.later, workspace, state.base, tip, paths)
+        await run_to_end(self._drop_standing(workspace))
+        task = f" of task {newer[0].task_id}" if newer and newer[0].task_id else ""
+        by = f"commit {newer[0].id[:10]}{task}" if newer else f"{workspace.target}"
+        return Landed(reason=f"nothing is left to change: {by} brought the same meanwhile")
+
+    async def _drop_standing(self, workspace: Workspace) -> None:
+        """Remove the task's commit from its branch and from the records, because nothing of it is left."""
+        if self.standing and self.standing.commit and not self.standing.integrated:
+            branch, commit = self.standing.branch or "", self.standing.commit
+            await asyncio.to_thread(self.services.git.remove_branch, workspace, branch, commit)
+            await asyncio.wrap_future(self.services.state.forget_commit(str(workspace.repo), commit))
+        self.standing = None
+
+    def _integration_wanted(self) -> bool:
+        asked = self.task.spec.integrate
+        return self.services.defaults.integrate if asked is None else asked
+
+    def _nothing_changed(self, state: AttemptState) -> str:
+        said = self.services.mask(" ".join(state.summary.split())) if state.summary else ""
+        return "the tests pass as things are; nothing had to be changed" + (f": {said}" if said else "")
+
+    def _whole_change(self, state: AttemptState) -> Change:
+        return change_to_commit(self.task, state)
+
+    async def _find_earlier(self, workspace: Workspace, state: AttemptState) -> Commit | None:
+        """The commit that an earlier daemon made of this very change, or None."""
+        git = self.services.git
+        found = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
+        if found is None or found.parent == state.base:
+            return found
+        landed = workspace.target is not None and await asyncio.to_thread(git.contains, workspace, found)
+        return found if landed else None
+
+    async def _move(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
+        """Move the target from its tip to the candidate; False where it has moved meanwhile."""
+        return await asyncio.to_thread(self.services.git.advance, workspace, candidate, tip)
+
+    async def _push(self, workspace: Workspace, end: Landed) -> None:
+        """Push the branch that holds the commit, where that is wanted; the note goes with it."""
+        target = (workspace.target or "").removeprefix("refs/heads/") if end.integrated else end.branch or ""
+        if (await asyncio.to_thread(self.services.git.push, workspace, target)).pushed:
+            await asyncio.wrap_future(self.services.state.record_push(str(workspace.repo), end.commit or ""))
+
+    # --- the merged tree
+
+    async def _judge_merged(
+        self, workspace: Workspace, candidate: Commit, change: Change, state: AttemptState
+    ) -> JudgedChange:
+        """Judge the merged tree like any other: as a change on top of the newer work.
+
+        Args:
+            workspace: where the task works.
+            candidate: the change on the target's tip.
+            change: the files that it changes there, without tests.
+            state: what the attempt knows.
+        """
+        git, spec = self.services.git, self.task.spec
+        merged, base = [
+            await asyncio.to_thread(git.tree, workspace, each) for each in (candidate.id, candidate.parent)
+        ]  # fmt: skip
+        texts = await asyncio.to_thread(lambda: {path: text_of(merged, path) for path in self._tests(state)})
+        environment = await EnvironmentChoice(self.task, self.services, self._events).of(base)
+        job = SuiteJob(
+            base=base,
+            change=change,
+            given={path: texts[path] or text for path, text in {**spec.tests, **state.merged_tests}.items()},
+            held=self._held,
+            own={path: texts[path] or text for path, text in state.own_tests.items()},
+            start={**spec.files, **steering(state.project, state.change)},
+            command=spec.test_command,
+            allow=spec.allow,
+            language=spec.language,
+            packages=state.packages,
+            environment=environment.digest,
+            whole_tree=not workspace.is_own,
+            limits=self._run_limits(),
+            documents=bool(state.verdict and state.verdict.evidence.label is Label.DOCUMENTED),
+            takes_away=not (spec.tests or spec.test_command or spec.cases or state.written_tests),
+            gone=state.removed_tests,
+            asked=spec.description,
+        )
+        regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
+        verdict = await regression.judge(job)
+        self._events.emit(Kind.SUITE_JUDGED, f"together with newer work: {verdict.reason}", **commit_data(candidate))
+        everything = {**change, **job.given, **job.own, **dict.fromkeys(state.removed_tests)}
+        return JudgedChange(parent=candidate.parent, change=everything, verdict=verdict)
+
+    def _find_remaining_change(self, workspace: Workspace, candidate: Commit, state: AttemptState) -> Change | None:
+        """The change as the merge has it, without tests and without files that the target's tip holds already.
+
+        None where nothing is left: no file, no given test, and no test of the agent's that the task asks for.
+        """
+        git = self.services.git
+        tip, merged = git.tree(workspace, candidate.parent), git.tree(workspace, candidate.id)
+        own = {**dict.fromkeys(state.removed_tests), **state.own_tests}
+        change = self._carry(workspace, state, self._whole_change(state), tip, merged)
+        change = {path: text for path, text in change.items() if text_of(tip, path) != text}
+        tests = self._tests(state).keys() | own.keys()
+        if not (change or asks_for_tests(self.task)):
+            tests -= own.keys()
+        left = change or any(text_of(tip, path) != text_of(merged, path) for path in tests)
+        return change if left else None
+
+    def _run_limits(self) -> RunLimits:
+        return self.task.spec.limits.over(self.services.defaults.limits).of_run()
+
+    def _tests(self, state: AttemptState) -> Files:
+        return {**self.task.spec.tests, **state.merged_tests, **state.own_tests}
+
+    def _is_judged_already(
+        self, workspace: Workspace, candidate: Commit, state: AttemptState, judged: JudgedChange
+    ) -> bool:
+        """Tell whether the verdict on the unmerged change holds for a candidate on the target's tip.
+
+        It does if every test that the change can break sees the same bytes on the tip, with the change and without it.
+        """
+        if not workspace.is_own or self.task.spec.test_command or state.moved:
+            return False
+        git, base, imports, mine = self.services.git, workspace.tree, self.services.imports, judged.change
+        tip, merged = git.tree(workspace, candidate.parent), git.tree(workspace, candidate.id)
+        old, new, below = base.entries(), merged.entries(), tip.entries()
+        if any(old.get(path) != below.get(path) for path in mine):
+            return False
+        others = dependants(base, mine, imports, unknown=False) - mine.keys()
+        tests = {**self._tests(state), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
+        before = closure(base, state.change, tests, imports)  # all of one tree first: its graph becomes the other's
+        if dependants(merged, mine, imports, unknown=False) - mine.keys() != others:
+            return False
+        after = closure(merged, {}, tests, imports)
+        if not (before.complete and after.complete and before.paths == after.paths):
+            return False
+        if any(old.get(path) != new.get(path) for path in after.paths - mine.keys()):
+            return False
+        return not find_fault(git, workspace, candidate, judged)
+
+    # --- what stands in the way
+
+    def _find_lost_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
+        """Have the task planned anew where a project that it works on or moves is gone; None where all are there."""
+        git, mine = self.services.git, {*filter(None, (state.project,)), *state.moved}
+        if self._resumed or not mine or (tip := git.tip(workspace)) == state.base:
+            return None
+        then, now = (set(projects_of(git.tree(None, commit))) for commit in (state.base, tip))
+        gone = sorted((mine & then) - now)
+        if not gone:
+            return None
+        why = f"the project {gone[0]} is not there any more: another task moved or removed it"
+        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
+        return Reopened(why=why, state=self._plan_anew(state, tip, why))
+
+    async def _begin_on_tip(self, workspace: Workspace, state: AttemptState, gone: BaseGone) -> Reopened:
+        """Have the task planned anew on the target's tip, because its base was rewritten and collected.
+
+        Raises:
+            GitError: there is no target, or it is gone as well.
+        """
+        tip = await asyncio.to_thread(self.services.git.tip, workspace)
+        why = f"the commit that the task began on was removed from the repository: {gone}"
+        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
+        return Reopened(why=why, state=self._plan_anew(state, tip, why))
+
+    def _plan_anew(self, state: AttemptState, tip: str, why: str) -> AttemptState:
+        """The state of an attempt that begins on another base; nothing of its change is kept."""
+        return replace(
+            state,
+            base=tip,
+            phase=Phase.PLANNING,
+            project=beginning(self.task.spec),
+            moved=(),
+            removes_project=False,
+            plan="",
+            change=dict(self.task.spec.files),
+            own_tests={},
+            former_tests={},
+            test_changes={},
+            removed_tests=(),
+            merged_tests={},
+            declared={},
+            checked=None,
+            verdict=None,
+            feedback=why,
+        )
+
+    async def _conflicted(
+        self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
+    ) -> Reopened:
+        """Keep what merges with the newer work, as the merge left it; the rest is written again on the new tip.
+
+        The agent's own tests stay: where newer work has a file of their name, they get another (`agent.test_paths`).
+        """
+        self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
+        lost = {workspace.scope.inside(path) for path in conflict.paths}
+        carried = await self._carry_to(workspace, state, tip, conflict.merged)
+        kept = {path: text for path, text in carried.items() if path not in lost}
+        tests = await asyncio.to_thread(self._merged_tests, workspace, state, conflict.merged, lost)
+        for path in sorted(self.task.spec.tests.keys() & lost):
+            full = workspace.scope.full(path)
+            text = f"{full} stays as the task gave it, without newer edits: `git show {tip[:12]}:{full}` has these"
+            self._events.emit(Kind.CONFLICT, text, level=Level.WARNING)
+        feedback = (
+            f"Newer work changed the same lines while you were at it. Make your change again on top of it.\n{conflict}"
+        )
+        return Reopened(
+            why=str(conflict),
+            state=replace(
+                state,
+                base=tip,
+                change=kept,
+                merged_tests=tests,
+                declared={},
+                feedback=feedback,
+                verdict=None,
+                phase=Phase.CODING,
+            ),
+        )
+
+    def _merged_tests(
+        self, workspace: Workspace, state: AttemptState, merged: str, lost: Collection[str | None]
+    ) -> Files:
+        """The given tests as a merge has them, with the edits of newer work; those that conflict stay as given."""
+        made, given = self.services.git.tree(workspace, merged), {**self.task.spec.tests, **state.merged_tests}
+        texts = {path: text_of(made, path) or text for path, text in given.items() if path not in lost}
+        return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
+
+    async def _broken(
+        self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict | None
+    ) -> Reopened:
+        """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
+        change = await self._carry_to(workspace, state, candidate.parent, candidate.id)
+        fault = "; ".join(verdict.unmet) or verdict.reason if verdict else "nothing was judged"
+        why = f"together with newer work: {fault}"
+        self._events.emit(Kind.CONFLICT, why, level=Level.WARNING, **commit_data(candidate))
+        return Reopened(
+            why=why,
+            state=replace(
+                state,
+                base=candidate.parent,
+                change=change,
+                declared={},  # a line may be newer work's as well
+                verdict=verdict,
+                feedback=why,
+                phase=Phase.REFLECTING,
+            ),
+        )
+
+    async def _carry_to(self, workspace: Workspace, state: AttemptState, tip: str, merged: str) -> Change:
+        """The attempt's change without tests as its merge with the tip has it (both full ids)."""
+        git = self.services.git
+        newer, made = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
+        return await asyncio.to_thread(self._carry, workspace, state, state.change, newer, made)
+
+    def _carry(
+        self, workspace: Workspace, state: AttemptState, change: Change, tip: Tree, merged: Tree
+    ) -> dict[str, str | None]:
+        """A change without tests as its merge with the tip has it, also in files that newer work renamed."""
+        present, whole = tip.entries(), whole_of(merged)  # at the root, a project that the change begins is hidden
+        paths = change.keys() | (differing(tip, merged) & present.keys())
+        texts = {path: text_of(whole, workspace.scope.full(path)) for path in paths}
+        tests = self._tests(state).keys() | set(state.removed_tests)
+        return {
+            path: text for path, text in texts.items() if path not in tests and (text is not None or path in present)
+        }
+
+    # --- the records
+
+    async def _record(
+        self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange, *, integrated: bool
+    ) -> None:
+        """Enter a commit into the ledger, in the place of the one that its branch held before."""
+        landing = Landing(
+            task=self.task, workspace=workspace, state=state, commit=commit, verdict=judged.verdict,
+            integrated=integrated,
+        )  # fmt: skip
+        subject = message_for(self.task, state, self.services.mask).text().partition("\n")[0]
+        files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit)
+        entry = commit_row(landing, subject, files, self.services.clock(), self.services.mask)
+        await asyncio.wrap_future(self.services.state.record_commit(entry))
+        if integrated and workspace.is_own and (state.packages or state.moved):
+            packages = landed_packages.remember(self.services.state, state.project, state.packages, state.moved)
+            await asyncio.wrap_future(packages)
+        reason = self._describe(workspace, state, judged.verdict)
+        self.standing = Landed(reason=reason, commit=commit.id, branch=commit.branch, integrated=integrated)
+
+    def _describe(self, workspace: Workspace, state: AttemptState, verdict: Verdict | None) -> str:
+        """The reason of a task whose change was committed."""
+        reason = verdict.labelled_reason if verdict else "tests passed"
+        if left := masked(state.open_remarks, self.services.mask, workspace.scope.full):
+            reason = f"findings left open: {counted(left)} ({left[0].where}: {left[0].reason}); {reason}"
+        return reason
+
+    async def _write_note(
+        self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange
+    ) -> None:
+        """Store the evidence beside a commit, as the run that judged it had the paths."""
+        if judged.verdict is None:
+            return
+        tests = self._tests(state).keys() | set(state.removed_tests)
+        text = to_note(
+            self.task, state, commit, judged.verdict, self._run_limits(), self._held,
+            changed=judged.change.keys() - tests, key=self.services.seal_key, mask=self.services.mask,
+        )  # fmt: skip
+        await asyncio.to_thread(self.services.git.note, workspace, commit.id, text)
+
+
+def commit_data(commit: Commit) -> CommitData:
+    """The data of events about a commit."""
+    return CommitData(commit=commit.id, branch=commit.branch)

@@ -1,0 +1,111 @@
+"""Lands what several nodes have ready in one go: judged on the merged tree, bisected where that fails.
+
+The commits are put on top of each other in the order in which they came, the last tree is judged once, and all of them
+land with one move of the branch. Where the tree fails, each half is tried for itself, the second on top of what the
+first one landed; a commit that fails alone, or that conflicts, is left to its own node, which lands or mends it as it
+would without a queue. The idea is bors's and Zuul's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.errors import GitError, MergeConflict
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.git.manager import GitManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A commit that is ready to land; `key` tells it from the others."""
+
+    key: int
+    commit: Commit
+    spec: TaskSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Candidates on top of a tip, each as a new commit, in order."""
+
+    tip: str
+    commits: tuple[tuple[Candidate, Commit], ...] = ()
+
+    @property
+    def last(self) -> str:
+        """The commit that the branch is to be moved to."""
+        return self.commits[-1][1].id if self.commits else self.tip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointWork:
+    """What candidates change together: the tree below, and texts by path (see `core.tasks.verdicts.SuiteJob`)."""
+
+    base: Tree
+    change: dict[str, str | None]
+    given: dict[str, str]
+    own: dict[str, str]
+
+
+Judge = Callable[[JointWork], Awaitable[bool]]
+
+
+async def merge(
+    git: GitManager, workspace: Workspace, tip: str, candidates: Sequence[Candidate], judge: Judge
+) -> tuple[Merged, tuple[Candidate, ...]]:
+    """Find which candidates pass together on a tip, in order; the rest has to be landed alone.
+
+    Args:
+        git: repositories.
+        workspace: the repository.
+        tip: full id.
+        candidates: what is ready.
+        judge: whether a merged tree passes.
+    """
+    return await _merged(git, workspace, Merged(tip=tip), candidates, judge)
+
+
+async def _merged(
+    git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate], judge: Judge
+) -> tuple[Merged, tuple[Candidate, ...]]:
+    tried, conflicted = await asyncio.to_thread(_on_top, git, workspace, done, candidates)
+    added = [one for one, _ in tried.commits[len(done.commits) :]]
+    if not added or await judge(await asyncio.to_thread(_work, git, workspace, tried)):
+        return tried, conflicted
+    if len(added) == 1:
+        return done, (*conflicted, *added)
+    half = len(added) // 2
+    first, left_first = await _merged(git, workspace, done, added[:half], judge)
+    both, left_second = await _merged(git, workspace, first, added[half:], judge)
+    return both, (*conflicted, *left_first, *left_second)
+
+
+def _on_top(
+    git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate]
+) -> tuple[Merged, tuple[Candidate, ...]]:
+    """The candidates on top of what is merged, and those that conflict with it."""
+    made, conflicted = list(done.commits), list[Candidate]()
+    for one in candidates:
+        last = made[-1][1].id if made else done.tip
+        try:
+            made.append((one, one.commit if one.commit.parent == last else git.rebase(workspace, one.commit, last)))
+        except (MergeConflict, GitError):
+            conflicted.append(one)
+    return Merged(tip=done.tip, commits=tuple(made)), tuple(conflicted)
+
+
+def _work(git: GitManager, workspace: Workspace, merged: Merged) -> JointWork:
+    base, last = (git.tree(workspace, commit) for commit in (merged.tip, merged.last))
+    old, new = base.entries(), last.entries()
+    paths = {path for path, _ in old.items() ^ new.items()}
+    change = {path: text_of(last, path) if path in new else None for path in paths}
+    wanted = {path for one, _ in merged.commits for path in one.spec.tests}
+    given = {path: text for path in wanted if (text := text_of(last, path)) is not None}
+    own = {path: text for path, text in change.items() if text is not None and path not in given and is_test_path(path)}
+    rest = {path: text for path, text in change.items() if path not in given and path not in own}
+    return JointWork(base=base, change=rest, given=given, own=own)

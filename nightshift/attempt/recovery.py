@@ -1,0 +1,158 @@
+"""Enters commits that git has and the records lack: their daemon died, or the database was restored from a backup.
+
+Git comes first and the database second, so a daemon that dies between the two leaves a commit that no record knows. The
+record is finished at the start, before tasks are given back: a task that waits can be cancelled at once, and a
+cancelled task has no commit.
+
+After a restore a task may stand as it was hours ago, although it was finished since. `landed_before` finds its commit,
+so that no work is done twice. Only tasks that the restore named are looked up, and only commits younger than the backup
+count; and tasks of a hub, which another node may have landed before it was lost.
+"""
+
+from __future__ import annotations
+
+from asyncio import to_thread, wrap_future
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nightshift.attempt.commit_record import Landing, changed_files, commit_row
+from nightshift.attempt.services import AttemptServices
+from nightshift.core.clock import Clock, from_text
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.commit_message import subject_of, trailers
+from nightshift.core.tasks.repository_settings import RepositorySettings
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.git.manager import GitManager
+from nightshift.queue import store
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db.restore import KEY
+from nightshift.storage.db.state_store import Commit as LedgerEntry
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.db.step_store import StepStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryServices:
+    """The services that finishing a record takes. `kept` gives the owner's settings for a task's repository."""
+
+    git: GitManager
+    queue: QueueManager
+    state: StateStore
+    steps: StepStore
+    clock: Clock
+    mask: Callable[[str], str]
+    kept: Callable[[TaskSpec], RepositorySettings]
+
+
+async def finish_landed(services: RecoveryServices) -> None:
+    """Record the commits of tasks that a dead daemon left running, and end those tasks whose target holds the commit.
+
+    Run it under the lock of the home, before the tasks are given back.
+    """
+    for entry in services.queue.read(store.running):
+        state = await to_thread(services.steps.last_work, entry.task.id, entry.task.attempt)
+        if state is not None and state.phase is Phase.COMMIT and not entry.task.hub_fence:
+            await _finish(services, entry.task, state)
+
+
+async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -> None:
+    try:
+        workspace = await to_thread(_open, services, task, state)
+        commit = await to_thread(services.git.find_commit, workspace, task.id)
+        if commit is None:
+            return
+        integrated = workspace.target is not None and await to_thread(services.git.contains, workspace, commit)
+        if not integrated and commit.parent != state.base:
+            return  # an older iteration's; the attempt that goes on replaces it
+        subject = subject_of((await to_thread(services.git.describe, workspace, commit.id)).message)
+        files = await to_thread(changed_files, services.git, workspace, commit)
+    except GitError:
+        return  # the attempt that goes on meets the same trouble, and tells it
+    landing = Landing(
+        task=task, workspace=workspace, state=state, commit=commit, verdict=state.verdict, integrated=integrated
+    )
+    row = commit_row(landing, subject, files, services.clock(), services.mask)
+    await wrap_future(services.state.record_commit(row))
+    if integrated:
+        await _end(services, task, state, commit)
+
+
+async def _end(services: RecoveryServices, task: Task, state: AttemptState, commit: Commit) -> None:
+    why = state.verdict.labelled_reason if state.verdict else "tests passed"
+    finished = services.queue.finish(
+        task.id, task.fence, Ending.COMMITTED, reason=f"{why}; it had landed when its daemon died",
+        commit=commit.id, branch=commit.branch, iterations=state.iteration,
+    )  # fmt: skip
+    await wrap_future(finished)
+
+
+def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Workspace:
+    spec, target = task.spec, services.kept(task.spec).target
+    workspace = services.git.open(
+        spec.repo, spec.base, task.id, spec.description, task.created_at, mark=task.mark
+    )  # fmt: skip
+    if target and not (spec.base or workspace.is_own):
+        workspace = replace(workspace, target=f"refs/heads/{target.removeprefix('refs/heads/')}")
+    return replace(workspace, scope=state.scope)
+
+
+# --- after a restore
+
+
+async def landed_before(
+    task: Task, services: AttemptServices, workspace: Workspace, *, held: bool = False
+) -> Commit | None:
+    """The commit that ended this task in the lost life, entered into the ledger again; None when there is none.
+
+    A commit on the task's branch alone has not ended a task that is to be integrated; one that is `held` is not.
+
+    Raises:
+        GitError: git could not look.
+    """
+    mark = await to_thread(services.state.get, KEY)
+    restored = bool(mark) and task.id in mark["tasks"]
+    if not (restored or task.hub_fence):
+        return None
+    known = from_text(mark["since"]) if restored and mark["since"] else None
+    looked = replace(workspace, since=max(filter(None, (workspace.since, known)), default=None))
+    moving = not held and await _moving(task, services, workspace)
+    if moving:
+        found = await to_thread(services.git.landed, looked)
+    else:
+        found = await to_thread(services.git.find_commit, looked, task.id)
+    if found is None:
+        return None
+    await _enter(task, services, workspace, found, moving=moving)
+    return found
+
+
+async def _enter(task: Task, services: AttemptServices, workspace: Workspace, found: Commit, *, moving: bool) -> None:
+    facts = await to_thread(services.git.describe, workspace, found.id)
+    trailer: Mapping[str, Any] = trailers(facts.message)
+    iterations = trailer.get("Iterations", "")
+    entry = LedgerEntry(
+        task_id=task.id,
+        attempt=task.attempt,
+        repo=str(workspace.repo),
+        branch=found.branch,
+        commit=found.id,
+        base=found.parent,
+        subject=facts.message.partition("\n")[0],
+        label=trailer.get("Verdict", ""),
+        model=trailer.get("Model", ""),
+        iterations=int(iterations) if iterations.isdigit() else 0,
+        integrated=moving,
+        target=workspace.target or "",
+        at=services.clock(),
+    )
+    await wrap_future(services.state.record_commit(entry))
+
+
+async def _moving(task: Task, services: AttemptServices, workspace: Workspace) -> bool:
+    """Whether the task's commit moves the target, as `Integration` decides it."""
+    asked = services.defaults.integrate if task.spec.integrate is None else task.spec.integrate
+    return (workspace.is_own or asked) and await to_thread(services.git.blocked, workspace) is None

@@ -1,0 +1,48 @@
+"""A suite that also runs the base's own tests which depend on what the change touches; all where it takes away."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from nightshift.core.code.dependencies import ImportCache, dependants, is_suite, nearest_first
+from nightshift.core.code.paths import at_or_below
+from nightshift.core.ports import Suite
+from nightshift.core.tasks.projects import moved_in
+from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class WithRegression(Suite):
+    """Adds to each job the tests of its base that the changed files can break, the likeliest first.
+
+    `changed` names those files where the job's base holds the change already (a merged tree), `test_paths` the places
+    that the repository's tests lie in; empty is anywhere. Where tests are staged by
+    their closure, those whose closure is not known are left to the sweep of the whole suite (`attempt.sweep`): run
+    with every task, they would make each task slower than the one before.
+    """
+
+    suite: Suite
+    imports: ImportCache
+    changed: frozenset[str] = frozenset()
+    test_paths: tuple[str, ...] = ()
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        """Judge the job with its regression tests; raises what the suite raises."""
+        return await self.suite.judge(await asyncio.to_thread(self._with_dependants, job))
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        """Try the job out, with its regression tests unless it names its tests; raises what the suite raises."""
+        return await self.suite.try_out(job if job.only else await asyncio.to_thread(self._with_dependants, job))
+
+    def _with_dependants(self, job: SuiteJob) -> SuiteJob:
+        changed = self.changed | job.change.keys() | moved_in(job.base)
+        if not changed:
+            return job
+        found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
+        if job.takes_away:
+            found |= {path for path in job.base.entries() if is_suite(path)}
+        left = found - job.given.keys() - job.own.keys()
+        if self.test_paths:
+            left = frozenset(path for path in left if at_or_below((path,), self.test_paths))
+        return replace(job, regression=nearest_first(job.base, changed, left, self.imports))

@@ -1,0 +1,94 @@
+"""What an attempt is given, and what holds for every attempt unless its task says otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from nightshift.agent.services import AgentSettings
+from nightshift.agent.symbols import SymbolCache
+from nightshift.agent.tools.corpus import CorpusCache
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.code.environments import EnvironmentStore
+from nightshift.core.ports import ChangeCheck, Memory, ServerTools, Shell, Suite
+from nightshift.core.tasks.held_out import SHARE
+from nightshift.core.tasks.repository_settings import RepositorySettings
+from nightshift.core.tasks.task import Limits, TaskSpec
+from nightshift.core.text.masking import Masker
+from nightshift.git.manager import GitManager
+from nightshift.models.gateway import ModelHandler
+from nightshift.queue.manager import QueueManager
+from nightshift.remote.hub.landing import Landing
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.db.step_store import StepStore
+from nightshift.storage.db.tool_store import ToolStore
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """The settings' answer where a task says nothing."""
+
+    limits: Limits
+    warn_at: int = 12
+    review: bool = False
+    audit: bool = False
+    clarify: bool = False
+    split: bool = False
+    integrate: bool = False
+    held_out_share: float = SHARE
+    environments: Literal["trust", "ask"] = "trust"
+    """Whether what the owner's own commits declare is installed without a question."""
+    setup_scripts: Literal["ask", "trust", "off"] = "ask"
+    """Whether scripts of the owner's own commits may prepare the environment."""
+    agent: AgentSettings = field(default_factory=AgentSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptServices:
+    """Every service an attempt needs, each built once by `bootstrap`."""
+
+    db: Database
+    queue: QueueManager
+    git: GitManager
+    models: ModelHandler
+    suite: Suite
+    shell: Shell
+    memory: Memory
+    steps: StepStore
+    tools: ToolStore
+    events: EventLog
+    mask: Masker
+    state: StateStore
+    defaults: Defaults
+    clock: Clock = utc_now
+    seal_key: bytes = b""
+    """Seals the notes of this home; empty where it has none."""
+    environments: EnvironmentStore | None = None
+    """What repositories declare that their code needs; without it runs have what every run has."""
+    imports: ImportCache = field(default_factory=ImportCache)
+    server_tools: ServerTools | None = None
+    """Tools of servers that the owner configured."""
+    change_checks: tuple[ChangeCheck, ...] = ()
+    """What checks a change before anything of it runs."""
+    hooks: CommandHooks = field(default_factory=CommandHooks)
+    """What checks the task's own test command."""
+    symbol_cache: SymbolCache = field(default_factory=SymbolCache)
+    corpora: CorpusCache = field(default_factory=CorpusCache)
+    kept: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
+    """Tells what its owner set for the repository of a task; reads the database."""
+    widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
+    """Adds to a task what the settings allow in its repository."""
+    unable: Callable[[TaskSpec], str] = lambda _spec: ""
+    """Says why this machine cannot judge a task; empty where it can."""
+    landing: Landing | None = None
+    """Lets one node at a time move a branch that several share; None where this machine belongs to no hub."""
+    merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """One for each repository (its `.git` folder): whoever moves its target branch holds it."""

@@ -1,0 +1,186 @@
+"""Integration of a hub's task: the remote decides, and what waits for the same branch lands together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+from nightshift.attempt.candidate import JudgedChange
+from nightshift.attempt.environment import EnvironmentChoice
+from nightshift.attempt.integration import Integration, Landed, Reopened, commit_data
+from nightshift.attempt.merge_queue import Candidate, JointWork, merge
+from nightshift.attempt.regression import WithRegression
+from nightshift.core.errors import Parked, RemoteAway
+from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.core.uninterrupted import run_to_end
+from nightshift.remote.hub.landing import Landing, Turn, Waiting
+
+REMOTE_S = 60.0
+"""While the remote cannot be reached, what is ready to land is tried again after so long."""
+OF_UNMERGED = "several changes were judged together: mutants, and tests that fail without the change, are of each alone"
+
+
+class SharedIntegration(Integration):
+    """Lands the work of a task that the hub gave to this node; `services.landing` is there."""
+
+    async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
+        """Commit, and move the remote's branch, or give the commit a branch of its own there.
+
+        Raises:
+            Parked: hub or remote cannot be reached.
+        """
+        git, landing, moving = self.services.git, self.services.landing, self._obstacle is None
+        assert landing, "a task of a hub has a way to land"
+        try:
+            await asyncio.to_thread(git.follow, workspace, workspace.target)
+            if moving and (landed := await asyncio.to_thread(git.landed, workspace)):
+                return await self._record_landed(workspace, state, landed)
+            if moving and (again := await asyncio.to_thread(self._find_lost_project, workspace, state)):
+                return again
+            commit = await run_to_end(self._commit_on_branch(workspace, state, moving=False))
+            if commit is None:
+                return Landed(reason=self._nothing_changed(state))
+            if moving:
+                return await self._land_in_turn(landing, workspace, commit, state)
+            async with landing.turn(self.task, workspace):
+                branch = await asyncio.to_thread(git.publish_branch, workspace, commit)
+            judged = self._judged_on_base(state)
+            await run_to_end(self._record(workspace, state, replace(commit, branch=branch), judged, integrated=False))
+            return self._describe_end()
+        except RemoteAway as error:
+            until = self.services.clock() + timedelta(seconds=REMOTE_S)
+            raise Parked(f"it is ready to land, and waits for the remote: {error}", until) from error
+
+    async def _land_in_turn(
+        self, landing: Landing, workspace: Workspace, commit: Commit, state: AttemptState
+    ) -> Landed | Reopened:
+        """Offer a commit to whoever lands next, wait for the turn of this node, and land."""
+        git, offered = self.services.git, ""
+
+        async def offer() -> tuple[str, str]:
+            nonlocal offered
+            offered = await asyncio.to_thread(git.publish_branch, workspace, commit)
+            return commit.id, offered
+
+        async with (
+            landing.turn(self.task, workspace, offer, self._kind(state)) as turn,
+            self.services.merge_locks[workspace.git_dir],
+        ):
+            await asyncio.to_thread(git.follow, workspace, workspace.target)
+            end = await self._in_turn(turn, workspace, commit, state)
+        if offered:
+            with suppress(RemoteAway):  # a branch that is left over does no harm
+                await asyncio.to_thread(git.unpublish, workspace, offered, commit.id)
+        return end
+
+    def _kind(self, state: AttemptState) -> str:
+        """What may be judged in one run with this one; empty for what has a run of its own kind."""
+        spec, verdict = self.task.spec, state.verdict
+        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests or state.moved
+        documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
+        return "" if own_kind or documents or state.removes_project else f"{spec.language}"
+
+    async def _in_turn(
+        self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState
+    ) -> Landed | Reopened:
+        """Land while the branch is this node's to move; with others that wait, if they pass together."""
+        # Whoever landed it may have died before he told.
+        if landed := await asyncio.to_thread(self.services.git.landed, workspace):
+            return await self._record_landed(workspace, state, landed)
+        if turn.others and (end := await self._land_together(turn, workspace, commit, state)):
+            return end
+        return await self._integrate(workspace, commit, state)
+
+    async def _record_landed(self, workspace: Workspace, state: AttemptState, landed: Commit) -> Landed:
+        """Record the task's commit that another node moved the target to."""
+        self._events.emit(Kind.INTEGRATED, f"{landed.id[:10]} was landed by another node", **commit_data(landed))
+        await self._record_with_note(workspace, state, landed, self._judged_on_base(state))
+        return self._describe_end()
+
+    async def _record_with_note(
+        self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange
+    ) -> None:
+        async def record() -> None:
+            await self._write_note(workspace, state, commit, judged)
+            await self._record(workspace, state, commit, judged, integrated=True)
+
+        await run_to_end(record())
+
+    async def _land_together(
+        self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState
+    ) -> Landed | None:
+        """Land with what others have ready, judged on one merged tree; None where this one has to be landed alone."""
+        git, landing = self.services.git, self.services.landing
+        assert landing, "a task of a hub has a way to land"
+        tip = await asyncio.to_thread(git.tip, workspace)
+        mine = Candidate(key=self.task.hub_id or 0, commit=commit, spec=self.task.spec)
+        candidates = [mine, *await asyncio.to_thread(self._candidates, workspace, turn.others)]
+        passed = list[Verdict]()
+
+        async def judge(work: JointWork) -> bool:
+            verdict = await self._judged_together(work, workspace, state)
+            passed.extend([verdict] if verdict.passed else [])
+            return verdict.passed
+
+        merged, alone = await merge(git, workspace, tip, candidates, judge)
+        landed = {one.key: made for one, made in merged.commits}
+        if mine.key not in landed or not await asyncio.to_thread(git.publish, workspace, merged.last, tip):
+            return None
+        made = landed.pop(mine.key)
+        await asyncio.to_thread(git.follow, workspace, workspace.target)
+        ends = {key: one.id for key, one in landed.items()} | {one.key: None for one in alone}
+        await landing.end(turn.line, ends)
+        text = f"{made.id[:10]} is on {workspace.target}, judged and landed with {len(landed)} more"
+        self._events.emit(Kind.INTEGRATED, text, **commit_data(made))
+        await self._record_with_note(
+            workspace, state, made, replace(self._judged_on_base(state), parent=made.parent, verdict=passed[-1])
+        )
+        return self._describe_end()
+
+    def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
+        """What others have ready, fetched; not what stands in the target already, or is gone from the remote."""
+        git, found = self.services.git, list[Candidate]()
+        for one in others:
+            if git.landed(replace(workspace, mark=one.mark, since=None)):
+                continue  # its own node finds it as well
+            if commit := git.fetched(workspace, one.branch, one.commit):
+                found.append(Candidate(key=one.task_id, commit=commit, spec=one.spec))
+        return found
+
+    async def _judged_together(self, work: JointWork, workspace: Workspace, state: AttemptState) -> Verdict:
+        environment = await EnvironmentChoice(self.task, self.services, self._events).of(work.base)
+        job = SuiteJob(
+            base=work.base,
+            change=work.change,
+            given=work.given,
+            own=work.own,
+            own_proven=True,
+            held=self._held,
+            allow=self.task.spec.allow,
+            language=self.task.spec.language,
+            packages=state.packages,
+            environment=environment.digest,
+            whole_tree=not workspace.is_own,
+            limits=self._run_limits(),
+        )
+        regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
+        verdict = await regression.judge(job)
+        return replace(verdict, evidence=replace(verdict.evidence, notes=(*verdict.evidence.notes, OF_UNMERGED)))
+
+    async def _move(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
+        git = self.services.git
+        if not await asyncio.to_thread(git.publish, workspace, candidate.id, tip):
+            await asyncio.to_thread(git.follow, workspace, workspace.target)
+            return False
+        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # else what follows the remote has done it
+        return True
+
+    async def _push(self, workspace: Workspace, end: Landed) -> None:
+        """Note that the commit is at the remote already."""
+        await asyncio.wrap_future(self.services.state.record_push(str(workspace.repo), end.commit or ""))

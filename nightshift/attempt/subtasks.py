@@ -1,0 +1,118 @@
+"""A task that is worked on in subtasks: how its plan becomes tasks, and how it goes on when they have ended.
+
+Subtasks are tasks of the daemon's own workspace and land there like any other, in the order that their dependencies ask
+for; so the whole goes on from the tip, which holds their work, and its own tests judge it there. What is left of its
+budget is shared: each subtask gets an equal share as its limit, one stays with the whole, and the whole is charged with
+what the subtasks really used (`attempt.budget`), so what they leave is its own again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nightshift.core.errors import Split
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.projects import ROOT
+from nightshift.core.tasks.states import Phase, Status
+from nightshift.core.tasks.subtasks import Subtask, SubtaskSpec
+from nightshift.core.tasks.task import Limits, Task, TaskSpec
+
+MAX_PRIORITY = 1_000_000
+_REASON_CHARS = 600
+
+
+def may_split(spec: TaskSpec, by_default: bool) -> bool:
+    """Tell whether a plan may split the task: its owner or the settings want it, and there is what judges the whole.
+
+    In a repository of the owner's the subtasks would have to land on the task's own branch; that is not built. A task
+    that brings files of its own would have to give each to one of its subtasks.
+    """
+    wanted = by_default if spec.split is None else spec.split
+    return wanted and spec.repo is None and not spec.files and bool(spec.tests or spec.test_command)
+
+
+def split(task: Task, state: AttemptState, left: Limits) -> Split:
+    """What ends the attempt for now: the subtasks that its plan names, as tasks.
+
+    Args:
+        task: the whole.
+        state: its state, with the plan.
+        left: what the whole may still use of models; None is unlimited.
+    """
+    limits = _share(task.spec.limits, left, len(state.parts) + 1)
+    project = state.project or ROOT
+    parts = [SubtaskSpec(spec=_spec(task.spec, one, limits, project), after=one.after) for one in state.parts]
+    return Split(f"waits for the {len(parts)} parts that its plan split it into", parts)
+
+
+def _spec(whole: TaskSpec, one: Subtask, limits: Limits, project: str) -> TaskSpec:
+    """The subtask as a task: what its owner allows and wants of the whole holds for it, but he is not asked about it.
+
+    The tests of the whole stay the whole's, but for those that the plan names: they were given by the owner.
+    """
+    return TaskSpec(
+        description=_words(one),
+        priority=min(MAX_PRIORITY, whole.priority + 1),
+        project=project,
+        kind=whole.kind,
+        language=whole.language,
+        tests={name: whole.tests[name] for name in one.tests},
+        limits=limits,
+        review=whole.review,
+        audit=whole.audit,
+        clarify=False,
+        split=False,
+        allow=whole.allow,
+        packages=whole.packages,
+        mcp=whole.mcp,
+    )
+
+
+def _words(one: Subtask) -> str:
+    lines = [one.description, "", f"This is a part of a larger task. Change only these files: {', '.join(one.files)}."]
+    lines += ["It is done when:", *(f"- {criterion}" for criterion in one.acceptance)] if one.acceptance else []
+    return "\n".join(lines)
+
+
+def _share(limits: Limits, left: Limits, shares: int) -> Limits:
+    """The limits with an equal share of what is left of those that count over a task's whole life."""
+    return replace(
+        limits,
+        model_calls=None if left.model_calls is None else max(1, left.model_calls // shares),
+        tokens=None if left.tokens is None else max(1, left.tokens // shares),
+        cost_usd=None if left.cost_usd is None else left.cost_usd / shares,
+    )
+
+
+def have_ended(subtasks: Sequence[Task]) -> bool:
+    """Tell whether the whole may go on: there are subtasks, and each is done or has failed for good."""
+    return bool(subtasks) and all(part.status in {Status.DONE, Status.FAILED} for part in subtasks)
+
+
+def gone_on(state: AttemptState, tip: str, subtasks: Sequence[Task]) -> AttemptState:
+    """The whole's state on the tip that holds its subtasks' work: to be judged, or to be planned anew.
+
+    What is held out follows from all tests of a task together, so a subtask that got some of the whole's may have been
+    shown what the whole holds out; then that is no witness any more.
+
+    Args:
+        state: as it was split.
+        tip: the commit to go on from.
+        subtasks: what became of them.
+    """
+    saw = state.saw_held_out or any(part.tests for part in state.parts)
+    on_tip = replace(state, base=tip, change={}, verdict=None, saw_held_out=saw)
+    failed = [part for part in subtasks if part.status is Status.FAILED]
+    if not failed:
+        return replace(on_tip, phase=Phase.CODING, feedback="")
+    lines = [f"The task was split, and {len(failed)} of {len(subtasks)} subtasks failed:"]
+    lines += [f"- {_first_line(part)} ({part.ending}: {part.reason[:_REASON_CHARS]})" for part in failed]
+    done = [f"- {_first_line(part)}" for part in subtasks if part.status is Status.DONE]
+    lines += ["The work of these is in the repository already:", *done] if done else []
+    lines.append("Do what is left in one piece, by another approach.")
+    return replace(on_tip, phase=Phase.PLANNING, feedback="\n".join(lines))
+
+
+def _first_line(part: Task) -> str:
+    return part.spec.description.partition("\n")[0][:300]

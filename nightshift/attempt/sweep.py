@@ -1,0 +1,140 @@
+"""Runs the tests of the workspace that no single task can answer for: those whose closure is not known.
+
+Such a test may see any file, so any task could break it; run with each task they would make the thousandth slower than
+the first. They are run in batches while the workers are idle, once for each new tip, and a failure is bisected to the
+commit that caused it, and so to its task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nightshift.attempt.landed_packages import known
+from nightshift.attempt.services import AttemptServices
+from nightshift.core.code.dependencies import closure
+from nightshift.core.code.environments import NO_ENVIRONMENT
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree, read_text
+from nightshift.core.errors import NightshiftError
+from nightshift.core.events import Emitter, Kind, Level, RegressionData
+from nightshift.core.tasks.projects import Scope, scopes_of
+from nightshift.core.tasks.revisions import LogLine
+from nightshift.core.tasks.verdicts import SuiteJob
+
+BRANCH = "main"
+BATCH = 20
+LOOK_S = 60.0
+HISTORY = 5000
+_KEY = "swept_commit"
+
+
+class Sweep:
+    """Keeps an eye on the daemon's own repository.
+
+    Args:
+        services: what an attempt is given.
+        workspace: that repository's folder; nothing happens before it is there.
+        idle: tells whether the workers have nothing to do; a sweep goes on from batch to batch only then.
+        look_s: how often the tip is looked at.
+    """
+
+    def __init__(
+        self, services: AttemptServices, workspace: Path, idle: Callable[[], bool], look_s: float = LOOK_S
+    ) -> None:
+        self._services, self._workspace, self._idle, self._look_s = services, workspace, idle, look_s
+
+    def renew(self, services: AttemptServices) -> None:
+        """Use other services from the next sweep on."""
+        self._services = services
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled. Trouble with one sweep is reported, and the next one tries anew."""
+        while True:
+            await asyncio.sleep(self._look_s)
+            if not (self._idle() and self._workspace.exists()):
+                continue
+            try:
+                await self.once()
+            except NightshiftError as error:
+                self._events.emit(Kind.SWEPT, f"the whole suite could not be run: {error}", level=Level.WARNING)
+
+    async def once(self) -> bool:
+        """Judge the tip, unless that was done; report what broke, and by which task. True when all passed."""
+        tip = await asyncio.to_thread(self._services.git.resolve, None, BRANCH)
+        last = self._services.state.get(_KEY)
+        if tip == last:
+            return True
+        failing = await self._failing(tip, None)
+        if failing is None:
+            return False
+        if failing:
+            await self._blame(failing, tip, str(last) if last else None)
+        else:
+            self._events.emit(Kind.SWEPT, f"the whole suite passes at {tip[:10]}", level=Level.DEBUG)
+        await asyncio.wrap_future(self._services.state.set(_KEY, tip))
+        return not failing
+
+    async def _failing(self, commit: str, only: Sequence[str] | None) -> tuple[str, ...] | None:
+        """The test files of a commit that fail, of those of unknown closure or of `only`; None when work came up."""
+        whole = await asyncio.to_thread(self._services.git.tree, None, commit)
+        failing: list[str] = []
+        for scope in await asyncio.to_thread(scopes_of, whole):
+            found = await self._failing_in(scope, scope.of(whole), only)
+            if found is None:
+                return None
+            failing += map(scope.full, found)
+        return tuple(failing)
+
+    async def _failing_in(self, scope: Scope, tree: Tree, only: Sequence[str] | None) -> list[str] | None:
+        """The test files of one part of the workspace that fail, with paths of that part."""
+        if only is None:
+            paths = await asyncio.to_thread(self._unknown, tree)
+        else:
+            paths = [path for each in only if (path := scope.inside(each)) and path in tree.entries()]
+        found = self._services.environments
+        environment = await found.of(tree) if found else NO_ENVIRONMENT
+        failing: list[str] = []
+        for start in range(0, len(paths), BATCH):
+            if only is None and not self._idle():
+                return None
+            texts = {path: read_text(tree, path) for path in paths[start : start + BATCH]}
+            job = SuiteJob(
+                base=tree,
+                change={},
+                given=texts,
+                packages=known(self._services.state, scope.project),
+                environment=environment.digest,
+            )
+            verdict = await self._services.suite.judge(job)
+            failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
+        return failing
+
+    def _unknown(self, tree: Tree) -> list[str]:
+        names = (path for path in tree.entries() if path.endswith(".py") and not path.endswith("conftest.py"))
+        tests = [path for path in names if is_test_path(path)]
+        return [
+            path
+            for path in tests
+            if not closure(tree, {}, {path: read_text(tree, path)}, self._services.imports).complete
+        ]
+
+    async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
+        """Find the first commit after `good` at which one of the tests fails, by bisection, and report it."""
+        log = await asyncio.to_thread(self._services.git.recent_commits, None, HISTORY, tip)
+        ids = [line.id for line in log]
+        suspects: list[LogLine] = list(log[: ids.index(good)] if good in ids else log)[::-1]
+        low, high = 0, len(suspects) - 1
+        while low < high:
+            middle = (low + high) // 2
+            broken = await self._failing(suspects[middle].id, failing)
+            low, high = (low, middle) if broken else (middle + 1, high)
+        found = suspects[low]
+        text = f"{', '.join(failing)} fails since {found.id[:10]} ({found.subject})"
+        data = RegressionData(tests=list(failing), commit=found.id)
+        self._events.bind(task_id=found.task_id).emit(Kind.REGRESSION, text, level=Level.ERROR, **data)
+
+    @property
+    def _events(self) -> Emitter:
+        return Emitter(self._services.events.emit)

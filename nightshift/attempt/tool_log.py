@@ -1,0 +1,34 @@
+"""The tool calls of one attempt, kept under its worker's fence (a `core.ports.ToolLog`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nightshift.core.tool_brief import brief
+from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.storage.db.tool_store import ToolStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptToolLog:
+    """What an attempt's calls did; `say` is told of each in a few words."""
+
+    store: ToolStore
+    fence: int
+    worker: str | None
+    say: Callable[[str], None]
+
+    def stored(self, place: ToolPlace) -> ToolRecord | None:
+        """What came of the call of this place, marked as replayed, or None when it is not known."""
+        return self.store.stored(place)
+
+    async def save(self, place: ToolPlace, record: ToolRecord) -> None:
+        """Store it, with the change after it and an event; it is durable when this returns.
+
+        Raises:
+            StaleFence: the task is no longer this worker's.
+        """
+        self.say(brief(record.name, record.arguments))
+        await asyncio.wrap_future(self.store.save(place, self.fence, record, worker=self.worker))

@@ -1,0 +1,524 @@
+"""Looks at a commit again: whether it is what its note says, and whether what was proved then is proved now.
+
+Two halves. What git and the note say of the commit is compared without running anything; a note that does not belong to
+the commit ends it there, because its tests prove nothing about another tree. Then everything that the note names is run
+again in a sandbox, on the parent with the commit's change on top: the same tests, with new random names and new copies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+
+from nightshift.attempt import evidence
+from nightshift.attempt.candidate import differing
+from nightshift.attempt.evidence import FORMAT, Note, NotedLimits, Sealed, UnreadableNote, digests, read_note
+from nightshift.attempt.regression import WithRegression
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.code.environments import EnvironmentStore
+from nightshift.core.code.tree import Tree, read_text
+from nightshift.core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, UnknownCommit
+from nightshift.core.isolation import RUN_LIMITS, RunLimits
+from nightshift.core.ports import Suite
+from nightshift.core.tasks.best_change import describe_tests
+from nightshift.core.tasks.change_checks import LINTER_NOTE
+from nightshift.core.tasks.commit_message import draft_of, subject_of, task_of, trailers
+from nightshift.core.tasks.revert import FORCED, undoes
+from nightshift.core.tasks.revisions import CommitFacts
+from nightshift.core.tasks.task import Files
+from nightshift.core.tasks.verdicts import Evidence, Label, Result, SuiteJob, Verdict
+from nightshift.core.text.formats import duration
+from nightshift.core.version import VERSION
+from nightshift.git.manager import GitManager
+from nightshift.verdict.held.layer import KIND as HELD_OUT
+from nightshift.verdict.mutation import changes_anything
+
+NOTES = "refs/notes/nightshift"
+_REVERT = (
+    "the commit takes another one back, and no evidence is kept for that: its message says which tests were run, and "
+    "`nightshift verify` can look at the commits around it"
+)
+_NOT_JUDGED = "the commit was integrated without a run, as its owner asked, so there is no evidence for it"
+_FETCH = f"git fetch origin {NOTES}:{NOTES}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedSuite:
+    """A suite, or why nothing may be executed here."""
+
+    suite: Suite | None
+    why_not: str = ""
+    environments: EnvironmentStore | None = None
+
+
+class Verification:
+    """Looks at the commits of one repository again.
+
+    Args:
+        git: reads it; nothing is written to it.
+        repo: a checkout of it.
+        open_suite: finds a sandbox; called only when there is something to run.
+        key: of this home's seal, empty where it has none.
+    """
+
+    def __init__(
+        self, git: GitManager, repo: str, open_suite: Callable[[], Awaitable[OpenedSuite]], key: bytes = b""
+    ) -> None:
+        self._git, self._repo, self._open_suite, self._key = git, repo, open_suite, key
+
+    async def verify(self, name: str, told: Told | None = None) -> Report:
+        """Look at the commit that a name stands for; `told` hears what is done, and what was found so far.
+
+        Raises:
+            UnknownCommit: there is none.
+            NoEvidence: it has no note; the message says how to fetch notes.
+            GitError: the repository cannot be read.
+        """
+        tell = told or (lambda _doing, _checks: None)
+        tell("reads the note", ())
+        facts, text = await asyncio.to_thread(self._read, name)
+        subject = subject_of(facts.message)
+        blank = Report(commit=facts.id, subject=subject, task=task_of(facts.message), label=None, checks=())
+        if draft_of(facts.message):
+            return describe_draft(blank, facts, text, self._key)
+        if text is None:
+            raise NoEvidence(self._missing(facts))
+        try:
+            note = read_note(text)
+        except UnreadableNote as error:
+            return replace(blank, checks=(failed("note", str(error)),))
+        report = replace(blank, label=note.evidence.label, task=note.task)
+        its_own = belongs(note, facts)
+        rules = f"judged by the rules of version {VERSION}, whichever version wrote it"
+        checks = (ok("note", f"format {note.format}, of task {note.task}; {rules}"), *its_own)
+        if not is_its_own(its_own):
+            why = "the note does not belong to this commit, so nothing was run"
+            return replace(report, checks=(*checks, unchecked("tests", why)))
+        tree, base = (self._git.tree(self._repo, commit) for commit in (facts.id, note.base))
+        sealed = evidence.check_seal(text, self._key)
+        checks += tuple(await asyncio.to_thread(lambda: [*claims(note, facts, tree, base, sealed)]))
+        return await self._run(replace(report, checks=checks), note, note.scope.of(tree), note.scope.of(base), tell)
+
+    def _read(self, name: str) -> tuple[CommitFacts, str | None]:
+        commit = self._git.resolve(self._repo, name)
+        return self._git.describe(self._repo, commit), self._git.read_note(self._repo, commit)
+
+    def _missing(self, facts: CommitFacts) -> str:
+        """Why there may be no note, and what to do about it."""
+        if undoes(facts.message):
+            return _REVERT
+        if task_of(facts.message) is not None and FORCED in facts.message:
+            return _NOT_JUDGED
+        commit = facts.id
+        try:
+            self._git.resolve(self._repo, NOTES)
+        except UnknownCommit:
+            return (
+                f"commit {commit[:12]} has no evidence, because the repository has none at all: a clone leaves notes "
+                f"behind. Fetch them with\n  {_FETCH}"
+            )
+        return (
+            f"commit {commit[:12]} has no evidence: Nightshift did not make it, or its note is younger than what was "
+            f"fetched last. Fetch again with\n  {_FETCH}"
+        )
+
+    async def _run(self, report: Report, note: Note, tree: Tree, base: Tree, tell: Told) -> Report:
+        tell("makes the sandbox ready", report.checks)
+        again = await asyncio.to_thread(plan_rerun, note, tree, base)
+        if again.missing:
+            gone = failed("tests", f"the commit does not contain {', '.join(again.missing)}")
+            return replace(report, checks=(*report.checks, gone))
+        opened = await self._open_suite()
+        digest = await choose_environment(opened, note, again.job.base)
+        again = replace(again, job=replace(again.job, environment=digest))
+        tell(_to_run(note), report.checks)
+        verdict = await self._judged(note, again, opened)
+        if isinstance(verdict, Check):
+            return replace(report, checks=(*report.checks, verdict))
+        checks = (*report.checks, *compare(note, again, verdict))
+        return replace(report, checks=checks, ran=True, duration_s=verdict.duration_s)
+
+    async def _judged(self, note: Note, again: Rerun, opened: OpenedSuite) -> Verdict | Check:
+        if opened.suite is None:
+            return unchecked("tests", f"nothing was executed: {opened.why_not}")
+        suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
+        try:
+            return await suite.judge(again.job)
+        except (SandboxError, CommandBlocked, NotJudgeable) as error:
+            return unchecked("tests", f"nothing could be run: {error}")
+
+
+async def choose_environment(opened: OpenedSuite, note: Note, base: Tree) -> str:
+    """The digest of the environment that a note names, or of what the base declares if that is another one now."""
+    if not note.environment or opened.environments is None:
+        return ""
+    if await opened.environments.declares(base, note.environment):
+        return note.environment
+    return (await opened.environments.of(base)).digest
+
+
+def _to_run(note: Note) -> str:
+    many = len(note.evidence.ids)
+    return f"runs {many} test{'' if many == 1 else 's'} again" if many else "runs its command again"
+
+
+def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: bytes) -> Report:
+    """The report on a draft, which claims nothing that could be run again: how its tests ended, as its note says."""
+    number = draft_of(facts.message)
+    report = replace(blank, label=Label.DRAFT, task=int(number) if number.isdecimal() else None, is_draft=True)
+    try:
+        note = read_note(text) if text else None
+    except UnreadableNote as error:
+        return replace(report, checks=(unchecked("note", str(error)),))
+    if note is None or not is_its_own(its_own := belongs(note, facts)):
+        return replace(report, checks=(unchecked("note", "there is none that was written for it"),))
+    tests = describe_tests(note.passed, len(note.evidence.ids), note.failing, note.reason)
+    checks = (*its_own, _seal(evidence.check_seal(text or "", key)), failed("tests", tests))
+    return replace(report, checks=checks)
+
+
+# --- the note against git; nothing is run
+
+
+def _seal(sealed: Sealed) -> Check:
+    found = {
+        Sealed.OURS: ok("seal", "the note is as this home wrote it"),
+        Sealed.BROKEN: failed("seal", "the note was altered after this home had sealed it"),
+        Sealed.ANOTHER: unchecked(
+            "seal", "another home sealed the note; only that one can tell whether it was altered"
+        ),
+        Sealed.NONE: unchecked("seal", "the note bears no seal; whether it was altered is not known"),
+    }
+    return found[sealed]
+
+
+def belongs(note: Note, facts: CommitFacts) -> tuple[Check, ...]:
+    """Whether the note was written for this very commit, tree and parent."""
+    return (
+        ok("commit", "the note was written for it")
+        if note.commit == facts.id
+        else failed("commit", f"the note was written for {note.commit[:12]}: copied, or the commit was made anew"),
+        _same_id("tree", note.tree, facts.tree, "is what was judged"),
+        _same_id("base", note.base, " ".join(facts.parents), "is the parent"),
+    )
+
+
+def is_its_own(checks: tuple[Check, ...]) -> bool:
+    """Tell whether none of the checks of `belongs` failed."""
+    return all(check.standing is Standing.OK for check in checks)
+
+
+def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Sealed) -> Iterator[Check]:
+    """The seal, what this version cannot read, the trailers, and the paths that the commit changes."""
+    yield _seal(sealed)
+    if note.strange:
+        yield unchecked("fields", f"this version does not know {listed(list(note.strange))}")
+    yield _trailers(note, facts)
+    yield _paths(note, differing(note.scope.whole(base), tree))
+
+
+def _same_id(what: str, then: str, now: str, good: str) -> Check:
+    if then == now:
+        return ok(what, f"{now[:12]} {good}")
+    return failed(what, f"the note names {then[:12] or 'none'}, the commit has {now[:12] or 'none'}")
+
+
+def _trailers(note: Note, facts: CommitFacts) -> Check:
+    found = trailers(facts.message)
+    wanted = {"Task": str(note.task), "Verdict": str(note.evidence.label)}
+    if note.format == FORMAT:
+        wanted |= {"Model": note.model, "Iterations": str(note.iterations)}
+    wrong = [f"{name}: {found.get(name, 'none')}, the note has {value}"
+             for name, value in wanted.items() if found.get(name, "") != value]  # fmt: skip
+    return failed("trailers", "; ".join(wrong)) if wrong else ok("trailers", f"{', '.join(wanted)} agree with the note")
+
+
+def _paths(note: Note, found: frozenset[str]) -> Check:
+    if not found:
+        return failed("files", "the commit changes no file")
+    judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.removed_tests, *note.changed)}
+    if left_out := sorted(found & set(map(note.scope.full, note.evidence.dropped))):
+        return failed("files", f"the run left out {listed(left_out)}, which the commit changes")
+    if note.format == FORMAT and (stray := sorted(found - judged)):
+        return failed("files", f"the commit changes {listed(stray)}, which was not judged")
+    return ok("files", f"the commit changes {len(found)} file{'' if len(found) == 1 else 's'}, all of them judged")
+
+
+# --- the run that a note describes
+
+
+MOST = RunLimits(cpu_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8192)
+"""A note may come from elsewhere; whatever it says, a run gets no more than this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun:
+    """A run to make again. `missing` are tests that the commit does not hold.
+
+    `start_known` tells that all files which the owner gave with the task can be had: where the commit changed one, its
+    first text is not kept, and nobody can say again whether self-written tests failed on it.
+    """
+
+    job: SuiteJob
+    missing: tuple[str, ...]
+    start_known: bool
+
+
+def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
+    """The run that the note tells of: the parent's tree with the commit's change on top."""
+    present = tree.entries().keys()
+    changes = note.changed if note.format == FORMAT else differing(base, tree) - {*note.tests, *note.own_tests}
+    start = _start(note, tree)
+    job = SuiteJob(
+        base=base,
+        change={path: read_text(tree, path) if path in present else None for path in sorted(changes)},
+        given={path: read_text(tree, path) for path in note.tests if path in present},
+        held=note.held,
+        own={path: read_text(tree, path) for path in note.own_tests if path in present},
+        own_proven=len(start) < len(note.start),
+        start=start,
+        regression=tuple(path for path, role in note.evidence.suites.items() if role == "regression"),
+        command=note.command,
+        allow=note.allow,
+        language=note.language,
+        packages=note.packages,
+        whole_tree=note.evidence.complete,
+        limits=_bounded(note.limits),
+        documents=note.evidence.label is Label.DOCUMENTED,
+        takes_away=note.evidence.label is Label.REMOVED,
+        gone=note.removed_tests,
+        asked="",  # the note does not have them; that the same tests pass is looked at apart
+    )
+    missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
+    return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))
+
+
+def compare(note: Note, rerun: Rerun, verdict: Verdict) -> Iterator[Check]:
+    """Everything that the note says of its run, one by one."""
+    then, now = note.evidence, verdict.evidence
+    yield _bytes(then, now)
+    yield _tests(note, verdict)
+    yield _copies(then, verdict)
+    if note.own_tests:
+        yield _own(rerun, verdict)
+    if then.held_out or note.held.cases:
+        yield _held_out(then, verdict)
+    yield _label(then, now)
+    yield same("sandbox", then.sandbox, now.sandbox)
+    yield same("python", then.python, now.python)
+    if note.environment:
+        yield same("environment", note.environment, rerun.job.environment or "none")
+    yield _dropped(then, now)
+    noted = tuple(note for note in then.notes if not note.startswith(LINTER_NOTE))
+    if noted != now.notes:
+        yield changed("notes", f"{'; '.join(noted) or 'none'} then, {'; '.join(now.notes) or 'none'} now")
+
+
+def _bytes(then: Evidence, now: Evidence) -> Check:
+    if then.tree == now.tree:
+        return ok("bytes", f"the run saw the same bytes ({now.tree[:12]})")
+    return failed("bytes", f"the run saw {now.tree[:12] or 'nothing'}, the note has {then.tree[:12] or 'nothing'}")
+
+
+def _tests(note: Note, verdict: Verdict) -> Check:
+    then, now = set(note.evidence.ids), {case.id for case in verdict.results}
+    bad = sorted(verdict.failing)
+    if bad or (not verdict.passed and not verdict.results):
+        first = verdict.failures[0] if verdict.failures else None
+        detail = f"{first.id}: {first.message}".partition("\n")[0] if first else listed(bad)
+        return failed("tests", f"{verdict.reason}: {detail}" if detail else verdict.reason)
+    if gone := sorted(then - now):
+        return failed("tests", f"{listed(gone)} ran then and not now")
+    if new := sorted(now - then):
+        return failed("tests", f"the note does not know {listed(new)}")
+    if note.passed != verdict.count(Result.PASSED):
+        return failed("tests", f"the note counts {note.passed}, {verdict.count(Result.PASSED)} passed")
+    if note.evidence.label is Label.REMOVED and not now:
+        return ok("tests", "no file of the project is left, so none can be run")
+    many = f"the same {len(now)} tests pass" if len(now) > 1 else "the same test passes"
+    if note.evidence.label is Label.DOCUMENTED and not now:
+        return ok("tests", "the documentation was checked again, and no test reaches it")
+    return ok("tests", many if now else "the command ends with exit status 0")
+
+
+def _copies(then: Evidence, verdict: Verdict) -> Check:
+    odd = not verdict.passed and not verdict.failing and not verdict.weak and not _is_held_out(verdict)
+    if odd and verdict.results:
+        return failed("copies", verdict.reason)
+    now = verdict.evidence.twins
+    if not verdict.passed:
+        return unchecked("copies", "where a test fails, its must-fail copies say nothing")
+    return same("copies", f"{then.twins} must-fail copies failed", f"{now} must-fail copies failed")
+
+
+def _own(rerun: Rerun, verdict: Verdict) -> Check:
+    if verdict.weak:
+        return failed("red", verdict.reason)
+    if not verdict.passed:
+        return unchecked("red", "where a test fails with the change, nothing follows from one that fails without it")
+    if not rerun.start_known:
+        return unchecked("red", "the first text of a file that the owner gave with the task is not kept")
+    if not changes_anything(rerun.job):
+        return unchecked("red", "the commit changes no file that the self-written tests could test")
+    killed = [note for note in verdict.evidence.notes if "mutants" in note]
+    return ok("red", "; ".join(["the self-written tests fail without the change", *killed]))
+
+
+def _held_out(then: Evidence, verdict: Verdict) -> Check:
+    now = verdict.evidence.held_out
+    if _is_held_out(verdict):
+        return failed("held-out", f"{verdict.reason}: {'; '.join(verdict.unseen[:3])}")
+    if not verdict.passed:
+        return unchecked("held-out", "where a test fails, cases that no prompt showed decide nothing")
+    if now < then.held_out:
+        return failed("held-out", f"{then.held_out} cases gave the right value then, {now} now")
+    return ok("held-out", f"{now} case{'' if now == 1 else 's'} that no prompt showed gave the right value")
+
+
+def _is_held_out(verdict: Verdict) -> bool:
+    return any(failure.kind == HELD_OUT for failure in verdict.failures)
+
+
+def _label(then: Evidence, now: Evidence) -> Check:
+    if then.label is now.label:
+        return ok("label", str(now.label))
+    return failed("label", f"the note says {then.label}, the run is worth {now.label}")
+
+
+def _dropped(then: Evidence, now: Evidence) -> Check:
+    if now.dropped:
+        shown = [f"{path} ({why})" for path, why in sorted(now.dropped.items())]
+        return failed("dropped", f"not used in the run: {listed(shown)}")
+    count = len(then.dropped)
+    if count:
+        files = f"{count} file{'' if count == 1 else 's'}"
+        return ok("dropped", f"{files} left out then ({listed(sorted(then.dropped))}), not in the commit")
+    return ok("dropped", "nothing was left out, then or now")
+
+
+def _start(note: Note, tree: Tree) -> Files:
+    """Those of the files given with the task whose text the commit still holds."""
+    held = {path: read_text(tree, path) for path in note.start if path in tree.entries()}
+    return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
+
+
+def _bounded(noted: NotedLimits) -> RunLimits | None:
+    """The limits that the note names, none of them above `MOST`; None where it names none."""
+    given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
+    given["cpu_s"] = noted.cpu_s or noted.wall_s
+    kept = {name: min(value, getattr(MOST, name)) for name, value in given.items() if value is not None and value > 0}
+    return replace(RUN_LIMITS, **kept) if kept else None
+
+
+# --- single checks, and the judgement that follows from them
+
+
+class Standing(StrEnum):
+    """What became of one thing that the note says.
+
+    CHANGED is other than then and refutes nothing, such as a newer Python; FAILED refutes.
+    """
+
+    OK = "ok"
+    CHANGED = "CHANGED"
+    FAILED = "FAILED"
+    UNCHECKED = "not checked"
+
+
+class Judgement(StrEnum):
+    """What all checks say together. UNKNOWN: nothing speaks against the commit, and nothing was run.
+
+    DRAFT: the commit never claimed to pass.
+    """
+
+    HOLDS = "holds"
+    BROKEN = "does not hold"
+    UNKNOWN = "not verified"
+    DRAFT = "a draft"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at, in words for the owner."""
+
+    what: str
+    standing: Standing
+    detail: str
+
+
+Told = Callable[[str, tuple[Check, ...]], None]
+"""Takes what is done now, in words, and all checks so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A commit that was looked at again. `ran` tells whether its tests were run; `label` is the note's, None without.
+
+    `duration_s` is the time that the run took.
+    """
+
+    commit: str
+    subject: str
+    task: int | None
+    label: Label | None
+    checks: tuple[Check, ...]
+    ran: bool = False
+    duration_s: float = 0.0
+    is_draft: bool = False
+
+    @property
+    def judgement(self) -> Judgement:
+        """FAILED in any check breaks it, unless it is a draft; without a run nothing can hold."""
+        if self.is_draft:
+            return Judgement.DRAFT
+        if any(check.standing is Standing.FAILED for check in self.checks):
+            return Judgement.BROKEN
+        return Judgement.HOLDS if self.ran else Judgement.UNKNOWN
+
+    @property
+    def sentence(self) -> str:
+        """The judgement with its reason."""
+        if self.is_draft:
+            tests = [check.detail for check in self.checks if check.what == "tests"]
+            return ": ".join([f"{Judgement.DRAFT}: it did not pass", *tests])
+        failed = [check.what for check in self.checks if check.standing is Standing.FAILED]
+        left = [check.what for check in self.checks if check.standing is Standing.UNCHECKED]
+        if failed:
+            return f"{Judgement.BROKEN}: {', '.join(failed)}"
+        if not self.ran:
+            return f"{Judgement.UNKNOWN}: nothing was run"
+        but = f", but for what could not be checked ({', '.join(left)})" if left else ""
+        return f"{Judgement.HOLDS}: {self.label}, run again in {duration(self.duration_s)}{but}"
+
+
+def ok(what: str, detail: str) -> Check:
+    """As it was."""
+    return Check(what=what, standing=Standing.OK, detail=detail)
+
+
+def changed(what: str, detail: str) -> Check:
+    """Other than it was, which refutes nothing."""
+    return Check(what=what, standing=Standing.CHANGED, detail=detail)
+
+
+def failed(what: str, detail: str) -> Check:
+    """Refuted."""
+    return Check(what=what, standing=Standing.FAILED, detail=detail)
+
+
+def unchecked(what: str, detail: str) -> Check:
+    """Could not be looked at."""
+    return Check(what=what, standing=Standing.UNCHECKED, detail=detail)
+
+
+def same(what: str, then: object, now: object) -> Check:
+    """A property of the run that may change without harm."""
+    return ok(what, f"{now}") if then == now else changed(what, f"{then} then, {now} now")
+
+
+def listed(names: list[str], most: int = 3) -> str:
+    """A few names, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,69 @@
+"""What waits for the owner: decisions, and questions with their answers."""
+
+from __future__ import annotations
+
+import click
+
+from nightshift.client.errors import Exit
+from nightshift.client.output import Cell
+from nightshift.client.session import Session
+from nightshift.core.errors import IllegalMove
+from nightshift.core.program import typed
+from nightshift.core.tasks.change_checks import AskKind
+from nightshift.server.approvals import ApprovalRow
+
+
+def approvals(session: Session) -> int:
+    """List what is open."""
+    found = session.client.approvals()
+    session.print(found, session.views.approvals(found))
+    return Exit.OK
+
+
+def approve(session: Session, approval_id: int, remark: str = "") -> int:
+    """Grant what a task asked for; to grant a question is to go with what is assumed.
+
+    Raises:
+        IllegalMove: a remark came with the grant of a question, which it would answer.
+    """
+    if remark and _is_question(session, approval_id):
+        raise IllegalMove(
+            f"approval {approval_id} is a question, which takes an answer and no remark: "
+            f'{typed(f"answer {approval_id}")} "…"'
+        )
+    row = session.client.decide(approval_id, True, remark)
+    return _decided(session, row, "answered" if row.kind is AskKind.QUESTION else "granted")
+
+
+def deny(session: Session, approval_id: int, remark: str = "") -> int:
+    """Deny what a task asked for."""
+    return _decided(session, session.client.decide(approval_id, False, remark), "denied")
+
+
+def answer(session: Session, approval_id: int, text: str) -> int:
+    """Answer a question.
+
+    Raises:
+        IllegalMove: it is a decision and no question, or was answered before.
+        click.UsageError: the answer is empty.
+    """
+    text = text.strip()
+    if not text:
+        approving = typed(f"approve {approval_id}")
+        raise click.UsageError(f"the answer is empty; {approving} goes with what is assumed.")
+    return _decided(session, session.client.answer(approval_id, text), "answered")
+
+
+def _is_question(session: Session, approval_id: int) -> bool:
+    """What kind an ask has never changes, so it may be looked at first."""
+    kinds = {row.approval_id: row.kind for row in session.client.approvals().approvals}
+    return kinds.get(approval_id) is AskKind.QUESTION
+
+
+def _decided(session: Session, row: ApprovalRow, what: str) -> int:
+    has_name = row.kind not in {AskKind.BUDGET, AskKind.QUESTION} and row.subject
+    reply = f": {row.answer}" if row.kind is AskKind.QUESTION and row.answer else ""
+    line = f"approval {row.approval_id} {what}: {row.subject if has_name else row.question} (task {row.task_id}){reply}"
+    session.print(row, Cell(line))
+    session.note_if_down("the task goes on when it starts")
+    return Exit.OK

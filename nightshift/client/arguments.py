@@ -1,0 +1,294 @@
+"""From what was typed to a command: commands as they are, the options that came before them, and bare tasks.
+
+`nightshift status` is a command already. `--status`, `--logs 50` and the other options that ask for something are
+turned into the command that does it, and a text of several words into `add`. What may be a slip of the finger (one
+word that is no command, words that came apart, a command within quotes) is never a task: it becomes `Unclear`, with
+what may have been meant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+import click
+
+from nightshift.core.program import typed
+
+LIKE = 0.7
+"""How like a command (`difflib`'s ratio) a word must be to be taken for its misspelling."""
+SHORTEST_LIKE = 3
+_PARAMETER = re.compile(r"#?\d[\w:=.-]*|--?[a-z][\w=-]*|all|HEAD|[~./]\S*", re.ASCII)
+_WITH_A_WORD = frozenset({"help", "verify", "proof", "completion", "install-extra", "reviewed", "memory"})
+"""Commands that take a name: two bare words, of which the first is one of these, are no task."""
+ALIASES: Mapping[str, str] = {
+    "list": "history",
+    "ls": "history",
+    "tasks": "history",
+    "log": "logs",
+    "exit": "quit",
+    "keep": "integrate",
+    "prioritize": "prioritise",
+    "load": "load-tasks",
+}
+INSTEAD: Mapping[str, str] = {
+    "start": "the daemon is started with `make run` in a checkout, else with `nightshift-daemon`",
+    "stop": "the daemon ends on Ctrl-C in its terminal, or with `systemctl --user stop nightshift`; "
+    "`pause` only has it begin no more tasks",
+    "restart": "`systemctl --user restart nightshift` restarts the daemon where it is a service; `reload` has it read "
+    "its settings again",
+    "config": "`reload` has the daemon read its settings again, `repo-settings PATH` shows those of a repository",
+}
+"""What is often looked for and is done otherwise."""
+
+
+class Takes(Enum):
+    """Whether a value belongs to an option."""
+
+    NOTHING = 0
+    A_VALUE = 1
+    PERHAPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """An option that asks for something by itself: the command that does it, and whether it takes a value."""
+
+    command: str
+    takes: Takes = Takes.NOTHING
+
+
+_ONE, _PERHAPS = Takes.A_VALUE, Takes.PERHAPS
+ASKING: Mapping[str, Asking] = {
+    "--run": Asking("run", _ONE),
+    "--load-tasks": Asking("load-tasks", _ONE),
+    "--status": Asking("status"),
+    "--logs": Asking("logs", _PERHAPS),
+    "--history": Asking("history", _PERHAPS),
+    "--show": Asking("show", _ONE),
+    "--wait": Asking("wait", _ONE),
+    "--approvals": Asking("approvals"),
+    "--environments": Asking("environments"),
+    "--verify": Asking("verify", _ONE),
+    "--doctor": Asking("doctor"),
+    "--unread": Asking("unread", _PERHAPS),
+    "--report": Asking("report", _PERHAPS),
+    "--export-memory": Asking("memory export", _ONE),
+    "--import-memory": Asking("memory import", _ONE),
+    "--export-training": Asking("memory export-training", _ONE),
+    "--cancel": Asking("cancel", _ONE),
+    "--retry": Asking("retry", _ONE),
+    "--retry-failed": Asking("retry --failed"),
+    "--prioritise": Asking("prioritise", _ONE),
+    "--fork": Asking("fork", _ONE),
+    "--pause": Asking("pause"),
+    "--resume": Asking("resume"),
+    "--checkpoint-now": Asking("checkpoint"),
+    "--approve": Asking("approve", _ONE),
+    "--deny": Asking("deny", _ONE),
+    "--answer": Asking("answer", _ONE),
+    "--reviewed": Asking("reviewed", _ONE),
+    "--revert": Asking("revert", _ONE),
+    "--reapply": Asking("reapply", _ONE),
+    "--undo": Asking("undo"),
+    "--repo-settings": Asking("repo-settings", _ONE),
+    "--reload": Asking("reload"),
+    "--install-extra": Asking("install-extra", _ONE),
+    "--notify-test": Asking("notify-test"),
+    "--install-service": Asking("install-service"),
+    "--uninstall-service": Asking("uninstall-service"),
+    "--completion": Asking("completion", _ONE),
+}
+"""The options of the time when there were no commands; they go on to work."""
+_TAKING_WORDS = frozenset({"--answer", "--repo-settings"})
+_ABOUT_ITSELF = ("-h", "--help", "--version")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unclear:
+    """What may be a slip: nothing is done before a person has said so.
+
+    Args:
+        text: what was typed.
+        why: it is no task.
+        meant: commands that may have been meant, as they are typed.
+        as_task: the arguments that add it as a task; empty where it has to be typed anew.
+    """
+
+    text: str
+    why: str
+    meant: Sequence[str] = ()
+    as_task: Sequence[str] = ()
+
+    def sentences(self) -> Iterator[str]:
+        """What to tell a person."""
+        yield self.why
+        if self.meant:
+            yield f"Did you mean {' or '.join(map(typed, self.meant))}?"
+        yield f"Add it as a task: {typed(f'add {shlex.quote(self.text)}')}"
+
+
+@dataclass(slots=True)
+class _Given:
+    """Arguments, told apart."""
+
+    asking: list[tuple[str, str | None]] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+
+class Arguments:
+    """Reads what was typed; `root` holds the commands."""
+
+    def __init__(self, root: click.Group) -> None:
+        self._root = root
+        self.known = {*root.commands, *ALIASES}
+
+    @cached_property
+    def _takes(self) -> Mapping[str, bool]:
+        return dict(_options(self._root))
+
+    def arranged(self, arguments: Sequence[str]) -> list[str] | Unclear:
+        """The arguments with a command in front, which click reads.
+
+        Raises:
+            click.UsageError: two things are asked for, or an option is not known.
+        """
+        if not arguments or arguments[0] in self.known or arguments[0] in _ABOUT_ITSELF:
+            return list(arguments)
+        given = self._told_apart(arguments)
+        if given.asking:
+            return self._asked_for(given)
+        if not given.words:
+            return self._without_words(given)
+        first = given.words[0].strip()
+        if first in self.known:
+            path, rest = self._path([first, *given.words[1:]])
+            return [*path, *given.options, *(["--", *rest] if rest else [])]
+        if len(given.words) > 1:
+            return self._apart(given.words)
+        if first in {"", "-"} or not self.may_be_a_slip(given.words[0]):
+            return ["add", *given.options, "--", given.words[0]]
+        return self.unclear(first, ["add", *given.options, "--", given.words[0]])
+
+    def may_be_a_slip(self, text: str) -> bool:
+        """Whether a text is rather a command with its parameters, or a misspelt one, than a task."""
+        words = text.split()
+        if len(words) < 2:
+            return True
+        first, *rest = words
+        if len(rest) == 1 and first in _WITH_A_WORD:
+            return True
+        return all(map(_PARAMETER.fullmatch, rest)) and self._is_or_is_like(first)
+
+    def _is_or_is_like(self, word: str) -> bool:
+        return _bare(word) in self.known or bool(self.nearest(word))
+
+    def nearest(self, word: str) -> list[str]:
+        """The commands that a word is most like, best first; the word itself where it is one but for `/` and case."""
+        bare = _bare(word)
+        if bare in self.known:
+            return [ALIASES.get(bare, bare)]
+        if len(bare) < SHORTEST_LIKE:
+            return []
+        return difflib.get_close_matches(bare, list(self._root.commands), n=1, cutoff=LIKE)
+
+    def unclear(self, text: str, as_task: Sequence[str] = ()) -> Unclear:
+        """Why a text is not taken for a task, and what may have been meant."""
+        first, *rest = text.split()
+        near = self.nearest(first)
+        if _bare(first) in INSTEAD and not rest:
+            return Unclear(text=text, why=f"{first} is no command: {INSTEAD[_bare(first)]}.", as_task=as_task)
+        meant = [" ".join([name, *rest]) for name in near]
+        why = f"{text} {'looks like a command' if rest else 'is no command'}."
+        return Unclear(text=text, why=why, meant=meant, as_task=as_task)
+
+    def _told_apart(self, arguments: Sequence[str]) -> _Given:
+        given, left = _Given(), list(arguments)
+        while left:
+            argument = left.pop(0)
+            if argument == "--":
+                given.words += left
+                break
+            if not argument.startswith("-") or argument == "-":
+                given.words.append(argument)
+                continue
+            name, equals, _ = argument.partition("=") if argument.startswith("--") else (argument[:2], "", "")
+            if name in ASKING:
+                given.asking.append((name, self._value(argument, ASKING[name].takes, left)))
+                continue
+            if name not in self._takes:
+                raise click.NoSuchOption(name, possibilities=_like_options(name, [*ASKING, *self._takes]))
+            given.options.append(argument)
+            if self._takes[name] and not equals and (argument.startswith("--") or len(argument) == 2) and left:
+                given.options.append(left.pop(0))
+        return given
+
+    @staticmethod
+    def _value(argument: str, takes: Takes, left: list[str]) -> str | None:
+        name, equals, value = argument.partition("=")
+        if takes is Takes.NOTHING:
+            if equals:
+                raise click.BadOptionUsage(name, f"Option {name!r} does not take a value.")
+            return None
+        if equals:
+            return value
+        if left and not (takes is Takes.PERHAPS and left[0].startswith("-") and left[0] != "-"):
+            return left.pop(0)
+        if takes is Takes.A_VALUE:
+            raise click.BadOptionUsage(name, f"Option {name!r} requires an argument.")
+        return None
+
+    def _asked_for(self, given: _Given) -> list[str]:
+        names = [name for name, _ in given.asking]
+        if given.words and names[0] not in _TAKING_WORDS:
+            names.insert(0, "a task")
+        if len(names) > 1:
+            raise click.UsageError(f"{names[0]} and {names[1]} cannot be asked for together; ask for one of them.")
+        (name, value), *_ = given.asking
+        words = [*([] if value is None else [value]), *given.words]
+        return [*ASKING[name].command.split(), *given.options, *(["--", *words] if words else [])]
+
+    def _without_words(self, given: _Given) -> list[str]:
+        if asked := [option for option in given.options if option in _ABOUT_ITSELF]:
+            return asked[:1]
+        raise click.UsageError(f"{given.options[0]} belongs to a command or a task, and none was given.")
+
+    def _path(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The words that name a command, and those behind them."""
+        command = self._root.commands.get(ALIASES.get(words[0], words[0]))
+        deeper = isinstance(command, click.Group) and len(words) > 1 and words[1] in command.commands
+        count = 2 if deeper else 1
+        return list(words[:count]), list(words[count:])
+
+    def _apart(self, words: Sequence[str]) -> Unclear:
+        text = " ".join(words)
+        near = [" ".join([name, *words[1:]]) for name in self.nearest(words[0])]
+        came = f"put a task in quotes: {words[0]!r} and {words[1]!r} came apart."
+        return Unclear(text=text, why=f"There is no command {words[0]}; {came}", meant=near)
+
+
+def _bare(word: str) -> str:
+    return word.strip("/-.,!?:").lower()
+
+
+def _options(group: click.Group) -> Iterator[tuple[str, bool]]:
+    """Every option of a group's commands, and whether a value follows it."""
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            yield from _options(command)
+            continue
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                names = (*parameter.opts, *parameter.secondary_opts)
+                yield from ((name, not parameter.is_flag) for name in names)
+    yield from ((name, False) for name in _ABOUT_ITSELF)
+
+
+def _like_options(name: str, names: Sequence[str]) -> list[str]:
+    return difflib.get_close_matches(name, sorted(set(names)), n=3)

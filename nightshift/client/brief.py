@@ -1,0 +1,80 @@
+"""The brief: what landed, failed, was spent and waits since its owner last looked, in a line, and the causes below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nightshift.client.daemon import live_or_noted
+from nightshift.client.new_task import own_time
+from nightshift.client.output import Block, Cell, Lines, Tone, stamp
+from nightshift.client.session import Session
+from nightshift.core.clock import to_text
+from nightshift.core.program import typed
+
+if TYPE_CHECKING:
+    from nightshift.server.routes.brief import BriefAnswer, CauseRow
+    from nightshift.server.routes.watching import ForecastAnswer
+
+SPANS = ("read", "night", "today")
+NAMED = 8
+"""So many tasks of a cause are named."""
+
+
+def brief(session: Session, since: str, *, read: bool) -> int:
+    """Print the brief of a span, and with `read` have the next one begin where it ends.
+
+    Args:
+        session: where to ask.
+        since: one of `SPANS`, or a time.
+        read: whether it is marked as read.
+
+    Raises:
+        click.UsageError: `since` is none of these.
+    """
+    found = session.client.brief(since if since in SPANS else own_time("--since", since))
+    ahead = session.client.forecast() if session.connection.live and not session.out.as_json else None
+    session.print(found, [*_blocks(found, since), *_ahead(ahead)])
+    if read:
+        session.client.read_brief(to_text(found.until))
+        session.out.note(f"marked as read; the next one starts at {stamp(found.until, short=True).text}")
+    return live_or_noted(session)
+
+
+def _blocks(found: BriefAnswer, since: str) -> Iterator[Block]:
+    is_first = since == SPANS[0] and found.read_at is None
+    begin = "The last 24 hours" if is_first else f"Since {stamp(found.since, short=True).text}"
+    yield Lines(lines=[Cell(f"{begin}: {found.line}")])
+    if found.causes:
+        yield Lines(lines=[line for cause in found.causes for line in _cause(cause)])
+    if todo := list(_todo(found)):
+        yield Lines(lines=[Cell(f"{what:<17}{typed(command)}", Tone.DIM) for what, command in todo])
+
+
+def _ahead(found: ForecastAnswer | None) -> Iterator[Block]:
+    """What is to be expected of the open tasks."""
+    if found is None or not found.line:
+        return
+    more = [Cell(f"  {found.range}", Tone.DIM)] if found.range else []
+    warning = [Cell(found.warning, Tone.WARN)] if found.warning else []
+    yield Lines(lines=[Cell(f"Open: {found.line}"), *more, *warning])
+
+
+def _cause(cause: CauseRow) -> Iterator[Cell]:
+    """Why some failed, with their numbers; of one alone also what was asked for."""
+    yield Cell(f"{cause.count} failed: {cause.title}", Tone.BAD)
+    if len(cause.tasks) == 1:
+        (task,) = cause.tasks
+        yield Cell(f"  task {task.task_id}: {task.title}")
+    else:
+        named = ", ".join(str(task.task_id) for task in cause.tasks[:NAMED])
+        yield Cell(f"  tasks {named}{' …' if cause.count > NAMED else ''}")
+
+
+def _todo(found: BriefAnswer) -> Iterator[tuple[str, str]]:
+    if found.needs:
+        yield "what needs you:", "approvals"
+    if found.unread:
+        yield "commits to read:", "review"
+    if found.causes and found.causes[0].tasks:
+        yield "why one failed:", f"show {found.causes[0].tasks[0].task_id}"

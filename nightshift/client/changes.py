@@ -1,0 +1,112 @@
+"""What a task changed, and why it failed: its diff and the tests that failed last, as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nightshift.client.errors import Exit, NotFound
+from nightshift.client.output import Block, Cell, Lines, Tone
+from nightshift.client.session import Session
+from nightshift.core.program import typed
+from nightshift.core.tasks.states import Status
+from nightshift.core.text.masking import printable
+from nightshift.server.diffs.changes import Diff, FileDiff
+from nightshift.server.diffs.hunks import SIGNS
+from nightshift.server.schemas import TaskDetail
+from nightshift.server.timeline.step_answers import FailureRow
+from nightshift.server.timeline.timeline_answers import TimelineStep
+
+MOST_FAILURES = 3
+MOST_TEXT_LINES = 20
+"""Of the text of one failure."""
+IN_SHORT = 60
+"""Lines of a diff beside other things about the task."""
+_TONES: Mapping[str, Tone] = {"same": Tone.PLAIN, "added": Tone.GOOD, "gone": Tone.BAD}
+
+
+def diff(session: Session, name: str) -> int:
+    """Show all that a task changed.
+
+    Raises:
+        NotFound: the name stands for nothing.
+    """
+    found = session.client.diff(session.client.resolve(name).task_id)
+    session.print(found, diff_blocks(found))
+    return Exit.OK
+
+
+def diff_blocks(found: Diff, *, most: int | None = None) -> list[Block]:
+    """A diff file by file; of a longer one the first `most` lines, and what shows the rest."""
+    if not found.files:
+        return [Lines(lines=[Cell(found.note or "it changed no file", Tone.DIM)])]
+    lines = list(_lines(found))
+    if most is not None and len(lines) > most:
+        return [Lines(lines=[*lines[:most], Cell(f"… {len(lines) - most} more lines", Tone.DIM)])]
+    return [Lines(lines=lines)]
+
+
+def _lines(found: Diff) -> Iterator[Cell]:
+    added, removed = (sum(getattr(file, name) or 0 for file in found.files) for name in ("added", "removed"))
+    count = len(found.files) + found.left_out
+    yield Cell(
+        f"{count} file{'' if count == 1 else 's'}, +{added} -{removed}: {found.before} → {found.after}", Tone.DIM
+    )
+    if found.note:
+        yield Cell(found.note, Tone.WARN)
+    for file in found.files:
+        yield from _file(file)
+    if found.left_out:
+        yield Cell(f"and {found.left_out} more files", Tone.DIM)
+
+
+def _file(file: FileDiff) -> Iterator[Cell]:
+    counts = "" if file.added is None else f"  +{file.added} -{file.removed}"
+    yield Cell(f"{file.status} {file.path}{counts}{'  (test)' if file.test else ''}", Tone.BUSY)
+    if file.told:
+        yield Cell(f"  {file.told}", Tone.DIM)
+    for hunk in file.hunks:
+        yield Cell(f"@@ -{hunk.old} +{hunk.new} @@", Tone.DIM)
+        for line in hunk.lines:
+            text = "".join(text for _, text in line.parts).expandtabs(4)
+            yield Cell(f"{SIGNS[line.kind]}{text}", _TONES[line.kind])
+
+
+def failed_tests(session: Session, task: TaskDetail) -> list[Block]:
+    """The tests that failed when they were last run, with what they asserted; nothing of a task that passed."""
+    if task.status is Status.DONE or not any(row.failed for row in task.iterations):
+        return []
+    timeline = session.client.timeline(task.task_id)
+    steps = [step for each in timeline.tries for step in each.steps if step.failed]
+    if not steps:
+        return []
+    return _failed_in(session, task, steps[-1])
+
+
+def _failed_in(session: Session, task: TaskDetail, step: TimelineStep) -> list[Block]:
+    try:
+        verdict = session.client.step(task.task_id, step.attempt, step.step_no).verdict
+    except NotFound:  # pruned; the task itself says so
+        return []
+    if verdict is None or not verdict.failures:
+        return []
+    lines = [line for failure in verdict.failures[:MOST_FAILURES] for line in _failure(failure)]
+    more = len(verdict.failures) - MOST_FAILURES
+    if more > 0:
+        lines.append(Cell(f"and {more} more", Tone.DIM))
+    return [Lines(lines=lines)]
+
+
+def _failure(failure: FailureRow) -> Iterator[Cell]:
+    where = f" ({failure.frame})" if failure.frame and failure.frame not in failure.id else ""
+    yield Cell(f"{failure.kind or 'failed'}: {failure.id}{where}", Tone.BAD)
+    text = "\n".join(filter(None, [failure.message.text, failure.excerpt]))
+    lines = [line for line in printable(text).expandtabs(4).split("\n") if line.strip()]
+    yield from (Cell(f"  {line}") for line in lines[:MOST_TEXT_LINES])
+    if len(lines) > MOST_TEXT_LINES:
+        yield Cell("  …", Tone.DIM)
+
+
+def more_of(task: TaskDetail) -> Lines:
+    """What to type for the rest."""
+    again = [typed(f"retry {task.task_id}")] if task.status in {Status.FAILED, Status.CANCELLED} else []
+    return Lines(lines=[Cell("  ".join([typed(f"diff {task.task_id}"), *again]), Tone.DIM)])

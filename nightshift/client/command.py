@@ -1,0 +1,200 @@
+"""One call of the command line: from its arguments to an exit code.
+
+`client.arguments` finds the command in what was typed, click reads its parameters (`client.commands`), and
+`client.actions` carries it out. Help, completion and usage errors wait for none of the imports of an action, and a
+status for few.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from nightshift.client.arguments import ALIASES, ASKING, Arguments, Unclear
+from nightshift.client.commands import every_command
+from nightshift.client.errors import Exit, guarded
+from nightshift.client.help_screen import write_screen
+from nightshift.client.quick import version
+from nightshift.core.program import program, typed
+
+COMPLETE_VARIABLE = "_NIGHTSHIFT_COMPLETE"
+
+
+class Commands(click.Group):
+    """All commands; an alias leads to the one it stands for."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name."""
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
+        """Write all commands on one screen."""
+        write_screen(self.commands.values(), formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands, and where a dash was typed also the options that ask for something."""
+        asking = [CompletionItem(name) for name in ASKING if incomplete.startswith("-") and name.startswith(incomplete)]
+        return [*super().shell_complete(ctx, incomplete), *asking]
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask; every error becomes a sentence on the standard error stream and an exit code."""
+    as_json = "--json" in arguments
+    return guarded(lambda: _call(arguments, as_json=as_json), as_json=as_json)
+
+
+def _call(arguments: Sequence[str], *, as_json: bool) -> int:
+    try:
+        found = Arguments(commands()).arranged(arguments)
+        agreed = _asked_about(found, as_json=as_json) if isinstance(found, Unclear) else found
+        return Exit.USAGE if agreed is None else perform(agreed)
+    except click.ClickException as error:
+        return _print_usage_error(error, as_json=as_json)
+    except click.Abort:
+        return Exit.INTERRUPTED
+
+
+def perform(arguments: Sequence[str], session: object = None) -> int:
+    """Carry out a command.
+
+    Args:
+        arguments: its name and parameters.
+        session: it is carried out in; None makes one.
+
+    Raises:
+        click.ClickException: the parameters are wrong.
+        NightshiftError: it could not be done.
+    """
+    done = commands().main(
+        list(arguments), prog_name=program(), standalone_mode=False, obj=session, complete_var=COMPLETE_VARIABLE
+    )
+    return int(done or Exit.OK)
+
+
+@cache
+def commands() -> Commands:
+    """The commands, made once."""
+    version_option = click.Option(
+        ["--version"], is_flag=True, is_eager=True, expose_value=False, help="Print the version.",
+        callback=lambda ctx, _, given: ctx.exit(version()) if given else None,
+    )  # fmt: skip
+    root = Commands(
+        commands=every_command(_carry_out), params=[version_option], invoke_without_command=True, no_args_is_help=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    )  # fmt: skip
+    root.callback = _without_a_command
+    return root
+
+
+def _without_a_command() -> int:
+    """Typed alone: a terminal gets the prompt; a pipe is not read, for it might hold anything."""
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is not None:
+        return Exit.OK
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from nightshift.client.prompt import Prompt  # noqa: PLC0415  # readline writes to some terminals when it is imported
+        from nightshift.client.session import Session  # noqa: PLC0415  # what help and usage errors do without
+
+        return Prompt(Session()).run()
+    click.echo(ctx.get_help(), err=True)
+    return Exit.USAGE
+
+
+def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
+    """Do what a command says, with the values of its parameters."""
+    name = ctx.command_path.removeprefix(ctx.find_root().command_path).strip()
+    first, _, below = name.partition(" ")
+    name = f"{ALIASES.get(first, first)} {below}".strip()
+    match name:
+        case "help":
+            return _help(ctx, values["words"])
+        case "version":
+            return version()
+        case "completion":
+            return _print_completion(values["shell"])
+    from nightshift.client.output import Color, Printer  # noqa: PLC0415  # what help and usage errors do without
+
+    printed = {"as_json": values["as_json"], "color": Color.NEVER if values["no_color"] else Color(values["color"])}
+    if name == "doctor":  # it must go where no session can be made, such as with broken settings
+        from nightshift.client.doctor import doctor  # noqa: PLC0415
+
+        return doctor(Printer(**printed), values["home"], deep=values["deep"])
+    return _in_session(ctx, name, values, printed)
+
+
+def _in_session(ctx: click.Context, name: str, values: Mapping[str, Any], printed: Mapping[str, Any]) -> int:
+    from nightshift.client.session import Session  # noqa: PLC0415  # as above
+
+    session = ctx.obj or Session(values["home"], **printed)
+    try:
+        if name == "status":
+            from nightshift.client.daemon import status  # noqa: PLC0415  # it needs little else
+
+            return status(session, watch=values["watch"])
+        from nightshift.client.actions import ACTIONS  # noqa: PLC0415  # as above
+
+        return ACTIONS[name](session, values)
+    finally:
+        session.disconnect()
+
+
+def _help(ctx: click.Context, words: Sequence[str]) -> int:
+    """Print the help of a command, or the screen of all."""
+    at = ctx.find_root()
+    for word in words:
+        below = at.command.get_command(at, word) if isinstance(at.command, click.Group) else None
+        if below is None:
+            near = Arguments(commands()).nearest(word)
+            meant = f" Did you mean {typed(f'help {near[0]}')}?" if near else ""
+            raise click.UsageError(f"There is no command {word}.{meant}", ctx)
+        at = click.Context(below, parent=at, info_name=below.name)
+    click.echo(at.get_help())
+    return Exit.OK
+
+
+def _asked_about(unclear: Unclear, *, as_json: bool) -> Sequence[str] | None:
+    """The arguments that a person agrees to; None where nobody does, or nobody can be asked."""
+    if as_json:
+        raise click.UsageError(" ".join(unclear.sentences()))
+    for sentence in unclear.sentences():
+        click.echo(sentence, err=True)
+    if unclear.as_task and sys.stdin.isatty() and sys.stderr.isatty():
+        return unclear.as_task if click.confirm(f"Add “{unclear.text}” as a task?", default=False, err=True) else None
+    return None
+
+
+def _print_completion(shell: str) -> int:
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(commands(), {}, program().removeprefix("./"), COMPLETE_VARIABLE).source())
+    return Exit.OK
+
+
+def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
+    message = (_of_another(error) if isinstance(error, click.NoSuchOption) else "") or error.format_message()
+    if as_json:
+        print(json.dumps({"error": message, "fields": {}}), file=sys.stderr)
+        return error.exit_code
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    tells = f"{ctx.command_path} --help" if ctx and ctx.parent else typed("help")
+    click.echo(f"error: {message}\n{tells} tells more.", err=True)
+    return error.exit_code
+
+
+def _of_another(error: click.NoSuchOption) -> str:
+    """Which commands have the option that this one has not; empty where none has."""
+    name = error.option_name
+    having = [
+        each.name
+        for each in commands().commands.values()
+        if any(name in (*one.opts, *one.secondary_opts) for one in each.params)
+    ]
+    if not having or error.ctx is None:
+        return ""
+    return f"{name} belongs to {' or '.join(map(str, having))}, and says nothing to {error.ctx.info_name}."

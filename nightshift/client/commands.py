@@ -1,0 +1,603 @@
+"""The commands of the command line: their names, arguments, options, and where the help lists them.
+
+What they do stands in `client/actions.py`, under the same names. The options that came before there were commands are
+in `client/arguments.py`, which turns them into these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from nightshift.core.program import typed
+
+NEWEST = 40
+"""How many tasks a shell offers where an id is typed."""
+
+
+class Section(StrEnum):
+    """The headings of the help, in this order."""
+
+    TASKS = "Tasks"
+    LOOK = "See what happens"
+    DECIDE = "Decide"
+    COMMITS = "Commits"
+    DAEMON = "The daemon"
+
+
+class Whole(click.ParamType[int]):
+    """A whole number from 1 on; unlike `click.IntRange` it does not crowd the help with its bounds."""
+
+    name = "number"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a number.
+
+        Raises:
+            click.BadParameter: it is none, or out of bounds.
+        """
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and 1 <= int(text) <= self._most):
+            bounds = f"from 1 to {self._most}" if self._most < 2**31 else "from 1 on"
+            self.fail(f"{text!r} is not a whole number {bounds}.", param, ctx)
+        return int(text)
+
+
+def _complete_task(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """The newest tasks whose numbers begin so, each with the beginning of its words."""
+    from nightshift.client.completion import newest_tasks  # noqa: PLC0415  # the database, which nothing else here needs
+
+    found = newest_tasks(ctx.params.get("home"), NEWEST)
+    return [CompletionItem(number, help=words) for number, words in found if number.startswith(incomplete)]
+
+
+class TaskId(Whole):
+    """The number of a task; a shell is offered the newest."""
+
+    def __init__(self) -> None:
+        super().__init__(2**63 - 1)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002  # click's
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """The newest tasks."""
+        return _complete_task(ctx, incomplete)
+
+
+class Name(click.ParamType[str]):
+    """A task's number, or the beginning of a commit's id or of a branch (`server.naming`)."""
+
+    name = "name"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002  # click's
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """The newest tasks."""
+        return _complete_task(ctx, incomplete)
+
+
+class Option(click.Option):
+    """An option with its heading in the help of its command."""
+
+    def __init__(self, *args: Any, group: str = "Options", **attributes: Any) -> None:
+        self.group = group
+        super().__init__(*args, **attributes)
+
+
+class Command(click.Command):
+    """A command with its place in the help.
+
+    Args:
+        later: makes parameters that follow the others, when somebody asks for them: the screen of all commands does
+            not wait for what the options of each import.
+        section: its heading.
+        listed: how it stands there, with its arguments; empty where another one speaks for it.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        later: Iterable[Callable[[], list[click.Parameter]]] = (),
+        section: Section | None = None,
+        listed: str = "",
+        **attributes: Any,
+    ) -> None:
+        self.section, self.listed = section, listed
+        self._made: list[click.Parameter] = []
+        self._later = list(later)
+        super().__init__(*args, **attributes)
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """All its parameters."""
+        while self._later:
+            self._made += self._later.pop(0)()
+        return self._made
+
+    @params.setter
+    def params(self, made: list[click.Parameter]) -> None:
+        self._made = made
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one part for each heading, in the order of declaration; what all commands take comes last."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            group = parameter.group if isinstance(parameter, Option) else OUTPUT
+            record = parameter.get_help_record(ctx)
+            if record and isinstance(parameter, click.Option):
+                groups.setdefault(group, []).append(record)
+        for group, records in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(records)
+
+
+class Group(click.Group):
+    """Commands below a word, with its place in the help as a command has it."""
+
+    section: Section | None = None
+    listed = ""
+
+
+HEALTH = """\
+\b
+Exit codes of status:
+  0 works or is idle   1 no model can be asked   3 no daemon runs
+  6 is paused or needs you
+Exit codes of the other commands:
+  0 fine   1 the task failed, or a commit's evidence fails
+  2 wrong usage or invalid task   3 no daemon runs
+  4 no such task or commit   5 refused   130 interrupted"""
+HUB_HEALTH = """\
+\b
+Exit codes:
+  0 all nodes are up   1 the hub is away, or no node is up
+  6 paused, a node is lost, or a task waits for you"""
+OUTPUT, MORE = "Every command takes", "More about the task"
+Act = Callable[[click.Context, Mapping[str, Any]], int]
+"""Carries a command out, given its context and the values of its parameters."""
+_ID, _NAME = TaskId(), Name()
+_NAMED = "NAME is the number of a task, or any beginning of a commit's id or of a branch."
+_NUMBER = Whole(2**63 - 1)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def every_command(act: Act) -> list[click.Command]:
+    """All of them, each of which `act` carries out."""
+
+    def carried_out(**values: Any) -> int:
+        return act(click.get_current_context(), values)
+
+    made: list[click.Command] = []
+    for command in (*_tasks(), *_looking(), *_deciding(), *_commits(), *_daemon(), *_hidden()):
+        leaves = command.commands.values() if isinstance(command, click.Group) else [command]
+        for leaf in leaves:
+            leaf.callback = carried_out
+        made.append(command)
+    return made
+
+
+def _command(
+    name: str,
+    text: str,
+    *params: click.Parameter,
+    later: Callable[[], list[click.Parameter]] | None = None,
+    **more: Any,
+) -> Command:
+    return Command(name, help=text, params=list(params), later=[*([later] if later else []), _output], **more)
+
+
+def _argument(name: str, **attributes: Any) -> click.Argument:
+    return click.Argument([name], **attributes)
+
+
+def _option(*names: str, **attributes: Any) -> Option:
+    return Option(names, **attributes)
+
+
+def _flag(*names: str, **attributes: Any) -> Option:
+    return Option(names, is_flag=True, **attributes)
+
+
+def _output() -> list[click.Parameter]:
+    from nightshift.client.output import Color  # noqa: PLC0415  # see `Command`
+
+    home = click.Path(file_okay=False, path_type=Path)
+    return [
+        _flag("--json", "as_json", group=OUTPUT, help="JSON on the standard output, for scripts; times are UTC."),
+        _option("--color", type=click.Choice(list(map(str, Color))), default="auto", group=OUTPUT,
+                help="NO_COLOR is honoured as well."),
+        _flag("--no-color", group=OUTPUT, help="The same as --color never."),
+        _option("--home", metavar="FOLDER", type=home, group=OUTPUT,
+                help="Where the daemon's database lies; NIGHTSHIFT_HOME, else this checkout."),
+    ]  # fmt: skip
+
+
+def new_task_options() -> list[click.Parameter]:
+    """What can be said of a new task, beside its words."""
+    from nightshift.client.new_task import LIMITS  # noqa: PLC0415  # see `Command`
+    from nightshift.core.tasks.task import Explore, Kind, Language  # noqa: PLC0415  # as above
+
+    files: dict[str, Any] = {"multiple": True, "metavar": "FILE", "type": click.Path(path_type=str)}
+    more: dict[str, Any] = {"group": MORE}
+    many: dict[str, Any] = {"multiple": True, **more}
+    return [
+        _option("-p", "--priority", type=int, help="Higher is sooner; 1 by default."),
+        _option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own."),
+        _option("--base", metavar="REF", help="The branch or commit to start from."),
+        _option("--project", metavar="NAME", help="The project of the daemon's workspace to work in."),
+        _option("--tests", help="A file of tests that must pass (FILE, or PATH=FILE). Repeat for more.", **files),
+        _option("--test-command", metavar="COMMAND", help="Judge by this command and the tests that it reports."),
+        _option("--depends-on", type=_ID, metavar="ID", multiple=True, help="Wait for this task. Repeat for more."),
+        _option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one."),
+        _switch("review", "Have the change reviewed before its tests run.", "--enable-review"),
+        _switch("audit", "Have it audited for security.", "--enable-audit"),
+        _switch("clarify", "Ask you first where the task is unclear.", "--enable-clarify"),
+        _switch("split", "Let its plan split it into subtasks.", "--enable-split"),
+        _switch("integrate", "Merge the branch into its base once it passed."),
+        _option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **more),
+        _option("--language", type=click.Choice(list(map(str, Language))), help="python by default.", **more),
+        _option("--file", "files", help="A file to start with (FILE, or PATH=FILE). Repeat for more.",
+                **files, **more),
+        _option("--cases", metavar="FILE", help="Calls and results, kept from the model: YAML or JSON.", **more),
+        _option("--oracle", metavar="FILE", help="A module that knows the results of cases without one.", **more),
+        _option("--package", "packages", metavar="NAME", help="A package that it may use. Repeat for more.", **many),
+        _option("--allow", metavar="RULE", help="A rule of the checker that it may break. Repeat for more.", **many),
+        _option("--mcp", metavar="SERVER.TOOL", help="A tool of your MCP servers that it may use. Repeat for more.",
+                **many),
+        _option("--key", metavar="KEY", help="A second task of the same key is not made.", **more),
+        _option("--limit", "limits", metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **many),
+        _option("--meta", "metadata", metavar="NAME=TEXT", help="Noted with the task.", **many),
+        _option("--explore", type=click.Choice(list(map(str, Explore))),
+                help="Whether its model works with tools.", **more),
+    ]  # fmt: skip
+
+
+def _which_lines() -> list[click.Parameter]:
+    from nightshift.core.events import Level  # noqa: PLC0415  # see `Command`
+
+    return [
+        _option("--level", type=click.Choice(list(map(str, Level)), case_sensitive=False),
+                help="Only lines of this level and above."),
+        _option("--task", "log_task", metavar="ID", type=_ID, help="Only lines of this task."),
+    ]  # fmt: skip
+
+
+def _which_tasks() -> list[click.Parameter]:
+    from nightshift.core.tasks.states import Status  # noqa: PLC0415  # see `Command`
+
+    return [
+        _option("--status", type=click.Choice(list(map(str, Status))), metavar="STATUS",
+                help="Only those of this status, such as running or failed."),
+        _option("--limit", type=Whole(1000), default=20, metavar="N", help="So many; 20 by default."),
+    ]  # fmt: skip
+
+
+def _switch(name: str, text: str, *more: str) -> Option:
+    return _option(f"--{name}/--no-{name}", *more, default=None, help=text)
+
+
+def _examples(*lines: str) -> str:
+    return "\n".join(["\b", "Examples:", *(f"  {typed(line)}" for line in lines)])
+
+
+def _tasks() -> Iterator[click.Command]:
+    yield _command(
+        "add", "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
+        "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
+        _argument("text", nargs=-1),
+        _flag("--clipboard", help="Take the text from the clipboard; TEXT, if given, comes before it."),
+        later=new_task_options, section=Section.TASKS, listed='add "TEXT"',
+        short_help="Add a task; the word `add` may be left out.",
+        epilog=_examples('add "Create a FastAPI health check endpoint"',
+                         'add --priority 5 --tests test_login.py "Fix the login bug"',
+                         'add --repo ~/shop --base main "Let the export be dry-run"'),
+    )  # fmt: skip
+    yield _command(
+        "run", "Work on a task until it ends.\n\nIt is done by the daemon where one runs, else by this process. The "
+        "exit code is 0 where it passed.", _argument("text", nargs=-1, required=True), later=new_task_options,
+        section=Section.TASKS, listed='run "TEXT"', short_help="Work on a task until it ends.",
+        epilog=_examples('run "Write fizzbuzz" && echo it passed'),
+    )  # fmt: skip
+    yield _command("load-tasks", "Add the tasks of a YAML file that are not there yet.",
+                   _argument("load", metavar="FILE", type=_FILE), section=Section.TASKS,
+                   listed="load-tasks FILE, todo",
+                   short_help="Tasks from a YAML file; from TODO(nightshift) comments.")  # fmt: skip
+    yield _command(
+        "todo", "File the comments `TODO(nightshift): …` of the commit that is checked out as tasks.\n\nEach is filed "
+        "once: it is known by its file and its words. More deeply indented lines below it belong to it. "
+        "REPO is a checkout; by default the one around this folder.",
+        _argument("repo", required=False, default=".", metavar="[REPO]"),
+        _flag("--install-hook", help="Do it after each commit: write a post-commit hook, unless there is one."),
+        _flag("--hook", hidden=True, help="As the hook calls it."), section=Section.TASKS,
+    )  # fmt: skip
+    yield _command("wait", "Wait until a task ends; exits with 1 if it failed.", _argument("id", type=_ID),
+                   section=Section.TASKS, listed="wait ID")  # fmt: skip
+    yield _command("cancel", "Cancel tasks.", _argument("ids", type=_ID, nargs=-1, required=True, metavar="ID..."),
+                   section=Section.TASKS, listed="cancel, retry ID",
+                   short_help="Cancel a task, or queue one again; retry --failed: all.")  # fmt: skip
+    yield _command("retry", "Queue tasks again that ended.", _argument("ids", type=_ID, nargs=-1, metavar="ID..."),
+                   _flag("--failed", help="All that failed."),
+                   _flag("--from-draft", help="Begin with the change of the task's draft."),
+                   section=Section.TASKS)  # fmt: skip
+    yield _command("prioritise", "Make a task more urgent (a higher number) or less.",
+                   _argument("place", nargs=-1, required=True, metavar="ID N"), section=Section.TASKS,
+                   listed="prioritise ID N", context_settings={"ignore_unknown_options": True})  # fmt: skip
+    yield _command(
+        "say", "Say something to a task that is open.\n\nIt is part of every request to a model from now on. A "
+        "request that is under way is broken off and made again with it, but for --after.",
+        _argument("id", type=_ID), _argument("text", nargs=-1, required=True),
+        _flag("--after", help="Let the model finish its reply first."),
+        section=Section.TASKS, listed='say ID "TEXT"', short_help="Interrupt a task and say something to it.",
+        epilog=_examples('say 7 "Use the csv module, not pandas"'),
+    )  # fmt: skip
+    yield _command(
+        "fork", "Add a task that continues from a step of another one.\n\nPLACE is the number of that task, ID:STEP or "
+        "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
+        _option("--model", metavar="NAME", help="Who is asked first in the fork."),
+        _option("--models", metavar="A,B,...", help="A fork for each; none lands until you `integrate` it."),
+        _option("--remark", metavar="TEXT", help="Added to the task's words."),
+        section=Section.TASKS, listed="fork ID", short_help="Continue a task as a new one, also by several models.",
+    )  # fmt: skip
+
+
+def _looking() -> Iterator[click.Command]:
+    yield _command(
+        "brief", "What landed, failed, was spent and needs you since you last marked it as read.",
+        _option("--since", default="read", metavar="WHEN",
+                help="night (20:00 to 08:00), today, or a time; by default where you have read to."),
+        _flag("--read", help="Mark it as read: the next one starts here."),
+        section=Section.LOOK, listed="brief", short_help="What was done since you last looked.",
+    )  # fmt: skip
+    yield _command("status", "What the daemon does now; the exit code tells whether it works.",
+                   _flag("-w", "--watch", help="Go on until Ctrl-C."), section=Section.LOOK,
+                   listed="status", epilog=HEALTH,
+                   short_help="What the daemon does now; --watch goes on.")  # fmt: skip
+    yield _command(
+        "logs", "The last N lines of the log; 50 by default.",
+        _argument("n", type=Whole(1000), default=50, metavar="[N]"),
+        _flag("-f", "--follow", help="Go on with what happens next."),
+        later=_which_lines, section=Section.LOOK, listed="logs [N]",
+        short_help="The last lines of the log; --follow, --task 7.",
+    )  # fmt: skip
+    yield _command("history", "The newest N tasks; 20 by default.",
+                   _argument("n", type=Whole(500), default=20, metavar="[N]"), section=Section.LOOK,
+                   listed="history [N]", short_help="The newest tasks; also list, ls.")  # fmt: skip
+    yield _command("show", f"One task: why it failed, how it went, what it changed.\n\n{_NAMED}",
+                   _argument("name", type=_NAME), section=Section.LOOK, listed="show, diff ID",
+                   short_help="One task: why it failed, how it went; its change.")  # fmt: skip
+    yield _command("diff", f"What a task changed.\n\n{_NAMED}", _argument("name", type=_NAME), section=Section.LOOK)
+    yield _command("report", "Write the report of a week (2026-W47), or of the time since the last one.",
+                   _argument("week", default="now", metavar="[WEEK]"), section=Section.LOOK, listed="report [WEEK]",
+                   short_help="Write the report of a week, or since the last one.")  # fmt: skip
+    yield _command("doctor", "Check everything, and say what to do about what is wrong.",
+                   _flag("--deep", help="Check what takes long, too, and ask each model for one word."),
+                   section=Section.LOOK, listed="doctor")  # fmt: skip
+    yield _bench()
+
+
+def _bench() -> click.Group:
+    """Measures models on what the history of a repository asked for."""
+    repo = _argument("repo", required=True, metavar="REPO")
+    commands = [
+        _command(
+            "mine", "Find commits that can be tasks: small ones whose tests fail before and pass after.\n\nWhat was "
+            "looked at is kept, so it continues where it stopped.", repo,
+            _option("--commits", type=Whole(1_000_000), default=2000, metavar="N",
+                    help="Look at the newest N; 2000 by default."),
+            _option("--items", type=Whole(1_000_000), default=1_000_000, metavar="N",
+                    help="Stop when N new ones are found; the next call goes on."),
+            _option("--model", metavar="BACKEND=MODEL", help="Has poor words of commits written anew by this model."),
+        ),
+        _command(
+            "run", "Let arms solve the items: models, each with settings of its own.\n\nWhat has a result is not "
+            "done again, so it goes on where it was stopped. Your own tasks, budgets and quiet hours come first.", repo,
+            _option("--models", metavar="M,N", help="An arm for each: openai=gpt-5-mini,built-in."),
+            _option("--arms", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+                    help="A YAML list of arms: name, model, protocol, tools, readers, memory."),
+            _option("--mode", type=click.Choice(["shown", "words"]), default="shown",
+                    help="Whether models see the tests (shown), or these are held out (words)."),
+            _option("--items", type=Whole(1_000_000), metavar="N", help="Only N items, drawn from all."),
+            _option("--rounds", type=Whole(9), default=1, metavar="N",
+                    help="Try all items N times: what arms with memory learn in one round they know in the next."),
+            _option("--budget", type=float, metavar="USD", help="Stop before the run has cost more."),
+            _option("--run", metavar="KEY", help="Go on with the run of this key, instead of one with other options."),
+        ),
+        _command(
+            "report", "What each arm solved at what price, and which differences are no chance.", repo,
+            _option("--mode", type=click.Choice(["shown", "words"]),
+                    help="Of items whose tests were shown, or held out; by default as in the newest run."),
+        ),
+        _command(
+            "use", "Let the results shape which model begins a repository's tasks, and how it works.\n\nShows what "
+            "would be taken over; nothing is changed without --yes.", repo,
+            _option("--mode", type=click.Choice(["shown", "words"]), help="As for the report."),
+            _flag("--yes", help="Take it over."),
+            _flag("--off", help="Take back what was taken over."),
+        ),
+        _command(
+            "smoke", "Let a new model try ten items, and say whether it is fit for work.\n\nExits with 1 where it "
+            "solved nothing, or where its replies could often not be read.", repo,
+            _argument("model", required=True, metavar="BACKEND=MODEL"),
+            _option("--items", type=Whole(1_000_000), default=10, metavar="N", help="So many; 10 by default."),
+            _option("--budget", type=float, metavar="USD", help="Stop before it has cost more."),
+        ),
+        _command(
+            "gate", "After a change of prompts: do the arms solve fewer of the same items?\n\nTries again what an "
+            "earlier version of the agent tried. Exits with 1 where an arm is worse by more than chance.", repo,
+            _option("--before", metavar="VERSION", help="The earlier version; by default the newest of them."),
+            _option("--mode", type=click.Choice(["shown", "words"]), default="shown", help="As for run."),
+            _option("--margin", type=Whole(100), metavar="POINTS", help="Also fail unless such a loss is excluded."),
+            _option("--budget", type=float, metavar="USD", help="Stop before it has cost more."),
+        ),
+    ]  # fmt: skip
+    group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
+    group.section, group.listed, group.short_help = Section.LOOK, "bench", "What models are worth on your own history."
+    return group
+
+
+def _deciding() -> Iterator[click.Command]:
+    remark = _option("--remark", metavar="TEXT", help="Noted with your decision.")
+    yield _command("approvals", "What needs your decision.", section=Section.DECIDE,
+                   listed="approvals, answer ID",
+                   short_help="What needs your decision; answer ID \"TEXT\".")  # fmt: skip
+    yield _command("approve", "Grant what a task asked for; of a question, go with what is assumed.",
+                   _argument("id", type=_NUMBER), remark, section=Section.DECIDE, listed="approve, deny ID",
+                   short_help="Grant what a task asked for, or let it go on without.")  # fmt: skip
+    yield _command("deny", "Deny what a task asked for; the task goes on without.",
+                   _argument("id", type=_NUMBER), remark, section=Section.DECIDE)  # fmt: skip
+    yield _command("answer", "Answer a question; `-` reads the answer from the standard input.",
+                   _argument("id", type=_NUMBER), _argument("text", nargs=-1), section=Section.DECIDE)  # fmt: skip
+
+
+def _commits() -> Iterator[click.Command]:
+    force = _flag("--force", help="Do it even if other tests fail without it.")
+    yield _command(
+        "review", f"The commits that you have not read; of one, its change.\n\n{_NAMED} It may be all.",
+        _argument("what", type=_NAME, required=False, metavar="[NAME]"),
+        _flag("--read", help="Mark it as read, without showing it."),
+        _option("--limit", type=Whole(500), default=50, metavar="N", help="List as many; 50 by default."),
+        section=Section.COMMITS, listed="review [ID]",
+        short_help="Commits to read; review 7 --read marks it.",
+    )  # fmt: skip
+    yield _command("integrate", "Integrate the commit that waits on a task's branch: rebase it, run its tests, move "
+                   f"the base branch.\n\n{_NAMED} Of several forks of a task one can be integrated.",
+                   _argument("name", type=_NAME), _flag("--force", help="Do it without a run."),
+                   section=Section.COMMITS, listed="integrate, discard ID",
+                   short_help="Take what waits on a branch, or remove it.")  # fmt: skip
+    yield _command("discard", "Remove the branch on which a task's commit waits, and say how to make it again.\n\n"
+                   f"{_NAMED}", _argument("name", type=_NAME), section=Section.COMMITS)  # fmt: skip
+    yield _command("revert", f"Revert what a task integrated, by a commit on top.\n\n{_NAMED}",
+                   _argument("name", type=_NAME), force, section=Section.COMMITS, listed="revert ID, undo",
+                   short_help="Revert a commit, or the last; reapply undoes it.")  # fmt: skip
+    yield _command("reapply", f"Reapply what was reverted.\n\n{_NAMED}", _argument("name", type=_NAME), force,
+                   section=Section.COMMITS)  # fmt: skip
+    yield _command("undo", "Revert what was integrated last.", force, _flag("--yes", help="Do not ask."),
+                   section=Section.COMMITS)  # fmt: skip
+    yield _command("verify", f"Run a commit's evidence again.\n\n{_NAMED} Of a repository it may be any branch, tag "
+                   "or commit.", _argument("name", type=_NAME),
+                   _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
+                   section=Section.COMMITS, listed="verify, proof ID",
+                   short_help="Run its evidence again; its proof as one HTML file.")  # fmt: skip
+    yield _command(
+        "proof", "Write what proves a commit as one HTML file, to be handed to others.\n\nIt has the task, the change, "
+        f"the tests, the evidence, and the commands by which anybody can check it with git and pytest alone. {_NAMED}",
+        _argument("name", type=_NAME),
+        _option("--out", type=_NEW_FILE, metavar="FILE", help="Where to write it; by default proof-COMMIT.html here."),
+        _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
+        section=Section.COMMITS, short_help="A commit's proof as one HTML file to share.",
+    )  # fmt: skip
+
+
+def _daemon() -> Iterator[click.Command]:
+    dry = _flag("--dry-run", help="Only show what would be done.")
+    here: dict[str, Any] = {"section": Section.DAEMON}
+    yield _command("pause", "Start no more tasks; running ones continue.", listed="pause, resume",
+                   short_help="Start no more tasks, or start them again.", **here)  # fmt: skip
+    yield _command("resume", "Start tasks again, after a checkpoint too.", **here)
+    yield _command("checkpoint", "Let what runs finish, write the report, and wait until you resume.",
+                   listed="checkpoint", short_help="Finish what runs, write the report, and wait.", **here)  # fmt: skip
+    yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", listed="reload", **here)
+    yield _command("repo-settings", "The effective settings of a repository.\n\nNAME=VALUE sets a value, NAME= removes "
+                   "it.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
+                   listed="repo-settings PATH", short_help="A repository's effective settings; sets them.",
+                   **here)  # fmt: skip
+    yield _command("environments", "What repositories declare that their code needs, as it is kept.",
+                   listed="environments, forges",
+                   short_help="Packages kept for repositories; GitHub, GitLab, Gitea.",
+                   **here)  # fmt: skip
+    yield _command("forges", "The state of the connections to GitHub, GitLab, Gitea and Forgejo.",
+                   **here)  # fmt: skip
+    yield _memory()
+    yield _hub()
+    yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker,\n"
+                   "hub, mcp.", _argument("name"),
+                   listed="install-extra NAME", short_help="Have optional packages installed.", **here)  # fmt: skip
+    yield _command("mcp", "Serve the Model Context Protocol on standard input and output.\n\n"
+                   "An assistant or editor starts it: name `nightshift mcp` in its settings.",
+                   listed="mcp, notify-test", short_help="Tools for assistants (MCP); send yourself a test notice.",
+                   **here)  # fmt: skip
+    yield _command("notify-test", "Send yourself a test notice.", **here)
+    yield _command("install-service", "Write a systemd user unit for this home.", dry, listed="install-service",
+                   short_help="Write a systemd unit; uninstall-service removes it.", **here)  # fmt: skip
+    yield _command("uninstall-service", "Remove the systemd user unit.", dry, **here)
+    yield _command("completion", "Print a script that completes commands, options and the numbers of tasks.",
+                   _argument("shell", type=click.Choice(["bash", "zsh", "fish"])), listed="completion SHELL",
+                   short_help="Complete commands and ids in bash, zsh or fish.", **here)  # fmt: skip
+
+
+def _memory() -> click.Group:
+    """Carries lessons and accepted work out of this home, and lessons into it."""
+    commands = [
+        _command("export", "Write all lessons as JSON Lines; `-` is the standard output.", _argument("file")),
+        _command("import", "Take the lessons of such a file that are new here.", _argument("file")),
+        _command("export-training", "Write accepted replies, and failed ones with what passed, for fine-tuning.",
+                 _argument("file")),
+    ]  # fmt: skip
+    group = Group("memory", commands=commands, help="What was learned: carry it to another machine.")
+    group.section, group.listed = Section.DAEMON, "memory, hub"
+    group.short_help = "Move lessons by file; several machines with one queue."
+    return group
+
+
+def _hub() -> click.Group:
+    """Steers the queue that several machines share; it asks PostgreSQL, so no daemon need run."""
+    commands = [
+        _command("init", "Make the hub's schema, or bring it up to date.\n\nRun it as the database's owner; it says "
+                 "how nodes log in with fewer rights."),
+        _command("status", "Nodes, tasks by status, the newest failures.", epilog=HUB_HEALTH),
+        _command("nodes", "All nodes: what they are, and what they do."),
+        _command("drain", "Let a node take nothing new; what it has goes on.",
+                 _argument("node", metavar="NODE"), _flag("--undo", help="It takes tasks again.")),
+        _command("remove", "Let a node never come back: others have its tasks.\n\nRun it as the database's owner. "
+                 "The node's user is shut out where no other node uses it.",
+                 _argument("node", metavar="NODE"), _flag("--undo", help="It may come again.")),
+        _command("tasks", "The newest tasks of all nodes.", later=_which_tasks),
+        _command("verify", "Tell by whom results are signed: of a task, or of the newest that have ended.",
+                 _argument("id", type=_NUMBER, required=False, metavar="[TASK]")),
+        _command("cancel", "Cancel a task, whichever node has it.", _argument("id", type=_NUMBER)),
+        _command("retry", "Queue a task again that failed or was cancelled.", _argument("id", type=_NUMBER)),
+        _command("priority", "Let a task be claimed sooner (higher) or later.",
+                 _argument("place", nargs=-1, required=True, metavar="ID N")),
+        _command("pause", "Let no node take a task; what runs goes on.",
+                 _argument("reason", nargs=-1, metavar="[REASON]")),
+        _command("resume", "Let nodes take tasks again."),
+        _command("asks", "What tasks ask their owner, on whichever node."),
+        _command("answer", "Answer what a task asks: yes, no, or in words.", _argument("id", type=_NUMBER),
+                 _argument("ask", type=_NUMBER), _argument("words", nargs=-1, required=True, metavar="WORDS")),
+        _command("workspace", "Show or set the remote that the workspaces of all nodes follow.\n\nAn empty bare "
+                 "repository will do. Setting it takes the database's owner.",
+                 _argument("url", required=False, metavar="[ADDRESS]")),
+        _command("budget", "Show or set what all nodes may spend together.\n\nSetting it takes the database's owner.",
+                 _option("--day", "day_cost_usd", type=float, metavar="USD", help="In a day of UTC."),
+                 _option("--total", "total_cost_usd", type=float, metavar="USD", help="Ever."),
+                 _option("--day-tokens", type=int, metavar="N", help="Tokens in a day of UTC."),
+                 _option("--total-tokens", type=int, metavar="N", help="Tokens, ever."),
+                 _flag("--off", help="No budget any more.")),
+    ]  # fmt: skip
+    return Group("hub", commands=commands, help="Several machines with one queue: the hub that HUB_URL names.")
+
+
+def _hidden() -> Iterator[click.Command]:
+    """What the help need not list: it says so itself, or an option that came before asks for it."""
+    yield _command("help", "Explain a command.", _argument("words", nargs=-1, metavar="[COMMAND]"), hidden=True)
+    yield _command("version", "Print the version.", hidden=True)
+    yield _command("quit", "Leave the prompt.", hidden=True)
+    yield _command("unread", "The newest N commits that you have not read.",
+                   _argument("n", type=Whole(500), default=50, metavar="[N]"), hidden=True)  # fmt: skip
+    yield _command("reviewed", "You have read the commits of a task, a commit, or all.",
+                   _argument("what", type=_NAME), hidden=True)  # fmt: skip

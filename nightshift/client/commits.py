@@ -1,0 +1,308 @@
+"""Commits: which wait to be read, what the owner has read, what he reverts, and whether one still holds."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import click
+
+from nightshift.client.changes import diff_blocks
+from nightshift.client.errors import Exit, NotFound
+from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
+from nightshift.client.session import Session
+from nightshift.core.errors import IllegalMove
+from nightshift.core.program import typed
+from nightshift.server.commits import CommitRow, Commits
+from nightshift.storage.files.whole import write_whole
+
+if TYPE_CHECKING:
+    from nightshift.attempt.verify import Report
+
+LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
+_VERIFY_CODES: Mapping[str, Exit] = {
+    "holds": Exit.OK, "does not hold": Exit.FAILED, "a draft": Exit.FAILED, "not verified": Exit.REFUSED,
+}  # fmt: skip
+_VERIFY_TONES: Mapping[str, Tone] = {
+    "ok": Tone.GOOD,
+    "CHANGED": Tone.WARN,
+    "FAILED": Tone.BAD,
+    "not checked": Tone.DIM,
+    "holds": Tone.GOOD,
+    "does not hold": Tone.BAD,
+    "not verified": Tone.WARN,
+    "a draft": Tone.WARN,
+}
+
+
+def review(session: Session, what: str | None, *, read: bool, limit: int) -> int:
+    """List the commits that wait to be read; of one, show its change, and on a terminal ask whether it is read now.
+
+    Raises:
+        NotFound: there is no such commit.
+        click.UsageError: nothing says what to mark as read.
+    """
+    if what is None:
+        if read:
+            raise click.UsageError(f"say which commits you have read: {typed('review 7 --read')}, a commit, or all.")
+        return unread(session, limit)
+    if read or what == "all":
+        return reviewed(session, what)
+    row = _found(session, what)
+    found = session.client.diff(row.task_id)
+    if session.out.as_json:
+        session.print(found, [])
+        return Exit.OK
+    session.out.blocks([_table(session, [row]), *_left_open([row]), *diff_blocks(found)])
+    asks = row.reviewed_at is None and sys.stdin.isatty() and sys.stdout.isatty()
+    if asks and click.confirm("Mark it as read?", default=True, err=True):
+        return reviewed(session, what)
+    return Exit.OK
+
+
+def _found(session: Session, name: str) -> CommitRow:
+    named = session.client.resolve(name)
+    rows = session.client.commits(task_id=named.task_id).commits
+    row = next((row for row in rows if row.commit == named.commit), None)
+    if row is None:
+        raise NotFound(f"task {named.task_id} made no commit")
+    return row
+
+
+def unread(session: Session, count: int) -> int:
+    """List what was not read yet, newest first."""
+    found = session.client.commits(unread=True, limit=count)
+    session.print(found, _list(session, found))
+    return Exit.OK
+
+
+def reviewed(session: Session, which: str) -> int:
+    """Mark commits as read: those of a task, one by the beginning of its id, or `all`.
+
+    Raises:
+        NotFound: there are none.
+    """
+    if which == "all":
+        if not session.settings.db_path.exists():
+            raise NotFound("nothing was ever committed here")
+        done = session.client.review_all()
+    else:
+        named = session.client.resolve(which)
+        if named.by == "commit" and named.commit:
+            done = session.client.review_commit(named.commit)
+        else:
+            done = session.client.review_task(named.task_id)
+    count = len(done.commits)
+    marked = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "nothing of that was unread"
+    session.print(done, Cell(f"{marked}, {done.unread} left"))
+    return Exit.OK
+
+
+def integrate(session: Session, name: str, *, force: bool = False) -> int:
+    """Integrate what waits on the branch of a task: in the daemon where one runs, else in this process."""
+    task_id = _task_of(session, name)
+    if session.connection.live:
+        done = session.client.integrate(task_id, force=force)
+    else:
+        from nightshift.app.commit_actions import integrate_alone  # noqa: PLC0415  # the other actions need none of it
+
+        done = asyncio.run(integrate_alone(task_id, session.settings, force=force))
+    what = "is integrated already" if done.already else "integrated"
+    session.print(done, Cell(f"task {done.task_id} {what}: {done.commit[:10]} on {done.target} of {done.repo}"))
+    if not session.out.as_json:
+        ended = f"ended beside it: {', '.join(f'task {each}' for each in done.ended)}" if done.ended else ""
+        for text in filter(None, (done.judged, ended)):
+            session.out.note(text)
+    return Exit.OK
+
+
+def discard(session: Session, name: str) -> int:
+    """Remove the branch on which a commit of a task waits: in the daemon where one runs, else in this process."""
+    task_id = _task_of(session, name)
+    if session.connection.live:
+        done = session.client.discard(task_id)
+    else:
+        from nightshift.app.commit_actions import discard_alone  # noqa: PLC0415  # the other actions need none of it
+
+        done = asyncio.run(discard_alone(task_id, session.settings))
+    what = "is gone already" if done.already else "removed"
+    session.print(done, Cell(f"task {done.task_id} discarded: branch {done.branch} of {done.repo} {what}"))
+    if not session.out.as_json:
+        session.out.note(f"to make it again: {done.undo}")
+        if done.is_at_remote:
+            session.out.note("the remote still has the branch")
+    return Exit.OK
+
+
+def revert(session: Session, name: str, *, force: bool = False, reapply: bool = False) -> int:
+    """Revert what a task integrated, or reapply it: in the daemon where one runs, else in this process."""
+    task_id = _task_of(session, name)
+    if session.connection.live:
+        done = session.client.revert(task_id, force=force, reapply=reapply)
+    else:
+        from nightshift.app.commit_actions import revert_alone  # noqa: PLC0415  # the other actions need none of it
+
+        done = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
+    what = "reapplied" if done.reapplied else "reverted"
+    session.print(done, Cell(f"task {done.task_id} {what}: {done.by[:10]} on {done.branch} of {done.repo}"))
+    if not session.out.as_json:
+        session.out.note(done.judged)
+    return Exit.OK
+
+
+def _task_of(session: Session, name: str) -> int:
+    """The task whose newest commit is meant; an older commit of a task cannot be acted on."""
+    named = session.client.resolve(name)
+    if named.by == "commit" and named.commit != named.newest:
+        newest = (named.newest or "")[:10]
+        raise IllegalMove(f"{name} is not the newest commit of task {named.task_id}, which is {newest}")
+    return named.task_id
+
+
+def undo(session: Session, *, force: bool, yes: bool) -> int:
+    """Revert what was integrated last, after naming it and, unless `yes` was given, asking."""
+    newest = next(iter(session.client.commits(standing=True, limit=1).commits), None)
+    if newest is None:
+        session.out.note("nothing that was integrated is left to revert")
+        return Exit.NOT_FOUND
+    session.out.note(_described(session, newest))
+    if not (yes or _agreed()):
+        session.out.note("nothing was changed")
+        return Exit.OK
+    return revert(session, f"#{newest.task_id}", force=force)
+
+
+def verify(session: Session, name: str, repo: str) -> int:
+    """Look at a commit again, without the daemon, in a sandbox of its own.
+
+    Returns 0 when it holds, 1 when it does not or is a draft, 5 when nothing could be run.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        AmbiguousName: several fit.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+    """
+    from nightshift.app.verify import verify_commit  # noqa: PLC0415  # the other actions need none of it
+
+    report = asyncio.run(verify_commit(name, Path(repo) if repo else None, session.settings))
+    session.print(_report_fields(report), _report_blocks(report))
+    return _VERIFY_CODES[str(report.judgement)]
+
+
+def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
+    """Write the proof of a commit into a file, without the daemon.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        AmbiguousName: several fit.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+        click.UsageError: the file cannot be written.
+    """
+    from nightshift.app.proof import make_proof  # noqa: PLC0415  # the other actions need none of it
+
+    made = make_proof(name, Path(repo) if repo else None, session.settings)
+    file = out or Path(made.name)
+    try:
+        write_whole(file, made.html)
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be written: {error.strerror}; name another with --out.") from None
+    session.print({"file": str(file), "bytes": len(made.html.encode())}, Cell(f"written to {file}"))
+    return Exit.OK
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise click.UsageError("undo asks before it acts; say --yes where nobody can answer.")
+    return click.confirm("Revert it?", default=False, err=True)
+
+
+def _described(session: Session, row: CommitRow) -> str:
+    at = stamp(row.at, short=session.views.short).text
+    return (
+        f"the last that was integrated is task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
+        f"{row.repo}, {at}: {row.subject}"
+    )
+
+
+def _list(session: Session, found: Commits) -> list[Block]:
+    if not found.commits:
+        return [Lines(lines=[Cell("you have read every commit")])]
+    looks = [Cell(f"{row.task_id}: git -C {quote(row.repo)} show {row.commit[:10]}", Tone.DIM) for row in found.commits]
+    more = [Cell(f"and {found.unread - len(found.commits)} more", Tone.DIM)] if found.next_after else []
+    return [
+        _table(session, found.commits),
+        *_left_open(found.commits),
+        Lines(lines=[*looks, *more]),
+        Lines(lines=[Cell(line) for line in _what_to_do()]),
+    ]
+
+
+def _what_to_do() -> list[str]:
+    return [
+        f"look at it:    {typed('review TASK')}",
+        f"keep it:       {typed('review TASK --read')}   (or a commit, or all)",
+        f"revert it:     {typed('revert TASK')}",
+        f"on a branch:   {typed('integrate TASK')}       (or {typed('discard TASK')})",
+    ]
+
+
+def _left_open(rows: Sequence[CommitRow]) -> list[Block]:
+    """What readers found and the commits leave as it is."""
+    left = [
+        Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)
+        for row in rows
+        for one in row.remarks
+    ]
+    return [Lines(lines=left)] if left else []
+
+
+def _table(session: Session, found: Sequence[CommitRow]) -> Table:
+    rows = [
+        [
+            cell(row.task_id),
+            cell(row.commit[:10]),
+            _label(row),
+            stamp(row.at, short=session.views.short),
+            cell(row.target if row.integrated else row.branch, Tone.PLAIN if row.integrated else Tone.WARN),
+            cell(row.subject),
+        ]
+        for row in found
+    ]
+    return Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows, spare=("made", "on"))
+
+
+def _label(row: CommitRow) -> Cell:
+    label = row.label.replace("_", " ")
+    return cell(f"{label}, findings", Tone.BAD) if row.remarks else cell(label, LABELS.get(row.label, Tone.WARN))
+
+
+def _report_blocks(report: Report) -> list[Block]:
+    rows = [
+        [cell(check.standing, _VERIFY_TONES[check.standing]), cell(check.what), Cell(check.detail)]
+        for check in report.checks
+    ]
+    return [
+        Fields(pairs=[("commit", cell(report.commit)), ("subject", cell(report.subject)), ("task", cell(report.task))]),
+        Table(head=("result", "what", "found"), rows=rows),
+        Lines(lines=[Cell(report.sentence, _VERIFY_TONES[report.judgement])]),
+    ]
+
+
+def _report_fields(report: Report) -> Mapping[str, object]:
+    checks = [{"what": c.what, "result": str(c.standing), "detail": c.detail} for c in report.checks]
+    return {
+        "commit": report.commit,
+        "subject": report.subject,
+        "task_id": report.task,
+        "label": report.label and str(report.label),
+        "holds": report.judgement == "holds",
+        "judgement": report.sentence,
+        "duration_s": round(report.duration_s, 3),
+        "checks": checks,
+    }

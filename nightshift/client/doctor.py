@@ -1,0 +1,77 @@
+"""`nightshift doctor`: what was found, in columns, with the mend below each thing that is not as it should be.
+
+It goes without the daemon and without a session: whatever is broken, there is an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nightshift.client.errors import Exit
+from nightshift.client.output import Block, Cell, Lines, Printer, Table, Tone, cell
+
+if TYPE_CHECKING:
+    from nightshift.app.doctor.context import Finding
+    from nightshift.app.doctor.examination import Examined
+
+TONES: Mapping[str, Tone] = {"ok": Tone.GOOD, "note": Tone.DIM, "warning": Tone.WARN, "fault": Tone.BAD}
+
+
+def doctor(out: Printer, home: Path | None, *, deep: bool) -> int:
+    """Look at everything; 0 without faults, 1 with."""
+    from nightshift.app.doctor.context import check_context  # noqa: PLC0415  as above
+    from nightshift.app.doctor.examination import examine, worst  # noqa: PLC0415  the other actions need none of it
+
+    found = examine(check_context(home, deep=deep))
+    gravest = str(worst(found))
+    if out.as_json:
+        out.mapping(
+            {"worst": gravest, "findings": [_plain(each.section, one) for each in found for one in each.findings]}
+        )
+    else:
+        out.blocks(_blocks(found))
+    return Exit.FAILED if gravest == "fault" else Exit.OK
+
+
+def _plain(section: str, finding: Finding) -> Mapping[str, str]:
+    return {
+        "section": section,
+        "grade": str(finding.grade),
+        "what": finding.what,
+        "text": finding.text,
+        "fix": finding.mend,
+    }
+
+
+def _blocks(found: Sequence[Examined]) -> list[Block]:
+    rows = [_row(each.section, one) for each in found for one in each.findings]
+    blocks: list[Block] = [Table(head=("section", "found", "what", "text"), rows=rows, spare=("section",))]
+    mends = [(each.section, one) for each in found for one in each.findings if one.mend]
+    if mends:
+        blocks.append(Lines(lines=[line for section, one in mends for line in _mend(section, one)]))
+    return [*blocks, Lines(lines=[_sum(found)])]
+
+
+def _row(section: str, finding: Finding) -> list[Cell]:
+    return [cell(section), cell(finding.grade, TONES[finding.grade]), cell(finding.what), cell(finding.text)]
+
+
+def _mend(section: str, finding: Finding) -> list[Cell]:
+    """The text once more, because a narrow terminal cuts it in the table, and what to do."""
+    tone = TONES[finding.grade]
+    return [Cell(f"{finding.grade}: {section}, {finding.what}: {finding.text}", tone), Cell(f"    {finding.mend}")]
+
+
+def _sum(found: Sequence[Examined]) -> Cell:
+    grades = [str(one.grade) for each in found for one in each.findings]
+    counts = [
+        f"{count} {grade}{'s' if count > 1 else ''}"
+        for grade in ("fault", "warning", "note")
+        if (count := grades.count(grade))
+    ]
+    if not counts:
+        return Cell("all is well", Tone.GOOD)
+    worst = next(grade for grade in ("fault", "warning", "note") if grade in grades)
+    return Cell(", ".join(counts), TONES[worst])

@@ -1,0 +1,119 @@
+"""How a call of the command line can fail: its own exceptions, the exit code of each, and how one is printed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Any
+
+from nightshift.core.errors import (
+    AmbiguousName,
+    BranchRefused,
+    ConfigError,
+    IllegalMove,
+    InvalidTask,
+    NightshiftError,
+    NoEvidence,
+    NotLessons,
+    NotReverted,
+    UnknownCommit,
+    UnknownNode,
+    UnknownTask,
+    UnusableFile,
+)
+from nightshift.core.text import faults
+
+
+class DaemonGone(NightshiftError):
+    """No daemon answers."""
+
+
+class Stranger(DaemonGone):
+    """Something answers at the daemon's address that is not Nightshift."""
+
+
+class NotAllowed(NightshiftError):
+    """The daemon refused the request."""
+
+
+class NotFound(NightshiftError):
+    """What a request names is not there: a task, an approval, a commit or a step."""
+
+
+class Exit(IntEnum):
+    """How a call ended, for scripts."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    DAEMON_DOWN = 3
+    NOT_FOUND = 4
+    REFUSED = 5
+    WAITS = 6
+    INTERRUPTED = 130
+
+
+CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
+    ((InvalidTask, ConfigError, NotLessons, UnusableFile), Exit.USAGE),
+    ((DaemonGone,), Exit.DAEMON_DOWN),
+    ((NotFound, UnknownTask, UnknownNode, UnknownCommit, NoEvidence), Exit.NOT_FOUND),
+    ((NotAllowed, IllegalMove, NotReverted, BranchRefused, AmbiguousName), Exit.REFUSED),
+    ((NightshiftError,), Exit.FAILED),
+)
+
+
+def exit_of(error: NightshiftError) -> Exit:
+    """The exit code of an error."""
+    return next(code for kinds, code in CODES if isinstance(error, kinds))
+
+
+def print_error(error: NightshiftError, *, as_json: bool) -> None:
+    """Write an error to the standard error stream, as JSON in the API's shape where that was asked for."""
+    if not as_json:
+        from nightshift.core.text.masking import printable  # noqa: PLC0415 - most calls go well
+
+        for line in _lines(error):
+            print(f"error: {printable(line)}", file=sys.stderr)
+        return
+    fields: dict[str, Any] = {"error": str(error), "fields": {}}
+    if isinstance(error, InvalidTask):
+        fields |= {"fields": error.fields, **({"more": error.more} if error.more else {})}
+    print(json.dumps(fields), file=sys.stderr)
+
+
+def guarded(action: Callable[[], int], *, as_json: bool) -> int:
+    """Carry out a call; every error becomes a sentence on the standard error stream and an exit code."""
+    _accept_every_character()
+    try:
+        return action()
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return _leave_pipe()
+    except NightshiftError as error:
+        print_error(error, as_json=as_json)
+        return exit_of(error)
+
+
+def _accept_every_character() -> None:
+    """A terminal or pipe of another encoding than UTF-8 gets escapes instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave_pipe() -> int:
+    """The reader has gone (`logs | head`): print nothing, not even when the interpreter flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK
+
+
+def _lines(error: NightshiftError) -> Sequence[str]:
+    if isinstance(error, InvalidTask):
+        lines = [f"{name}: {why}" for name, why in error.fields.items()]
+        return [*lines, faults.and_more(error.more)] if error.more else lines
+    return str(error).split("\n")

@@ -1,0 +1,171 @@
+"""Makes the body of a new task from what was typed; the API validates it, as every other task."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from pathlib import Path, PurePath
+from typing import Any
+
+import click
+
+from nightshift.core.program import typed
+from nightshift.core.tasks.task import Limits
+from nightshift.core.text.plain_data import TOO_DEEP
+
+SAME_NAME = (
+    "priority",
+    "base",
+    "project",
+    "kind",
+    "language",
+    "key",
+    "explore",
+    "review",
+    "audit",
+    "clarify",
+    "split",
+    "integrate",
+)
+LIMITS = tuple(limit.name for limit in fields(Limits))
+FRACTIONS = {"wall_s", "cost_usd", "suite_s", "cpus"}
+
+
+CUT = "# ------ nothing below this line is part of the task ------"
+EDITED = f"\n\n{CUT}\n# Describe the task above, in as many lines as you like. Leave it empty to add nothing.\n"
+
+
+def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The task as `POST /api/task` takes it.
+
+    Args:
+        text: the description.
+        options: what was given on the command line, by parameter name.
+
+    Raises:
+        click.UsageError: a value cannot be understood, or a file cannot be read.
+    """
+    body: dict[str, Any] = {"description": text}
+    body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
+    made = {
+        "repo": _repo(options["repo"]),
+        "tests": _files(options["tests"]),
+        "files": _files(options["files"]),
+        "test_command": _command(options["test_command"]),
+        "cases": _cases(options["cases"]),
+        "oracle": _read(Path(options["oracle"]).expanduser()) if options["oracle"] else "",
+        "depends_on": list(options["depends_on"]),
+        "packages": list(options["packages"]),
+        "allow": list(options["allow"]),
+        "mcp": list(options["mcp"]),
+        "not_before": own_time("--not-before", options["not_before"]) if options["not_before"] is not None else None,
+        "limits": {name: _number(name, value) for name, value in _pairs("--limit", options["limits"])},
+        "metadata": dict(_pairs("--meta", options["metadata"])),
+    }
+    return body | {name: value for name, value in made.items() if value}
+
+
+def edited_text() -> str:
+    """The words of a task, written in the owner's editor.
+
+    Raises:
+        click.UsageError: there are none, or no terminal to write them at.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(f'say what is to be done: {typed("add")} "TEXT", or - for the standard input.')
+    text = (click.edit(EDITED, extension=".md") or "").partition(CUT)[0].strip()
+    if not text:
+        raise click.UsageError("nothing was written, and nothing is added.")
+    return text
+
+
+def text_or_stdin(text: str) -> str:
+    """The text itself; `-` stands for what comes over the standard input."""
+    return sys.stdin.read() if text == "-" else text
+
+
+def _repo(text: str | None) -> str | None:
+    """A path is the typist's, so it is made whole here: the daemon runs in another folder."""
+    return str(Path(text).expanduser().resolve()) if text else None
+
+
+def _files(texts: Sequence[str]) -> dict[str, str]:
+    named = dict(map(_named, texts))
+    if len(named) < len(texts):
+        raise click.UsageError("two of the files would have the same path in the repository; use PATH=FILE")
+    return {name: _read(path) for name, path in named.items()}
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """`PATH=FILE`, or a file that keeps its relative path; one from elsewhere keeps its name alone."""
+    name, separator, file = text.partition("=")
+    if separator and not Path(text).exists():
+        return name, Path(file).expanduser()
+    path = PurePath(text)
+    outside = path.is_absolute() or ".." in path.parts or text.startswith("~")
+    return (path.name if outside else path.as_posix()), Path(text).expanduser()
+
+
+def _cases(path: str | None) -> list[Any]:
+    """The list of cases in a file of YAML or JSON; what each may hold is checked with the task."""
+    import yaml  # noqa: PLC0415 (slow to import; only where cases are given)
+
+    try:
+        cases = yaml.safe_load(_read(Path(path).expanduser())) if path else []
+    except yaml.YAMLError as error:
+        raise click.UsageError(f"--cases: {path}: {' '.join(str(error).split())[:200]}") from None
+    except RecursionError:
+        raise click.UsageError(f"--cases: {path}: {TOO_DEEP}") from None
+    if not isinstance(cases, list):
+        raise click.UsageError(
+            f"--cases: {path}: must be a list; a case is like {{call: module.f, args: [1], expect: 2}}"
+        )
+    return cases
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise click.UsageError(f"{path}: {why}") from None
+
+
+def _command(text: str | None) -> list[str]:
+    try:
+        return shlex.split(text or "")
+    except ValueError as error:
+        raise click.UsageError(f"--test-command: {error}") from None
+
+
+def own_time(option: str, text: str) -> str:
+    """A time as the API takes it; without a zone it is the typist's own, which the API cannot know.
+
+    Raises:
+        click.UsageError: it is none.
+    """
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except (ValueError, OverflowError):
+        raise click.UsageError(f"{option}: {text!r} is no time; write for example 2026-11-23T02:30") from None
+
+
+def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = [text.partition("=") for text in texts]
+    if wrong := [text for text, separator, _ in pairs if not separator]:
+        raise click.UsageError(f"{option}: {wrong[0]!r} must be NAME=VALUE")
+    return [(name, value) for name, _, value in pairs]
+
+
+def _number(name: str, text: str) -> int | float:
+    try:
+        number = float(text) if name in FRACTIONS else int(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):  # JSON has no infinity
+        raise click.UsageError(f"--limit: {name}: {text!r} is no number")
+    return number

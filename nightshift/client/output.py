@@ -1,0 +1,255 @@
+"""What is printed, as plain values (fields, tables and lines made of toned cells), and how it is printed.
+
+A terminal gets Rich's tables and colours. A pipe gets aligned text without colours and with nothing cut: columns are
+padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because it costs a
+script more time than the answer does.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, TextIO
+
+from nightshift.core.clock import utc_now
+from nightshift.core.text.masking import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+
+LAST_COLUMN, GAP = 20, 2
+"""Characters that are kept for the last column however narrow the terminal is, and those between columns."""
+
+
+class Tone(StrEnum):
+    """How a cell is meant; only a terminal with colours shows it."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    BUSY = "busy"
+    DIM = "dim"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One line of text; control characters and line breaks in it become visible or spaces."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", printable(self.text).replace("\n", " ").replace("\t", " "))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """Names with their values, one a line."""
+
+    pairs: Sequence[tuple[str, Cell]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of cells; the last column may be long. A narrow terminal does without those of `spare`, in their order."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    spare: Sequence[str] = ()
+
+    def within(self, width: int) -> Table:
+        """The same with as many columns as a terminal has room for."""
+        kept, spare = list(range(len(self.head))), list(self.spare)
+        chars = [max(map(len, (name, *(row[at].text for row in self.rows)))) for at, name in enumerate(self.head)]
+        while spare and sum(chars[at] + GAP for at in kept[:-1]) + LAST_COLUMN > width:
+            kept.remove(self.head.index(spare.pop(0)))
+        return Table(head=[self.head[at] for at in kept], rows=[[row[at] for at in kept] for row in self.rows])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Text as it is, a line a cell."""
+
+    lines: Sequence[Cell]
+
+
+Block = Fields | Table | Lines
+
+
+def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
+    """A value as a cell; nothing is shown as a dash, so that columns can be counted."""
+    text = "" if value is None else str(value)
+    return Cell(text if text.strip() else "-", tone)
+
+
+def stamp(at: datetime | None, *, short: bool) -> Cell:
+    """A time of the owner's own zone: to the second with its offset, or short, without the date where that is today."""
+    if at is None:
+        return cell(None)
+    own = at.astimezone()
+    if not short:
+        return Cell(own.isoformat(timespec="seconds"))
+    today = own.date() == utc_now().astimezone().date()
+    return Cell(own.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M"))
+
+
+STYLES = {
+    Tone.PLAIN: "",
+    Tone.GOOD: "green",
+    Tone.BAD: "bold red",
+    Tone.WARN: "yellow",
+    Tone.BUSY: "cyan",
+    Tone.DIM: "dim",
+}
+
+
+class Color(StrEnum):
+    """What `--color` takes."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Printer:
+    """Writes to the standard streams.
+
+    Args:
+        as_json: print answers as JSON documents instead of blocks.
+        color: `auto` colours a terminal, unless `NO_COLOR` is set (which Rich sees to).
+    """
+
+    def __init__(self, *, as_json: bool = False, color: Color = Color.AUTO) -> None:
+        self.as_json = as_json
+        self._color = color
+        self._console: Console | None = None
+        self.is_terminal = not as_json and (color is Color.ALWAYS or sys.stdout.isatty())
+
+    def blocks(self, blocks: Sequence[Block]) -> None:
+        """Print blocks, with an empty line between them."""
+        for number, block in enumerate(blocks):
+            if number:
+                sys.stdout.write("\n")
+                sys.stdout.flush()
+            if self.is_terminal:
+                self._rich(block)
+            else:
+                sys.stdout.write("".join(line + "\n" for line in plain_lines(block)))
+        sys.stdout.flush()
+
+    def clear(self) -> None:
+        """Begin again at the top of a terminal; elsewhere one answer follows the other."""
+        if self.is_terminal:
+            self._terminal().clear()
+
+    def line(self, line: Cell) -> None:
+        """Print one line at once."""
+        if self.is_terminal:
+            self._terminal().print(_text(line), soft_wrap=True)
+        else:
+            sys.stdout.write(line.text + "\n")
+            sys.stdout.flush()
+
+    def document(self, text: str) -> None:
+        """Print a JSON document."""
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    def documents(self, texts: Sequence[str]) -> None:
+        """Print JSON documents as one array; there is always one, if only `[]`."""
+        self.document(f"[{','.join(texts)}]")
+
+    def mapping(self, fields: Mapping[str, object]) -> None:
+        """Print one JSON object."""
+        self.document(json.dumps(fields, ensure_ascii=False))
+
+    def note(self, text: str, stream: TextIO | None = None) -> None:
+        """Print what is not part of the answer, on the standard error stream."""
+        print(Cell(text).text, file=stream or sys.stderr, flush=True)
+
+    def reader_has_gone(self) -> bool:
+        """Whether nobody reads our output any more (`… | head -1`), without writing to it."""
+        try:
+            pipe = select.poll()
+            pipe.register(sys.stdout.fileno(), 0)
+            return any(events & (select.POLLERR | select.POLLHUP) for _, events in pipe.poll(0))
+        except OSError:  # not a stream of the system's
+            return False
+
+    def _terminal(self) -> Console:
+        if self._console is None:
+            from rich.console import Console  # noqa: PLC0415  # only a terminal pays for it
+
+            force = True if self._color is Color.ALWAYS else None
+            no_color = True if self._color is Color.NEVER else None
+            self._console = Console(force_terminal=force, no_color=no_color, highlight=False, markup=False, emoji=False)
+        return self._console
+
+    def _rich(self, block: Block) -> None:
+        console = self._terminal()
+        if isinstance(block, Table):
+            console.print(_rich_table(block, console.width), soft_wrap=False)
+        elif isinstance(block, Fields):
+            console.print(_rich_fields(block))
+        else:
+            for line in block.lines:
+                console.print(_text(line), soft_wrap=True)
+
+
+def plain_lines(block: Block) -> list[str]:
+    """The block as aligned lines of text."""
+    if isinstance(block, Fields):
+        return _aligned([[f"{name}", value.text] for name, value in block.pairs])
+    if isinstance(block, Table):
+        head = [name.upper() for name in block.head]
+        return _aligned([head, *([c.text for c in row] for row in block.rows)])
+    return [line.text for line in block.lines]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[-1:] = [0]
+    padded = (zip(row, widths, strict=True) for row in rows)
+    return ["  ".join(text.ljust(width) for text, width in row).rstrip() for row in padded]
+
+
+def _text(line: Cell) -> Text:
+    from rich.text import Text  # noqa: PLC0415  # only a terminal pays for it
+
+    return Text(line.text, style=STYLES[line.tone])
+
+
+def _rich_table(table: Table, width: int) -> object:
+    """A table in which spare columns and then the last one give way to a narrow terminal."""
+    from rich import box  # noqa: PLC0415  # only a terminal pays for it
+    from rich.table import Table as RichTable  # noqa: PLC0415
+
+    table = table.within(width)
+    shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    columns = zip(table.head, *([cell.text for cell in row] for row in table.rows), strict=True)
+    fixed = [max(map(len, column)) for column in columns][:-1]
+    left = max(LAST_COLUMN, width - sum(fixed) - GAP * len(fixed))
+    for name, chars in zip(table.head, [*fixed, left], strict=True):
+        shown.add_column(name, no_wrap=True, min_width=min(chars, left), max_width=chars, overflow="ellipsis")
+    for row in table.rows:
+        shown.add_row(*map(_text, row))
+    return shown
+
+
+def _rich_fields(fields: Fields) -> object:
+    from rich.table import Table as RichTable  # noqa: PLC0415  # only a terminal pays for it
+
+    shown = RichTable.grid(padding=(0, 2))
+    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column(overflow="fold")
+    for name, value in fields.pairs:
+        shown.add_row(name, _text(value))
+    return shown

@@ -1,0 +1,133 @@
+"""The interactive prompt: a line is a task, unless it is a command, with a slash before it or without."""
+
+from __future__ import annotations
+
+import contextlib
+import readline  # gives input() its line editing and history
+import shlex
+import sys
+import threading
+
+import click
+
+from nightshift.client.arguments import Arguments
+from nightshift.client.command import commands, perform
+from nightshift.client.daemon_client import DaemonClient
+from nightshift.client.errors import Exit, print_error
+from nightshift.client.output import Cell
+from nightshift.client.session import Session
+from nightshift.client.views import outcome
+from nightshift.core.errors import NightshiftError
+from nightshift.core.tasks.states import ENDED
+from nightshift.server.schemas import TaskDetail
+
+PROMPT = "nightshift> "
+LOOK_S = 1.0
+GREETING = "Type a task to add it, or a command: help lists them. Ctrl-D leaves."
+LEAVE = frozenset({"quit", "exit", "/quit", "/exit"})
+
+
+class Prompt:
+    """Reads lines until the person leaves; announces when one of the tasks typed here has ended."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._open: set[int] = set()
+        self._left = threading.Event()
+        self._printing = threading.Lock()
+
+    def run(self) -> int:
+        """Serve until Ctrl-D or /quit."""
+        print(GREETING)
+        watcher = threading.Thread(target=self._watch, name="prompt-watch", daemon=True)
+        watcher.start()
+        try:
+            while self._turn():
+                pass
+        finally:
+            self._left.set()
+            watcher.join()
+        return Exit.OK
+
+    def _turn(self) -> bool:
+        """One line; False when the person leaves. Ctrl-C only drops the line."""
+        try:
+            line = input(PROMPT).strip()
+            with self._printing:
+                return self._run_line(line)
+        except EOFError:
+            print()
+            return False
+        except KeyboardInterrupt:
+            print()
+            return True
+        except UnicodeDecodeError:
+            print("That was not UTF-8 text.")
+            return True
+        except NightshiftError as error:
+            print_error(error, as_json=False)
+            return True
+        except click.ClickException as error:
+            print(error.format_message())
+            return True
+
+    def _run_line(self, line: str) -> bool:
+        if line in LEAVE:
+            return False
+        if line:
+            self._do(line)
+        return True
+
+    def _do(self, line: str) -> None:
+        """A line after a slash is a command, and so is what looks like one; every other line is a task."""
+        arguments = Arguments(commands())
+        words = _words(line.removeprefix("/"))
+        if line.startswith("/") or arguments.may_be_a_slip(line):
+            if words[:1] and words[0] in arguments.known:
+                perform(words, self._session)
+            else:
+                for sentence in arguments.unclear(line).sentences():
+                    print(Cell(sentence).text)
+        else:
+            self._add(line)
+
+    def _add(self, line: str) -> None:
+        try:
+            task = self._session.client.submit({"description": line}).task
+            self._open.add(task.task_id)
+            print(f"task {task.task_id} {task.status}")
+            self._session.note_if_down("the task waits in the queue until it starts")
+        finally:
+            self._session.disconnect()
+
+    def _watch(self) -> None:
+        """Look after the tasks that were typed, with a client of this thread's own."""
+        while not self._left.wait(LOOK_S):
+            if self._open:
+                # Where the daemon comes or goes just now, the next look will succeed.
+                with (
+                    contextlib.suppress(NightshiftError),
+                    contextlib.closing(self._session.connect()) as connection,
+                ):
+                    self._look(DaemonClient(connection))
+
+    def _look(self, client: DaemonClient) -> None:
+        for task_id in sorted(self._open):
+            task = client.task(task_id)
+            if task.status in ENDED:
+                self._open.discard(task_id)
+                self._announce(task)
+
+    def _announce(self, task: TaskDetail) -> None:
+        """Put a line above the one that is being typed."""
+        with self._printing:
+            sys.stdout.write(f"\r\x1b[K{outcome(task).text}\n{PROMPT}{readline.get_line_buffer()}")
+            sys.stdout.flush()
+
+
+def _words(line: str) -> list[str]:
+    """The words as a shell would split them; one with an open quote is split at its spaces."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()

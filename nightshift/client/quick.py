@@ -1,0 +1,46 @@
+"""The way into the command line: what scripts and status bars ask for often is answered without click.
+
+To import click and make all commands takes several times the processor time of a version or a status. Whatever is typed
+in any other way than these is left to `client.command`, which answers the same ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nightshift.client.errors import Exit, guarded
+from nightshift.core.version import VERSION
+
+VERSIONS = (("--version",), ("version",))
+STATUSES = (("--status",), ("status",))
+JSON = "--json"
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask; returns the exit code, as `client.command.call`."""
+    asked = tuple(arguments)
+    if asked in VERSIONS:
+        return guarded(version, as_json=False)
+    as_json = asked[-1:] == (JSON,)
+    if (asked[:-1] if as_json else asked) in STATUSES:
+        return guarded(lambda: _status(as_json=as_json), as_json=as_json)
+    from nightshift.client import command  # noqa: PLC0415  # click and all commands
+
+    return command.call(arguments)
+
+
+def version() -> int:
+    """Print the version."""
+    print(f"Nightshift {VERSION}")
+    return Exit.OK
+
+
+def _status(*, as_json: bool) -> int:
+    from nightshift.client.daemon import status  # noqa: PLC0415  # a version needs none of it
+    from nightshift.client.session import Session  # noqa: PLC0415  # as above
+
+    session = Session(as_json=as_json)
+    try:
+        return status(session)
+    finally:
+        session.disconnect()

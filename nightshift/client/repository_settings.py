@@ -1,0 +1,119 @@
+"""The effective settings of a repository: shown with where each value comes from, set and removed.
+
+It is done here and not by the daemon, which looks into the database when it begins an attempt: what decides which code
+is let through cannot be set over its API.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from nightshift.client.errors import Exit
+from nightshift.client.new_task import FRACTIONS
+from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell
+from nightshift.client.session import Session
+from nightshift.core.tasks.repository_settings import HELP, RepositoryOptions, Source
+from nightshift.core.tasks.task import Limits
+
+_SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+_ONE_WORD = {"base", "target"}
+_ARE_SWITCHES = {"integrate", "review", "audit"}
+_NUMBERS = {each.name for each in fields(Limits)}
+_NOTHING = "none"
+_TONES = {Source.KEPT: Tone.GOOD, Source.FOUND: Tone.PLAIN, Source.SETTINGS: Tone.DIM, Source.NONE: Tone.DIM}
+
+
+def repository_settings(session: Session, repo: str, words: Sequence[str]) -> int:
+    """Show the effective settings of a repository, after the changes given as `name=value`; `name=` removes one.
+
+    Raises:
+        click.UsageError: a change cannot be understood.
+        InvalidTask: names the values that are wrong.
+        GitError: it is no repository.
+    """
+    from nightshift.app.repository_settings import opened  # noqa: PLC0415  # the other actions need none of it
+
+    changes = dict(map(_change, words))
+    with opened(session.settings, to_change=bool(changes)) as service:
+        found = service.change(repo, changes) if changes else service.show(repo)
+    session.print(found, _shown(found))
+    return Exit.OK
+
+
+def _change(word: str) -> tuple[str, Any]:
+    name, equals, text = word.partition("=")
+    if not equals:
+        raise click.UsageError(f"repo-settings takes NAME=VALUE after the path, not {word!r}; NAME= removes it.")
+    return name, value_of(name, text) if text.strip() else None
+
+
+def value_of(name: str, text: str) -> Any:
+    """A value as the API takes it, from what was typed.
+
+    Raises:
+        click.UsageError: a command has an open quote.
+    """
+    if name in _ARE_SWITCHES:
+        return _SWITCHES.get(text.strip().lower(), text)
+    if name in _NUMBERS:
+        try:
+            return float(text) if name in FRACTIONS else int(text)
+        except ValueError:
+            return text  # refused with what it takes
+    if name == "test_command":
+        try:
+            return shlex.split(text)
+        except ValueError as error:
+            raise click.UsageError(f"test_command: {error}") from None
+    if name in _ONE_WORD or name not in HELP:
+        return text
+    return [] if text.strip() == _NOTHING else [each for each in text.replace(",", " ").split() if each]
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        words: list[str] = [str(each) for each in value]
+        return (shlex.join(words) if name == "test_command" else ", ".join(words)) or _NOTHING
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _shown(found: RepositoryOptions) -> list[Block]:
+    rows = [
+        [
+            cell(each.name),
+            cell(_text(each.name, each.value)),
+            cell(each.place if each.source is Source.FOUND else _of(each.source), _TONES[each.source]),
+        ]
+        for each in found.options
+    ]
+    blocks: list[Block] = [
+        Lines(lines=[Cell(found.repo), *([Cell(found.error, Tone.WARN)] if found.error else [])]),
+        Table(head=("name", "value", "from"), rows=rows),
+    ]
+    if found.commands:
+        listed = [[cell(str(c.purpose)), cell(shlex.join(c.words)), cell(c.place, Tone.DIM)] for c in found.commands]
+        blocks.append(Table(head=("found for", "command", "in"), rows=listed))
+    if found.setup_draft:
+        said = "Steps for another agent are never run. As .nightshift/setup.sh, committed by you, they would be:"
+        blocks.append(Lines(lines=[Cell(said), *map(Cell, found.setup_draft.splitlines())]))
+    blocks += _faults(found.faults)
+    return blocks
+
+
+def _of(source: Source) -> str:
+    return {Source.KEPT: "set here", Source.SETTINGS: "settings", Source.NONE: ""}[source]
+
+
+def _faults(faults: Mapping[str, str]) -> list[Block]:
+    return (
+        [Lines(lines=[Cell(f"{name} is left out: {why}", Tone.WARN) for name, why in faults.items()])] if faults else []
+    )

@@ -1,0 +1,247 @@
+"""`install-service` and `uninstall-service`: the systemd user unit of this checkout and home.
+
+What the unit leaves out matters as much as what it contains. Sandboxes need user namespaces, mounts and, on some
+systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each of systemd's sandboxing options for
+user services brings NoNewPrivileges or a user namespace of its own, and takes one of these away; so none of them is
+used, and what runs untrusted code is held by Nightshift's own sandboxes. `Delegate` gives those control groups of their
+own.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from nightshift.client.errors import Exit
+from nightshift.client.output import Cell
+from nightshift.client.session import Session
+from nightshift.config.load import Settings
+from nightshift.config.places import ROOT, user_folders
+from nightshift.core.errors import ConfigError
+from nightshift.core.program import typed
+from nightshift.storage.files.whole import write_whole
+
+NAME = "nightshift.service"
+MARK = "# Written by `nightshift install-service`; changes are lost when it is written again."
+MARKS = (MARK, "# Written by `cli.py --install-service`; changes are lost when it is written again.")
+"""The first lines by which a unit of ours is known, this version's and earlier ones'."""
+NOTIFY_RELOAD_SINCE = 253
+"""The first systemd with `Type=notify-reload`; older ones get `notify` and a command for the reload."""
+STOP_MARGIN_S = 40
+"""Beyond draining: replies are stored, sandboxes and streams ended, the database closed and copied."""
+ENABLE = (
+    "systemctl --user daemon-reload",
+    f"systemctl --user enable --now {NAME}",
+    "loginctl enable-linger  # so that it runs while you are logged out",
+    f"journalctl --user -u {NAME} -f  # what it says",
+)
+DISABLE = (f"systemctl --user disable --now {NAME}", "systemctl --user daemon-reload")
+
+
+def install(session: Session, *, dry_run: bool) -> int:
+    """Write the unit, or with `--dry-run` show it.
+
+    Raises:
+        ConfigError: the file there is somebody else's, or cannot be written.
+    """
+    path, text = unit_path(), unit_text(_service(session.settings, systemd_version()))
+    if not dry_run:
+        _refuse_foreign(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, text)
+        except OSError as error:
+            raise ConfigError([f"{path} cannot be written: {error.strerror}"]) from error
+    if session.out.as_json:
+        fields = {"path": str(path), "text": text, "written": not dry_run, "commands": list(ENABLE)}
+        session.out.mapping(fields)
+        return Exit.OK
+    if dry_run:
+        session.out.note(f"this would be written to {path}:")
+        session.out.document(text.rstrip("\n"))
+    else:
+        session.out.line(Cell(f"written: {path}"))
+    _note_commands(session, "then type" if dry_run else "now type", ENABLE)
+    return Exit.OK
+
+
+def uninstall(session: Session, *, dry_run: bool) -> int:
+    """Remove the unit, or with `--dry-run` print what would be removed.
+
+    Raises:
+        ConfigError: the file there is somebody else's, or cannot be removed.
+    """
+    path = unit_path()
+    there = path.exists()
+    if there:
+        _refuse_foreign(path)
+    if there and not dry_run:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise ConfigError([f"{path} cannot be removed: {error.strerror}"]) from error
+    done = ("would be removed" if dry_run else "removed") if there else "there is no unit"
+    fields = {"path": str(path), "removed": there and not dry_run, "commands": list(DISABLE)}
+    session.print(fields, Cell(f"{done}: {path}"))
+    if there and not session.out.as_json:
+        _note_commands(session, "if it is enabled, type", DISABLE)
+    return Exit.OK
+
+
+def unit_path() -> Path:
+    """Where the service manager of this user looks."""
+    return user_folders().config.parent / "systemd" / "user" / NAME
+
+
+def systemd_version() -> int:
+    """The version that is installed here; a current one where none can be asked."""
+    program = shutil.which("systemctl")
+    if program is None:
+        return NOTIFY_RELOAD_SINCE
+    try:
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return NOTIFY_RELOAD_SINCE
+    found = re.match(r"systemd (\d+)", answer.stdout)
+    return int(found[1]) if found else NOTIFY_RELOAD_SINCE
+
+
+def _service(settings: Settings, systemd: int) -> Service:
+    return Service(
+        python=Path(sys.executable),
+        checkout=ROOT,
+        drain_s=settings.drain_s,
+        environment={**where(settings), "PYTHONUNBUFFERED": "1"},
+        systemd=systemd,
+    )
+
+
+def where(settings: Settings) -> Mapping[str, str]:
+    """The variables that lead the daemon to where this shell would look; the manager's own environment may differ."""
+    if settings.folders is None:
+        return {"NIGHTSHIFT_HOME": str(settings.home)}
+    own = settings.folders
+    bases = {"CONFIG": own.config, "DATA": own.data, "STATE": own.state, "CACHE": own.cache}
+    return {"NIGHTSHIFT_LAYOUT": "xdg", **{f"XDG_{name}_HOME": str(path.parent) for name, path in bases.items()}}
+
+
+def _refuse_foreign(path: Path) -> None:
+    try:
+        ours = path.read_text(encoding="utf-8", errors="replace").startswith(MARKS)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError([f"{path} cannot be read: {error.strerror}"]) from error
+    if not ours:
+        raise ConfigError([f"{path} was not written by {typed('install-service')}; move it away first"])
+
+
+def _note_commands(session: Session, when: str, commands: Sequence[str]) -> None:
+    session.out.note(f"{when}:")
+    for command in commands:
+        session.out.note(f"  {command}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What is started, and where. `systemd` is the version that will read the unit."""
+
+    python: Path
+    checkout: Path
+    drain_s: float
+    environment: Mapping[str, str] = field(default_factory=dict)
+    systemd: int = NOTIFY_RELOAD_SINCE
+
+
+def unit_text(service: Service) -> str:
+    """The unit.
+
+    Raises:
+        ConfigError: a path holds a character that no unit file can hold.
+    """
+    return (
+        "\n".join([*_head(service), *_start(service), "", *_LIFE, f"TimeoutStopSec={_stop_s(service)}", *_TAIL]) + "\n"
+    )
+
+
+def _head(service: Service) -> list[str]:
+    docs = quote(str(service.checkout / "docs" / "manual" / "service.md")).replace("%", "%%")
+    return [
+        MARK,
+        "[Unit]",
+        "Description=Nightshift, a coding agent that works while its owner does not",
+        f"Documentation=file://{docs}",
+        "StartLimitIntervalSec=900",
+        "StartLimitBurst=5",
+        "",
+    ]
+
+
+def _start(service: Service) -> list[str]:
+    new = service.systemd >= NOTIFY_RELOAD_SINCE
+    return [
+        "[Service]",
+        f"Type={'notify-reload' if new else 'notify'}",
+        *([] if new else ["ExecReload=/bin/kill -HUP $MAINPID"]),
+        "NotifyAccess=main",
+        f"ExecStart={_program(service.python)} {_word(service.checkout / 'main.py', dollars=True)}",
+        f"WorkingDirectory={_plain(service.checkout)}",
+        *(f"Environment={_word(f'{name}={value}')}" for name, value in service.environment.items()),
+    ]
+
+
+def _stop_s(service: Service) -> int:
+    return round(service.drain_s) + STOP_MARGIN_S
+
+
+_LIFE = (
+    "# Fed from the workers' loop while it is healthy; SIGABRT makes the daemon write the stack of each thread.",
+    "WatchdogSec=30",
+    "Restart=on-failure",
+    "RestartSec=10",
+    "# Wrong settings (2) and another daemon on the same home (3) do not go away by trying again.",
+    "RestartPreventExitStatus=2 3",
+    "TimeoutStartSec=300",
+    "# SIGTERM drains for DRAIN_S; what is left after this is killed, and goes on at the next start.",
+)
+_TAIL = (
+    "KillMode=mixed",
+    "",
+    "# Sandboxes get control groups of their own; one that runs out of memory is no reason to stop the daemon.",
+    "Delegate=cpu io memory pids",
+    "OOMPolicy=continue",
+    "# All of it yields to what you do at the machine.",
+    "CPUWeight=50",
+    "IOWeight=50",
+    "LimitCORE=0",
+    "",
+    "[Install]",
+    "WantedBy=default.target",
+)
+
+
+def _plain(value: object) -> str:
+    """A value that takes the rest of its line."""
+    text = str(value)
+    if any(character in text for character in "\n\r\0"):
+        raise ConfigError([f"{text!r} contains a line break, which a unit file cannot say; use another folder"])
+    return text.replace("%", "%%")
+
+
+def _program(path: Path) -> str:
+    """The first word of a command, of which systemd takes fewer characters than of the others."""
+    if any(character in str(path) for character in "\"'\\$"):
+        raise ConfigError([f"{path}: systemd starts no program with such a name; use a checkout in another folder"])
+    return _word(path)
+
+
+def _word(value: object, *, dollars: bool = False) -> str:
+    """One word of a line, quoted as systemd reads it; in commands a dollar sign would begin a variable."""
+    text = _plain(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text.replace("$", "$$") if dollars else text}"'

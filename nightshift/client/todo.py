@@ -1,0 +1,116 @@
+"""`nightshift todo`: files `TODO(nightshift): …` comments as tasks, once each, by hand or after each commit.
+
+A comment is known by its file and its words, so it may move within the file and is not filed again, whatever became of
+its task. That the same key makes no second task is the queue's promise, so a call may be broken off and made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nightshift.client.errors import Exit
+from nightshift.client.output import Cell, Lines
+from nightshift.client.service import where
+from nightshift.client.session import Session
+from nightshift.core.errors import ConfigError, GitError, InvalidTask
+from nightshift.core.program import SCRIPT
+from nightshift.core.text.masking import printable
+from nightshift.git.todo_comments import MARK, Found, TodoComment, hooks_folder, todo_comments
+from nightshift.storage.files.whole import write_whole
+
+HOOK = "post-commit"
+WRITTEN_BY = "# Written by `nightshift todo --install-hook`; changes are lost when it is written again."
+
+
+def todo(session: Session, repo: str, *, from_hook: bool) -> int:
+    """File the comments of the commit that is checked out.
+
+    Args:
+        session: of the home that gets the tasks.
+        repo: a checkout, or a folder in one.
+        from_hook: say only what is new, and nothing where no branch is checked out, as in the midst of a rebase.
+
+    Raises:
+        GitError: it is no repository that a task could work in, or no branch is checked out.
+    """
+    found = todo_comments(_whole(repo), session.settings.process_environment)
+    if not found.branch and from_hook:
+        return Exit.OK
+    if not found.branch:
+        raise GitError(f"repo: no branch is checked out in {found.root}; tasks start from one, so check one out")
+    rows, faults = list[dict[str, object]](), list[str]()
+    for comment in found.comments:
+        try:
+            added = session.client.submit(_body(found, comment))
+        except InvalidTask as invalid:
+            faults.append(f"{printable(comment.path)}: {'; '.join(f'{n}: {w}' for n, w in invalid.fields.items())}")
+            continue
+        if added.new:
+            rows.append({"task_id": added.task.task_id, "path": comment.path, "text": comment.text})
+    answer = {"repo": str(found.root), "branch": found.branch, "found": len(found.comments), "new": rows}
+    lines = [Cell(f"task {row['task_id']}: {row['text']} ({row['path']})") for row in rows]
+    if not (from_hook and not rows):
+        count = len(found.comments)
+        none = f"{count} {MARK} comment{'' if count == 1 else 's'} in {found.root}, none of them new"
+        session.print({**answer, "refused": faults}, [Lines(lines=lines or [Cell(none)])])
+    for fault in faults:
+        session.out.note(f"not taken: {fault}")
+    if found.surplus:
+        session.out.note(f"{found.surplus} more were not looked at: there are too many")
+    if rows:
+        session.note_if_down("the tasks wait in the queue until it starts")
+    return Exit.USAGE if faults else Exit.OK
+
+
+def install_hook(session: Session, repo: str) -> int:
+    """Have git call `nightshift todo` after each commit; a hook that is there already is left alone.
+
+    Raises:
+        ConfigError: there is another hook, or it cannot be written.
+        GitError: it is no repository.
+    """
+    folder, is_set = hooks_folder(_whole(repo), session.settings.process_environment)
+    path, text = folder / HOOK, _hook(where(session.settings))
+    try:
+        if os.path.lexists(path) and WRITTEN_BY not in path.read_text(encoding="utf-8", errors="replace"):
+            line = text.strip().splitlines()[-1]
+            raise ConfigError([f"{path} is a hook of yours and is left as it is; add this line to it:\n{line}"])
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text, mode=0o755)
+    except OSError as error:
+        raise ConfigError([f"{path} cannot be written: {error.strerror}"]) from error
+    session.print({"path": str(path), "shared": is_set}, Cell(f"written: {path}"))
+    if is_set:
+        session.out.note("core.hooksPath names this folder: each repository that uses it has the hook now")
+    return Exit.OK
+
+
+def _whole(repo: str) -> str:
+    return str(Path(repo).expanduser().absolute())
+
+
+def _body(found: Found, comment: TodoComment) -> Mapping[str, Any]:
+    identity = "\0".join((str(found.common), comment.path, comment.text))
+    path = printable(comment.path, max_chars=500)
+    about = f"(A `TODO(nightshift)` comment in {path} asks for this. Do it, and take the comment out.)"
+    return {
+        "description": f"{comment.text}\n\n{about}",
+        "repo": str(found.root),
+        "base": found.branch,
+        "key": f"todo:{hashlib.sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}",
+        "metadata": {"todo": path},
+    }
+
+
+def _hook(variables: Mapping[str, str]) -> str:
+    """The hook; commits without such comments cost one `git grep`."""
+    named = [f"{name}={value}" for name, value in variables.items()]
+    call = shlex.join(["env", *named, sys.executable, str(SCRIPT), "todo", "--hook"])
+    search = f"git grep -qIF {shlex.quote(MARK)} HEAD --"
+    return f"#!/bin/sh\n{WRITTEN_BY}\n{search} && {call} .\n"

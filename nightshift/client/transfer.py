@@ -1,0 +1,152 @@
+"""Lessons and accepted work as JSON Lines: out of the database of this home, and lessons into it.
+
+All of it goes directly to the database, whether a daemon runs or not. Reading disturbs nobody; what is taken is one
+transaction, which a running daemon waits for and then finds, as it looks lessons up in the database each time. Through
+its API a file would be bound to the size of a request, or be taken in parts, of which some could fail.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from nightshift.client.errors import Exit
+from nightshift.client.output import Cell, Lines
+from nightshift.client.session import Session
+from nightshift.core.errors import NightshiftError, NotLessons
+from nightshift.core.text.masking import Masker
+from nightshift.maintenance.instance_lock import is_held
+from nightshift.storage.db.database import Database
+
+STREAM = "-"
+OWNERS_ALONE = 0o600
+T = TypeVar("T")
+
+
+def export_memory(session: Session, file: str) -> int:
+    """Write every lesson in use.
+
+    Raises:
+        StoreError: there is no database yet, or it cannot be read.
+        NightshiftError: the file cannot be written.
+    """
+    from nightshift.storage.memory import exchange  # noqa: PLC0415  # no other action needs it
+
+    with Database(session.settings.db_path, readonly=True) as database:
+        found = list(exchange.lines(database.reader(), Masker(session.settings.secrets)))
+    if file == STREAM:
+        _stream(found)
+    else:
+        _written(file, lambda path: _put(path, found))
+    return _counted(session, file, {"file": file, "lessons": len(found)}, [f"{_count(found, 'lesson')} in {file}"])
+
+
+def import_memory(session: Session, file: str) -> int:
+    """Take the lessons of a file that are not known here, all or none.
+
+    Raises:
+        NotLessons: a line is no lesson; each is named.
+        StoreError: the database cannot be written.
+        click.UsageError: the file cannot be read.
+    """
+    from nightshift.storage.memory.exchange import read, take  # noqa: PLC0415  # as above
+
+    lessons = _naming_file(file, lambda: read(_text(file)))
+    if is_held(session.settings.lock_file):  # tables are not changed under a daemon of another version
+        Database(session.settings.db_path, readonly=True).close()
+    with Database(session.settings.db_path) as database:
+        taken = database.write(lambda conn: take(conn, lessons)).result()
+    line = f"{taken.new} new of {_count(lessons, 'lesson')} in {file}, {taken.known} known before"
+    session.print({"file": file, "new": taken.new, "known": taken.known}, Cell(line))
+    return Exit.OK
+
+
+def export_training(session: Session, file: str) -> int:
+    """Write the replies that passed, and beside them the pairs of a reply that failed and what passed.
+
+    Raises:
+        StoreError: there is no database yet, or it cannot be read.
+        NightshiftError: the files cannot be written.
+    """
+    from nightshift.maintenance.training_export import export, pairs  # noqa: PLC0415  # as above
+
+    masker = Masker(session.settings.secrets)
+    with Database(session.settings.db_path, readonly=True) as database:
+        if file == STREAM:
+            found = pairs(database, masker)
+            _stream([*found.accepted, *found.preferences])
+            session.out.note(f"{len(found.accepted)} accepted replies, then {len(found.preferences)} preference pairs")
+            return Exit.OK
+        done = _written(file, lambda path: export(database, path, masker))
+    fields = {
+        "accepted": done.accepted,
+        "accepted_file": str(done.accepted_file),
+        "preferences": done.preferences,
+        "preferences_file": str(done.preferences_file),
+    }
+    lines = [
+        f"{done.accepted} accepted replies in {done.accepted_file}",
+        f"{done.preferences} preference pairs in {done.preferences_file}",
+    ]
+    return _counted(session, file, fields, lines)
+
+
+def _stream(lines: Sequence[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _put(path: Path, lines: Sequence[str]) -> None:
+    from nightshift.storage.files.whole import write_whole  # noqa: PLC0415  # as above
+
+    write_whole(path, "".join(f"{line}\n" for line in lines), mode=OWNERS_ALONE)
+
+
+def _written(name: str, write: Callable[[Path], T]) -> T:
+    try:
+        return write(Path(name).expanduser())
+    except (OSError, ValueError) as error:  # ValueError: no name at all, or one with a null byte
+        why = error.strerror if isinstance(error, OSError) else error
+        raise NightshiftError(f"{name or 'a file without a name'} cannot be written: {why}") from None
+
+
+def _naming_file(name: str, read: Callable[[], T]) -> T:
+    """What it reads; a fault names the file."""
+    try:
+        return read()
+    except NotLessons as error:
+        where = "the standard input" if name == STREAM else name
+        raise NotLessons(f"{where} contains no lessons; nothing was imported\n{error}") from None
+
+
+def _text(name: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if name == STREAM else Path(name).expanduser().read_bytes()
+        return raw.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = (
+            error.strerror
+            if isinstance(error, OSError)
+            else "is not UTF-8 text"
+            if isinstance(error, UnicodeDecodeError)
+            else error
+        )
+        raise click.UsageError(f"memory import: {name}: {why}") from None
+
+
+def _counted(session: Session, file: str, fields: dict[str, object], lines: Sequence[str]) -> int:
+    """The counts; beside a stream they must not stand in it."""
+    if file == STREAM:
+        session.out.note("; ".join(lines).replace(f" in {STREAM}", ""))
+    else:
+        session.print(fields, [Lines(lines=[Cell(line) for line in lines])])
+    return Exit.OK
+
+
+def _count(found: Sequence[object], what: str) -> str:
+    return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"

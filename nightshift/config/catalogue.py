@@ -1,0 +1,107 @@
+"""What is known of each setting: its text, kind, unit, bounds, choices, default, and when and how it may be changed.
+
+Everything is taken from the settings' own models by their JSON schema, so a page cannot say something else than what is
+checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
+
+from nightshift.config.fields import Takes, by_hand, headings, takes
+
+
+class Kind(StrEnum):
+    """What a value looks like: CHOICES is a list from `choices`, MAPPING has texts, lists or prices for names."""
+
+    SWITCH = "switch"
+    WHOLE = "whole number"
+    NUMBER = "number"
+    TEXT = "text"
+    SECRET = "secret"  # noqa: S105  # a kind of value
+    CHOICE = "choice"
+    CHOICES = "choices"
+    LIST = "list"
+    MAPPING = "mapping"
+    PRICES = "prices"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """One setting; `above` is a bound that the value itself may not have, `by_hand` why only its file may change it."""
+
+    name: str
+    group: str
+    text: str
+    kind: Kind
+    unit: str = ""
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    default: Any = None
+    takes: Takes = Takes.LIVE
+    by_hand: str = ""
+
+
+def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
+    """All settings of the model that stand under a heading, in order."""
+    schema = model.model_json_schema()
+    return {
+        name: _described(name, heading, schema["properties"][name], model.model_fields[name])
+        for name, heading in headings(model).items()
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON and YAML have it; a secret is none of theirs."""
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such number, and the settings read the word
+    return None if isinstance(value, SecretStr) else str(value) if isinstance(value, Path) else value
+
+
+def _described(name: str, group: str, schema: Mapping[str, Any], field: FieldInfo) -> Described:
+    either = schema.get("anyOf", [schema])
+    value = next(each for each in either if each.get("type") != "null")
+    below = value.get("items", {})
+    return Described(
+        name=name,
+        group=group,
+        text=schema["description"],
+        kind=_kind(value),
+        unit=value.get("unit", ""),
+        least=value.get("minimum"),
+        above=value.get("exclusiveMinimum"),
+        most=value.get("maximum"),
+        choices=tuple(value.get("enum", below.get("enum", ()))),
+        optional=len(either) > 1,
+        default=plain(field.get_default(call_default_factory=True)),
+        takes=takes(field),
+        by_hand=by_hand(field),
+    )
+
+
+def _kind(value: Mapping[str, Any]) -> Kind:
+    if value["type"] == "string":
+        return Kind.SECRET if value.get("writeOnly") else Kind.CHOICE if "enum" in value else Kind.TEXT
+    if value["type"] == "array":
+        return Kind.CHOICES if "enum" in value["items"] else Kind.LIST
+    if value["type"] == "object":
+        return Kind.PRICES if "$ref" in value["additionalProperties"] else Kind.MAPPING
+    return {"boolean": Kind.SWITCH, "integer": Kind.WHOLE, "number": Kind.NUMBER}[value["type"]]

@@ -1,0 +1,45 @@
+"""Settings of a node: which hub it belongs to, and what it says of itself there."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr
+
+from nightshift.config.fields import ByHand, SettingsGroup, Takes
+from nightshift.config.values import PageAddress, Seconds
+
+GIVES_TASKS = ByHand("it decides who else gives tasks to this machine, and who gets those of this one")
+Label = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9_.:/-]{0,100}$")]
+
+
+def _postgres(value: SecretStr) -> SecretStr:
+    try:
+        sound = urlsplit(value.get_secret_value()).scheme in {"postgresql", "postgres"}
+    except ValueError:
+        sound = False
+    if not sound:
+        raise ValueError("is no address of a PostgreSQL database, such as postgresql://user:password@host/nightshift")
+    return value
+
+
+PostgresAddress = Annotated[SecretStr, AfterValidator(_postgres)]
+
+
+class HubSettings(SettingsGroup):
+    """Several machines with one queue."""
+
+    heading: ClassVar[str] = "Hub"
+
+    hub_url: Annotated[PostgresAddress | None, GIVES_TASKS, Takes.RESTART] = None
+    """The PostgreSQL database that nodes share, such as postgresql://user:password@host/nightshift. Unset: this \
+machine works alone."""
+    node_name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$"), Takes.RESTART] = None
+    """What this machine is called in the hub. Unset: its host name."""
+    node_labels: Annotated[list[Label], Takes.RESTART] = Field(default_factory=list)
+    """What this machine has that tasks may need, beside what it finds out itself, such as `gpu`."""
+    node_url: Annotated[PageAddress, Takes.RESTART] = ""
+    """Where the dashboards of other nodes lead to this one. Unset: where this one's listens."""
+    hub_lease_s: Annotated[Seconds, Field(ge=1), Takes.RESTART] = 60
+    """After so long without a word from a node its tasks go to others."""

@@ -1,0 +1,307 @@
+"""Settings: the only place, with `settings/`, that reads the environment and `config.yaml`.
+
+Defaults are overruled by `config.yaml`, that by what the settings page has set (`settings.overrides.yaml`), that by
+the environment (and `.env`), that by flags. A key in a file and its variable share a name: `worker_count: 3` and
+`WORKER_COUNT=3`. All faults are reported together, unknown keys in a file are refused, and secrets never show in a
+repr. Where the files lie: `NIGHTSHIFT_HOME`, or the user's XDG folders with `NIGHTSHIFT_LAYOUT=xdg` and where there is
+no checkout that can be written, or else the checkout.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import yaml
+from pydantic import ValidationError, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from nightshift.config.access import Access, digest_of, remember
+from nightshift.config.fields import by_hand
+from nightshift.config.forges import ForgeSettings
+from nightshift.config.hub import HubSettings
+from nightshift.config.mcp import McpSettings
+from nightshift.config.models import PromptSettings
+from nightshift.config.origins import Origin
+from nightshift.config.overrides import same
+from nightshift.config.places import ROOT, Layout, Places, find_places
+from nightshift.config.service import VARIABLES, ServiceManager, service_manager_in
+from nightshift.config.upkeep import CheckpointSettings, DashboardSettings, NotificationSettings, StorageSettings
+from nightshift.config.work import GitSettings, LearningSettings, ReviewSettings, SandboxSettings, WorkerSettings
+from nightshift.core.errors import ConfigError
+
+_ALSO = {"github": "GH_TOKEN", "gitea": "FORGEJO_TOKEN"}
+"""Variables that other programs read as well, where the setting of that kind is not set."""
+_SHORTEST_KEY = 12
+"""Shorter values of an agent's environment are no keys but flags and names, which would mask any text."""
+
+
+class Settings(
+    PromptSettings,
+    WorkerSettings,
+    ReviewSettings,
+    GitSettings,
+    SandboxSettings,
+    CheckpointSettings,
+    NotificationSettings,
+    ForgeSettings,
+    McpSettings,
+    HubSettings,
+    LearningSettings,
+    DashboardSettings,
+    StorageSettings,
+    Layout,
+):
+    """Every setting, with its default; the groups are the headings under which their owner finds them, in order."""
+
+    model_config = SettingsConfigDict(extra="ignore", frozen=True, env_file_encoding="utf-8", hide_input_in_errors=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: Any, info: Any) -> Any:
+        field = cls.model_fields[info.field_name]
+        return field.get_default(call_default_factory=True) if value == "" else value
+
+    @model_validator(mode="after")
+    def _safe_to_listen(self) -> Settings:
+        if self.flask_host not in {"127.0.0.1", "localhost", "::1"} and self.api_token is None:
+            raise ValueError(f"flask_host: {self.flask_host} can be reached from other machines; set API_TOKEN as well")
+        return self
+
+    @property
+    def process_environment(self) -> Mapping[str, str]:
+        """The daemon's own environment, for those who pass parts of it on by an allow-list."""
+        return {name: value for name, value in os.environ.items() if name not in VARIABLES}
+
+    @property
+    def own_environment(self) -> Mapping[str, str]:
+        """For another process of Nightshift on this home: everything that this one has."""
+        return {**os.environ, **({} if self.folders else {"NIGHTSHIFT_HOME": str(self.home)})}
+
+    @property
+    def acp_environment(self) -> Mapping[str, str]:
+        """The variables that the owner lets his agent have."""
+        keys = {"OPENAI_API_KEY": self.openai_api_key, "ANTHROPIC_API_KEY": self.anthropic_api_key}
+        known = {name: key.get_secret_value() for name, key in keys.items() if key} | dict(os.environ)
+        return {name: known[name] for name in self.acp_variables if known.get(name)}
+
+    def forge_token(self, kind: str, host: str) -> str:
+        """The token for a forge of this kind at this host; empty where there is none."""
+        if (own := self.forge_tokens.get(host)) is not None:
+            return own.get_secret_value()
+        kind = "gitea" if kind == "forgejo" else kind
+        named = {"github": self.github_token, "gitlab": self.gitlab_token, "gitea": self.gitea_token}[kind]
+        return named.get_secret_value() if named else os.environ.get(_ALSO.get(kind, ""), "")
+
+    @property
+    def access(self) -> Access:
+        """How the daemon is reached."""
+        return Access(
+            places=Places(home=self.home, folders=self.folders),
+            flask_host=self.flask_host,
+            flask_port=self.flask_port,
+            api_token=self.api_token.get_secret_value() if self.api_token else None,
+        )
+
+    @property
+    def _agents_keys(self) -> tuple[str, ...]:
+        """What of an agent's environment may be a key."""
+        return tuple(value for value in self.acp_environment.values() if len(value) >= _SHORTEST_KEY)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The texts that must never be shown."""
+        found = (
+            *(self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url),
+            *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
+            self.forge_webhook_secret,
+            *self.mcp_tokens.values(),
+            self.hub_url,
+        )
+        hub = urlsplit(self.hub_url.get_secret_value()).password if self.hub_url else None
+        also = (*(os.environ.get(name, "") for name in _ALSO.values()), *self._agents_keys, hub and unquote(hub))
+        return tuple(filter(None, (*(s.get_secret_value() for s in found if s), *also)))
+
+
+NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())
+"""The settings that files and variables may have; where everything lies is none of them."""
+
+
+def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = None) -> Settings:
+    """Read all sources.
+
+    Args:
+        flags: settings by field name that overrule everything else; None values are left out.
+        home: the folder of `config.yaml`, the database and the rest, instead of what the environment says.
+
+    Raises:
+        ConfigError: lists every fault with the name of its setting and the mend.
+    """
+    return settings_at(find_places(home), flags)
+
+
+def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overrides: str | None = None) -> Settings:
+    """Read all sources of these places; as `load_settings`.
+
+    Args:
+        places: those of settings that were read before will do.
+        flags: as there.
+        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
+    """
+    in_file, page, faults = _read_files(places, overrides)
+    sourced = _sourced(places, {name: value for name, value in {**in_file, **page}.items() if value is not None})
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    try:
+        read = sourced(**{**given, "home": places.home, "folders": places.folders})
+    except ValidationError as error:
+        faults += [_fault(item) for item in error.errors(include_url=False)]
+    except SettingsError as error:  # a list or a mapping in a variable
+        faults.append(f"{error}: write it as JSON")
+    if faults:
+        raise ConfigError(faults)
+    return read
+
+
+def _sourced(places: Layout, from_files: Mapping[str, Any]) -> type[Settings]:
+    """The settings with their sources, in order; made anew each time, as the files were read anew."""
+
+    class Sourced(Settings):
+        model_config = SettingsConfigDict(env_file=places.dotenv_file)
+
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            last = InitSettingsSource(settings_cls, dict(from_files))
+            return named["init_settings"], named["env_settings"], named["dotenv_settings"], last
+
+    return Sourced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What each source says, by the names of settings.
+
+    `in_file` is what `config.yaml` says, `page` what was set on the settings page, where None stands for the default;
+    `origins` has where each setting comes from that is set anywhere.
+    """
+
+    in_file: Mapping[str, Any]
+    page: Mapping[str, Any]
+    origins: Mapping[str, Origin]
+
+    @property
+    def overruled(self) -> tuple[str, ...]:
+        """The settings of which `config.yaml` says something else than the page, which is what holds."""
+        pages = [name for name in self.page if self.origins[name] is Origin.PAGE]
+        return tuple(name for name in pages if name in self.in_file and not same(self.in_file[name], self.page[name]))
+
+
+def sources(places: Layout) -> Sources:
+    """Look where the settings come from.
+
+    Args:
+        places: of the files.
+
+    Raises:
+        ConfigError: one of the files has faults.
+    """
+    in_file, page, faults = _read_files(places, None)
+    if faults:
+        raise ConfigError(faults)
+    dotenv = DotEnvSettingsSource(Settings, env_file=places.dotenv_file, env_file_encoding="utf-8").env_vars
+    found = [
+        (Origin.FILE, in_file),
+        (Origin.PAGE, page),
+        (Origin.DOTENV, dotenv),
+        (Origin.ENVIRONMENT, map(str.lower, os.environ)),
+    ]
+    origins = {name: origin for origin, names in found for name in names if name in Settings.model_fields}
+    return Sources(in_file=in_file, page=page, origins=origins)
+
+
+def load_access(places: Places) -> Access:
+    """Read all sources for how the daemon of these places is reached, and remember that.
+
+    Raises:
+        ConfigError: as `load_settings`.
+    """
+    try:
+        before = digest_of(places, NAMES)
+    except OSError:
+        before = ""
+    access = settings_at(places).access
+    remember(access, NAMES, before, sources(places).origins["api_token"] if access.api_token else Origin.DEFAULT)
+    return access
+
+
+def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str, ...]]:
+    """The settings, or where they have faults the defaults at the same place, with the faults."""
+    try:
+        return load_settings(home=home), ()
+    except ConfigError as error:
+        faults = error.faults
+    try:
+        places = find_places(home)
+    except ConfigError:
+        places = Places(home=ROOT, folders=None)
+    return Settings.model_construct(home=places.home, folders=places.folders), faults
+
+
+def service_manager() -> ServiceManager:
+    """What the service manager that started this process wants to be told, if there is one."""
+    return service_manager_in(os.environ, os.getpid())
+
+
+def _read_files(places: Layout, overrides: str | None) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """What `config.yaml` says, what the settings page has set, and what is wrong with both files."""
+    in_file, faults = _read_file(places.config_file, None)
+    page, more = _read_file(places.overrides_file, overrides)
+    reasons = {name: by_hand(Settings.model_fields[name]) for name in page}
+    more += [
+        f"{places.overrides_file.name}: {name}: is changed in config.yaml alone, because {why}"
+        for name, why in reasons.items()
+        if why
+    ]
+    return {name: value for name, value in in_file.items() if value is not None}, page, faults + more
+
+
+def _read_file(path: Path, text: str | None) -> tuple[dict[str, Any], list[str]]:
+    """The file's mapping of known settings, and what is wrong with the file."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8") if text is None else text) or {}
+    except FileNotFoundError:
+        return {}, []
+    except yaml.MarkedYAMLError as error:  # its own text would show the line, and a secret may stand there
+        mark, what = error.problem_mark, " ".join(filter(None, (error.context, error.problem)))
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        return {}, [f"{path.name}: cannot be read: {where}{what}"]
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        return {}, [f"{path.name}: cannot be read: {' '.join(str(error).split())}"]
+    if not isinstance(data, dict):
+        return {}, [f"{path.name}: must be a mapping of settings, one `name: value` a line"]
+    unknown = [f"{path.name}: {name}: unknown setting{_did_you_mean(str(name))}" for name in data if name not in NAMES]
+    return {name: value for name, value in data.items() if name in NAMES}, unknown
+
+
+def _did_you_mean(name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), Settings.model_fields, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _fault(item: Any) -> str:
+    name = ".".join(str(part) for part in item["loc"])
+    text = str(item["msg"]).removeprefix("Value error, ")
+    return f"{name} ({name.upper()}): {text}" if name else text

@@ -1,0 +1,155 @@
+"""Settings of models, and of what a task may take."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
+
+from nightshift.config.fields import ByHand, SettingsGroup
+from nightshift.config.values import Cost, Host, Positive, PositiveTokens, PriceIn, Seconds, Tokens, Variable
+from nightshift.core.isolation import RUN_LIMITS
+from nightshift.core.tasks.task import Explore
+
+AGENT = ByHand("it decides which program is started, and what that is shown and may reach")
+LONGEST_PROMPT = 24_000
+LONGEST_CONVERSATION = 96_000
+"""Tokens; successful conversations stay far below (arXiv 2602.16069)."""
+LEAST_PROMPT = 3_000
+"""Tokens; with less room the instructions would leave none for the task. No phase keeps to less (`agent.services`)."""
+
+
+class ModelSettings(SettingsGroup):
+    """Which models are asked, and how patiently."""
+
+    heading: ClassVar[str] = "Models"
+
+    model_type: str = "auto"
+    """Which backends are asked: `auto` for every one that is configured, one name, or several in order of preference, \
+such as `openai,ollama`."""
+    model_name: str | None = None
+    """The model; `backend=model` says whose it is, and several are separated by commas. Unset: each backend picks one \
+that can code."""
+    phase_models: dict[str, str] = Field(default_factory=dict)
+    """Which model is asked first in a phase, such as REVIEW: anthropic=claude-sonnet-5; the chain follows."""
+    routing: Literal["fixed", "measured"] = "fixed"
+    """Whether models are asked in the order of the chain (fixed) or in the one that earlier tasks teach (measured)."""
+    openai_api_key: SecretStr | None = None
+    """The key for OpenAI, or for the server behind openai_base_url."""
+    openai_base_url: str | None = None
+    """The address of a server that speaks OpenAI's API. Unset: OpenAI itself."""
+    anthropic_api_key: SecretStr | None = None
+    """The key for Anthropic."""
+    anthropic_base_url: str | None = None
+    """The address of a server that speaks Anthropic's API. Unset: Anthropic itself."""
+    ollama_base_url: str = "http://localhost:11434"
+    """Where Ollama listens."""
+    gpt4all_model_path: Annotated[Path | None, ByHand("it names a file that is loaded into the daemon")] = None
+    """A `.gguf` file for GPT4All, or a folder of them."""
+    llama_cpp_model_path: Annotated[Path | None, ByHand("it names a file that native code loads")] = None
+    """A `.gguf` file for llama.cpp, or a folder of them. Unset: the one of gpt4all_model_path."""
+    acp_command: Annotated[str | None, AGENT] = None
+    """The command of a coding agent that speaks the Agent Client Protocol, such as `gemini --experimental-acp`."""
+    acp_hosts: Annotated[list[Host], AGENT] = Field(default_factory=list)
+    """The hosts that the agent may reach, by TLS: those of its vendor's service, such as `api.example.com`."""
+    acp_variables: Annotated[list[Variable], AGENT] = Field(default_factory=list)
+    """Environment variables of the daemon that the agent gets, by their names; that of its key among them."""
+    acp_folders: Annotated[list[Path], AGENT] = Field(default_factory=list)
+    """Folders that the agent is shown read-only, where its program or its interpreter is not below `/usr`."""
+    acp_auth: Annotated[str | None, AGENT] = None
+    """How the agent is told to log in, by its own name for the way; unset: it finds its key itself."""
+    model_prices: dict[str, PriceIn] = Field(default_factory=dict)
+    """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
+    model_cutoffs: dict[str, date] = Field(default_factory=dict)
+    """When the training of models ended, by their names: the benchmark tells later commits apart."""
+    edit_format: Literal["auto", "whole", "edit"] = "auto"
+    """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
+    explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.typed)] = "auto"
+    """Whether models look around and try things with tools: on, off, or where a single prompt would not do (auto)."""
+    explore_steps: Annotated[int, Field(ge=2, le=500)] = 40
+    """How many replies with tool calls a model may take to write a change."""
+    model_num_ctx: Annotated[Tokens, Field(ge=2048)] = 32768
+    """The context of local models, prompt and reply together."""
+    model_max_tokens: PositiveTokens = 8192
+    """The longest reply that is asked for."""
+    model_timeout_s: Seconds = 900
+    """How long one reply may take in all."""
+    model_max_wait_s: Seconds = 60
+    """How long a server may ask us to wait before the next backend is asked."""
+    model_probe_s: Seconds = 30
+    """How often it is looked whether a backend that is away is back."""
+    repair_first_s: Annotated[float, Field(ge=0, json_schema_extra={"unit": "s"})] = 10
+    """How long the built-in engine may search before a model is asked; 0: only when none answers."""
+    repair_s: Seconds = 60
+    """How long the built-in engine may search when no model can be asked."""
+
+
+class LimitSettings(SettingsGroup):
+    """How much time, how many tries and how much money work may take. A budget that is None is unlimited."""
+
+    heading: ClassVar[str] = "Limits and budgets"
+
+    task_timeout: Seconds = 300
+    """How long an attempt may work; waiting for models does not count."""
+    max_iterations: Annotated[int, Field(ge=1, le=100)] = 15
+    """How many tries an attempt has to make its tests pass."""
+    warn_iterations: Annotated[int, Field(ge=1, le=100)] = 12
+    """After how many tries the model is told that few are left."""
+    suite_timeout_s: Seconds = RUN_LIMITS.cpu_s
+    """How many seconds of processor time a run of the tests may use; one that waits may take five times as long."""
+    call_tokens: PositiveTokens | None = None
+    """The most tokens of one call, prompt and reply together."""
+    call_cost_usd: Cost | None = None
+    """The most that one call may cost."""
+    task_model_calls: Positive | None = None
+    """The most calls of a task; then it asks for as many again."""
+    task_tokens: PositiveTokens | None = None
+    """The most tokens of a task; then it asks for as many again."""
+    task_cost_usd: Cost | None = None
+    """The most that a task may cost; then it asks for as much again."""
+    day_tokens: PositiveTokens | None = None
+    """The most tokens of a UTC day; then tasks wait for the next one."""
+    day_cost_usd: Cost | None = None
+    """The most that a UTC day may cost; then tasks wait for the next one."""
+    total_tokens: PositiveTokens | None = None
+    """The most tokens of all time; then tasks wait until it is raised."""
+    total_cost_usd: Cost | None = None
+    """The most that all time may cost; then tasks wait until it is raised."""
+
+
+class PromptSettings(ModelSettings, LimitSettings):
+    """What both together leave for a prompt."""
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How long a prompt may be: what the context leaves beside a reply, and three quarters of what a call may use.
+
+        Longer prompts than `LONGEST_PROMPT` cost more than they help.
+        """
+        of_call = LONGEST_PROMPT if self.call_tokens is None else self.call_tokens * 3 // 4
+        return min(LONGEST_PROMPT, self.model_num_ctx - self.model_max_tokens, of_call)
+
+    @property
+    def conversation_tokens(self) -> int:
+        """How long a conversation with tools may grow, whatever the model's window; it begins afresh there."""
+        return LONGEST_CONVERSATION if self.call_tokens is None else self.call_tokens * 3 // 4
+
+    @model_validator(mode="after")
+    def _room_for_a_prompt(self) -> PromptSettings:
+        context, reply = self.model_num_ctx, self.model_max_tokens
+        if context - reply < LEAST_PROMPT:
+            shorter = f"MODEL_MAX_TOKENS to {context - LEAST_PROMPT} or less, or " if context > LEAST_PROMPT else ""
+            raise ValueError(
+                f"model_max_tokens: replies of up to {reply} tokens (MODEL_MAX_TOKENS) leave less than {LEAST_PROMPT} "
+                f"for a prompt in a context of {context} (MODEL_NUM_CTX); the instructions alone take half of that; "
+                f"set {shorter}MODEL_NUM_CTX to {reply + LEAST_PROMPT} or more"
+            )
+        if self.call_tokens is not None and self.prompt_tokens < LEAST_PROMPT:
+            least = -(-LEAST_PROMPT * 4 // 3)
+            raise ValueError(
+                f"call_tokens: {self.call_tokens} are too few for a prompt and a reply; set CALL_TOKENS to "
+                f"{least} or more"
+            )
+        return self

@@ -1,0 +1,209 @@
+"""Where everything lies: below one home, the checkout unless told otherwise, or in the user's XDG folders.
+
+It is known from the environment alone, without the other settings and the libraries that read them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.config.layout import Folders, xdg_folders
+from nightshift.core.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[2]
+IS_CHECKOUT = (ROOT / "Makefile").exists()
+"""Whether this is a checkout, and not installed among the packages of an environment."""
+
+
+class Layout:
+    """The files and folders of one daemon, from its home; `folders` is None in the layout of one home."""
+
+    home: Path = ROOT
+    folders: Folders | None = None
+
+    @property
+    def config_dir(self) -> Path:
+        """Where `config.yaml`, `settings.overrides.yaml` and `.env` are looked for."""
+        return self.folders.config if self.folders else self.home
+
+    @property
+    def config_file(self) -> Path:
+        """The owner's settings."""
+        return self.config_dir / "config.yaml"
+
+    @property
+    def overrides_file(self) -> Path:
+        """What the settings page has set, which overrules them."""
+        return self.config_dir / "settings.overrides.yaml"
+
+    @property
+    def dotenv_file(self) -> Path:
+        """Variables that overrule both."""
+        return self.config_dir / ".env"
+
+    @property
+    def db_path(self) -> Path:
+        """The database."""
+        return self.home / "db" / "agent_logs.sqlite"
+
+    @property
+    def benchmark_db_path(self) -> Path:
+        """What the benchmark knows: items, arms and results."""
+        return self.db_path.with_name("benchmark.sqlite")
+
+    @property
+    def benchmark_dir(self) -> Path:
+        """The homes in which its arms work, while they do."""
+        return self.state_dir / "benchmark"
+
+    @property
+    def benchmark_lock_file(self) -> Path:
+        """Held while a run of the benchmark is under way."""
+        return self.benchmark_dir / "lock"
+
+    @property
+    def backups_dir(self) -> Path:
+        """The newest backups of the database, and older ones by the day."""
+        return self.db_path.parent / "backups"
+
+    @property
+    def tasks_file(self) -> Path:
+        """The watched inbox."""
+        return self.home / "tasks.yaml"
+
+    @property
+    def log_file(self) -> Path:
+        """The log as JSON lines."""
+        return (self.folders.state if self.folders else self.home) / "logs" / "agent.log"
+
+    @property
+    def workspace(self) -> Path:
+        """The daemon's own repository, for tasks without one."""
+        return self.home / "workspace"
+
+    @property
+    def reports_dir(self) -> Path:
+        """Where the weekly reports go."""
+        return self.home / "reports"
+
+    @property
+    def state_file(self) -> Path:
+        """The hourly crash-recovery state."""
+        return (self.folders.state if self.folders else self.home) / "state.json"
+
+    @property
+    def state_dir(self) -> Path:
+        """Staging and keys."""
+        return self.folders.state if self.folders else self.home / "state"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held by the daemon of this home as long as it lives."""
+        return self._open_dir / "lock"
+
+    @property
+    def db_lock_file(self) -> Path:
+        """Held as well, beside the database itself: another name of the home leads to the same one."""
+        return self.db_path.resolve().with_name(self.db_path.name + ".lock")
+
+    @property
+    def packages_dir(self) -> Path:
+        """Packages that tasks may use, as they are shown inside the sandbox."""
+        return (self.folders.cache if self.folders else self.state_dir) / "packages"
+
+    @property
+    def environments_dir(self) -> Path:
+        """The environments of repositories, as they are shown inside the sandbox."""
+        return (self.folders.cache if self.folders else self.state_dir) / "environments"
+
+    @property
+    def port_file(self) -> Path:
+        """The port that the daemon got, for those on this machine who want to speak to it."""
+        return self._open_dir / "port"
+
+    @property
+    def access_file(self) -> Path:
+        """What the command line needs of settings that were found sound (`config.access`)."""
+        return (self.folders.cache if self.folders else self.state_dir) / "access.json"
+
+    @property
+    def token_file(self) -> Path:
+        """The token of the API where the daemon has to make one of its own; only the owner can read it."""
+        return self.state_dir / "token"
+
+    @property
+    def seal_file(self) -> Path:
+        """The key that seals the evidence of commits; only the owner can read it, and old evidence needs it."""
+        return (self.folders.data if self.folders else self.state_dir) / "seal"
+
+    @property
+    def hub_dir(self) -> Path:
+        """What belongs to this machine as a node of a hub: its key, and clones of what other nodes work on."""
+        return (self.folders.data if self.folders else self.state_dir) / "hub"
+
+    @property
+    def runner_dir(self) -> Path:
+        """The test libraries shown inside the sandbox; made at set-up, shared by all homes of a checkout."""
+        if IS_CHECKOUT:
+            return ROOT / ".runner"
+        return (self.folders.cache if self.folders else self.state_dir) / "runner"
+
+    @property
+    def _open_dir(self) -> Path:
+        """What exists only while a daemon runs."""
+        return self.folders.runtime if self.folders else self.state_dir
+
+    def make_folders(self) -> None:
+        """Make the XDG folders, for their owner alone as the specification asks; a home is there already.
+
+        Raises:
+            OSError: one of them cannot be made.
+        """
+        if self.folders is None:
+            return
+        own = self.folders
+        for folder in (own.config, own.data, own.state, own.cache, own.runtime):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places(Layout):
+    """The files and folders of one daemon, without its settings."""
+
+    home: Path = ROOT
+    folders: Folders | None = None
+
+
+def find_places(home: Path | None = None, layout: str | None = None) -> Places:
+    """The places of a home, or what the environment says where none is given; none of them need exist.
+
+    Args:
+        home: the folder of `config.yaml`, the database and the rest.
+        layout: `home` or `xdg`.
+
+    Raises:
+        ConfigError: what the environment says contradicts itself.
+    """
+    asked = os.environ.get("NIGHTSHIFT_HOME", "") if home is None else str(home)
+    if layout is None:
+        layout = "home" if home else os.environ.get("NIGHTSHIFT_LAYOUT", "")
+    if layout not in {"", "home", "xdg"}:
+        raise ConfigError([f"NIGHTSHIFT_LAYOUT: {layout!r} is neither home nor xdg"])
+    if layout == "xdg" and asked:
+        raise ConfigError([f"NIGHTSHIFT_LAYOUT: xdg contradicts NIGHTSHIFT_HOME={asked}; unset one of them"])
+    if layout == "xdg" or not (layout or asked or (IS_CHECKOUT and os.access(ROOT, os.W_OK))):
+        folders = user_folders()
+        return Places(home=folders.data, folders=folders)
+    return Places(home=(Path(asked) if asked else ROOT).expanduser().resolve(), folders=None)
+
+
+def place_is_given() -> bool:
+    """Tell whether the environment says where everything lies."""
+    return bool(os.environ.get("NIGHTSHIFT_HOME") or os.environ.get("NIGHTSHIFT_LAYOUT"))
+
+
+def user_folders() -> Folders:
+    """The XDG folders of the user who runs this."""
+    return xdg_folders(os.environ, Path.home(), os.getuid())

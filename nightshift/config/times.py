@@ -1,0 +1,36 @@
+"""Settings that are spans of time."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_settings import NoDecode
+
+from nightshift.core.quiet_hours import parse
+
+
+def several(value: object) -> object:
+    """A list as a variable holds it: JSON, or spans with semicolons or line breaks in between."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return [value]
+    return [span.strip() for span in re.split(r"[;\n]", value) if span.strip()]
+
+
+def span(value: str) -> str:
+    """A span of time.
+
+    Raises:
+        ValueError: it is none; says what one looks like.
+    """
+    return parse(value).text
+
+
+QuietHours = Annotated[list[Annotated[str, AfterValidator(span)]], NoDecode, BeforeValidator(several)]

@@ -1,0 +1,41 @@
+"""Reads from Python source which names it defines; nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from nightshift.core.code.parsing import parse_quietly
+
+
+def find_functions(text: str) -> frozenset[str]:
+    """The functions that stand at the top of a module; empty for a text that is no Python."""
+    tree = parse_quietly(text)
+    return frozenset(_find_functions(tree.body)) if tree else frozenset()
+
+
+def _find_functions(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.If | ast.Try):
+            yield from _find_functions([*node.body, *node.orelse])
+
+
+def find_bound(text: str) -> frozenset[str]:
+    """All names that a text may give a meaning, generously: definitions, assignments, imports, and texts as a whole."""
+    tree = parse_quietly(text)
+    return frozenset(_find_bound(tree)) if tree else frozenset()
+
+
+def _find_bound(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.rpartition(".")[2]
+            case ast.Constant(value=str(name)):  # `setattr(module, "name", …)`, `command(name="name")`
+                yield name

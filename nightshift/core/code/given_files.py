@@ -1,0 +1,69 @@
+"""Finds files that come with a task and cannot be read as what they are: a test that does not parse fails every try."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+
+from nightshift.core.code import golang
+from nightshift.core.code.parsing import syntax_fault
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.tasks.task import Files, Language
+
+_BROKEN_ON_PURPOSE = re.compile(
+    r"syntax|pars(?:e|es|ed|ing|er)\b|indent|broken|invalid|malformed|corrupt|does(?: not|n't) (?:import|load|compile)",
+    re.IGNORECASE,
+)
+_MAY_BE_BROKEN = "; correct it, or say in the description that its syntax error is to be mended"
+
+
+def unreadable(language: Language, tests: Files, files: Files, description: str) -> dict[str, str]:
+    """What cannot be read, as field (`tests.<path>`, `files.<path>`) to reason.
+
+    Tests must be sound; what lies beside them may be broken, as an example. A start file may be where the task's words
+    tell of it.
+    """
+    found = {f"tests.{path}": _fault(language, path, text) for path, text in tests.items() if is_test_path(path)}
+    if not _BROKEN_ON_PURPOSE.search(description):
+        faults = {f"files.{path}": _fault(language, path, text) for path, text in files.items()}
+        found |= {field: why + _MAY_BE_BROKEN for field, why in faults.items() if why}
+    return {field: why for field, why in found.items() if why}
+
+
+def _fault(language: Language, path: str, text: str) -> str | None:
+    readers = _READERS[language]
+    read = readers.get(path) or readers.get("." + path.rpartition(".")[2])
+    return read(text) if read else None
+
+
+def _json_fault(text: str) -> str | None:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except RecursionError:
+        return "is nested too deeply to be read"
+    return None
+
+
+def _toml_fault(text: str) -> str | None:
+    try:
+        tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return str(error)
+    return None
+
+
+def _go_fault(text: str) -> str | None:
+    found = golang.fault(text)
+    return f"line {found.line}: {found.message}" if found else None
+
+
+_READERS: dict[Language, dict[str, Callable[[str], str | None]]] = {
+    Language.PYTHON: {".py": syntax_fault, "pyproject.toml": _toml_fault},
+    Language.JAVASCRIPT: {"package.json": _json_fault},
+    Language.GO: {".go": _go_fault},
+}
+"""What is read before or by every run, by the path or the ending of its file."""

@@ -1,0 +1,60 @@
+"""Reads Go into syntax trees, and says where a text is none, as `core.code.javascript` does for JavaScript."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.javascript import Fault, fault_in, node_text, walk
+from nightshift.core.text.encoding import encode
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+__all__ = ["Fault", "fault", "imports", "is_source", "is_test", "node_text", "package", "parse", "walk"]
+
+
+def is_source(path: str) -> bool:
+    """Tell whether a path names Go."""
+    return path.endswith(".go")
+
+
+def is_test(path: str) -> bool:
+    """Tell whether `go test` takes a file for tests."""
+    return path.endswith("_test.go")
+
+
+def parse(text: str) -> Node:
+    """The root of a text's syntax tree; positions in it are in bytes of UTF-8."""
+    from tree_sitter import Parser  # noqa: PLC0415 (loaded when the first Go task comes)
+
+    return Parser(_grammar()).parse(encode(text)).root_node
+
+
+def fault(text: str) -> Fault | None:
+    """The first place at which a text is not Go, or None."""
+    return fault_in(parse(text), text)
+
+
+def package(root: Node) -> str:
+    """The name in the package clause; empty without one."""
+    clause = next((node for node in root.named_children if node.type == "package_clause"), None)
+    return node_text(clause.named_children[0]) if clause and clause.named_children else ""
+
+
+def imports(root: Node) -> Iterator[tuple[str, str]]:
+    """The name and the path of each import; the name is the path's last part where none is given."""
+    for declaration in root.named_children:
+        if declaration.type == "import_declaration":
+            for spec in (node for node in walk(declaration) if node.type == "import_spec"):
+                path = node_text(spec.child_by_field_name("path")).strip('"`')
+                yield node_text(spec.child_by_field_name("name")) or path.rpartition("/")[2], path
+
+
+@functools.cache
+def _grammar() -> Language:
+    import tree_sitter_go  # noqa: PLC0415 (see `parse`)
+    from tree_sitter import Language  # noqa: PLC0415 (see `parse`)
+
+    return Language(tree_sitter_go.language())

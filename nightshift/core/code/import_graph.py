@@ -1,0 +1,246 @@
+"""The graph behind `core.code.dependencies`: names and edges of a tree in both directions, kept up to date."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from nightshift.core.code.file_names import Names, discard, folders_above, last_of
+from nightshift.core.code.imports import Facts, Import, facts_of, may_refer
+from nightshift.core.code.javascript import is_source
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree
+from nightshift.core.text.encoding import encode
+
+SETTINGS = frozenset(
+    {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"}
+)
+"""Files at the root that steer pytest; every test depends on them."""
+
+PACKAGE = "package.json"
+LIKE = 0.5
+"""The share of paths that two trees have in common at least where the graph of one is made from the other's."""
+_NOTHING = Facts()
+
+
+class ImportCache:
+    """Remembers what files refer to, and the graphs of the trees that were asked about; shared between threads."""
+
+    def __init__(self, max_files: int = 50_000, max_graphs: int = 4) -> None:
+        self._facts: OrderedDict[str, Facts] = OrderedDict()
+        self._graphs: list[_Graph] = []
+        self._max_files, self._max_graphs = max_files, max_graphs
+        self._lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def view(self, tree: Tree, over: Mapping[str, str | None]) -> Iterator[View]:
+        """A tree with texts on top (None removes a file), for one question; others wait meanwhile."""
+        with self._lock:
+            yield View(tree, over, self._graph(tree), self)
+
+    def facts(self, path: str, blob: str, read: Callable[[], bytes]) -> Facts:
+        """What a file refers to; read and parsed once for each content."""
+        if not may_refer(path):
+            return _NOTHING
+        key = f"{PurePosixPath(path).suffix}:{blob}"
+        with self._lock:
+            if (known := self._facts.get(key)) is None:
+                known = self._facts[key] = facts_of(path, read())
+                while len(self._facts) > self._max_files:
+                    self._facts.popitem(last=False)
+            return known
+
+    def _graph(self, tree: Tree) -> _Graph:
+        """The graph of the most similar tree seen, brought up to this one; the one used last stands at the end."""
+        entries = tree.entries()
+        best = next((graph for graph in self._graphs if graph.commit == tree.commit), None)
+        if best is None:
+            likeness, at = max(((graph.likeness(entries), at) for at, graph in enumerate(self._graphs)), default=(0, 0))
+            best = self._graphs[at] if likeness >= LIKE else _Graph()
+        self._graphs = [*(graph for graph in self._graphs if graph is not best), best][-self._max_graphs :]
+        best.move_to(tree.commit, entries)
+        return best
+
+
+class _Graph:
+    """The names of one tree, and which of its files use which words. The words are read only when asked for."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.dynamic: set[str] = set()
+        self.commit, self._entries = "", dict[str, str]()
+        self._indexed: dict[str, str] = {}
+        self._words: dict[str, frozenset[str]] = {}
+        self._users: defaultdict[str, set[str]] = defaultdict(set)
+
+    def likeness(self, entries: Mapping[str, str]) -> float:
+        """The share of a tree's paths that are known here."""
+        return len(entries.keys() & self._entries.keys()) / max(1, len(entries), len(self._entries))
+
+    def move_to(self, commit: str, entries: Mapping[str, str]) -> None:
+        """Become the graph of another tree by what differs."""
+        if commit != self.commit:
+            for path in self._entries.keys() - entries.keys():
+                self.names.remove(path)
+            for path in entries.keys() - self._entries.keys():
+                self.names.add(path)
+            self.commit, self._entries = commit, dict(entries)
+
+    def users_of(self, words: Iterable[str], facts: Callable[[str], Facts]) -> set[str]:
+        """Files of the tree that use one of these words."""
+        self.index(facts)
+        return {path for word in words for path in self._users.get(word, ())}
+
+    def index(self, facts: Callable[[str], Facts]) -> None:
+        """Note the words of files that are new or other than when they were noted last."""
+        if self._indexed is self._entries:
+            return
+        known = self._indexed
+        for path in known.keys() - self._entries.keys():
+            self._forget(path)
+        for path in [path for path, blob in self._entries.items() if known.get(path) != blob]:
+            self._forget(path)
+            found = facts(path)
+            words = self._words[path] = frozenset(_words(path, found))
+            for word in words:
+                self._users[word].add(path)
+            if found.dynamic:
+                self.dynamic.add(path)
+        self._indexed = self._entries
+
+    def _forget(self, path: str) -> None:
+        self.dynamic.discard(path)
+        for word in self._words.pop(path, ()):
+            discard(self._users, word, path)
+
+
+class View:
+    """A tree with texts on top, as a graph; made by `ImportCache.view`."""
+
+    def __init__(self, tree: Tree, over: Mapping[str, str | None], graph: _Graph, cache: ImportCache) -> None:
+        self._tree, self._over, self._graph, self._cache = tree, over, graph, cache
+        self._entries = tree.entries()
+        self._above = Names(path for path, text in over.items() if text is not None)
+
+    def __contains__(self, path: str) -> bool:
+        return self._over[path] is not None if path in self._over else path in self._entries
+
+    def facts(self, path: str) -> Facts:
+        """What a file refers to."""
+        text = self._over.get(path)
+        if text is None:
+            return self._facts_below(path)
+        raw = encode(text)
+        return self._cache.facts(path, hashlib.sha256(raw).hexdigest(), lambda: raw)
+
+    def dynamic(self) -> Iterable[str]:
+        """The tree's files that may reach more than can be read from them."""
+        self._graph.index(self._facts_below)
+        return self._graph.dynamic
+
+    def uses(self, path: str) -> frozenset[str]:
+        """The files that one file refers to."""
+        facts = self.facts(path)
+        found = set(self._surroundings(path)) if path.endswith(".py") else set()
+        if is_source(path):  # it says what kind of module a file is
+            found.update(name for folder in folders_above(path) for name in self._present(f"{folder}{PACKAGE}"))
+        for imported in facts.imports:
+            found.update(self._imported(path, imported))
+        for mention in facts.mentions:
+            found.update(self._mentioned(path, mention))
+        return frozenset(found)
+
+    def users(self, path: str) -> Iterator[str]:
+        """The files of the tree that refer to one file."""
+        candidates = self._graph.users_of(_keys(path), self._facts_below)
+        name, folder = last_of(path), path[: path.rfind("/") + 1]
+        if name in {"__init__.py", "conftest.py", PACKAGE}:
+            candidates.update(self._graph.names.within(folder))
+        elif path in SETTINGS:
+            candidates.update(self._entries)
+        return (user for user in candidates if path in self.uses(user))
+
+    def _facts_below(self, path: str) -> Facts:
+        return self._cache.facts(path, self._entries[path], lambda: self._tree.read(path))
+
+    def _surroundings(self, path: str) -> Iterator[str]:
+        is_test = is_test_path(path)
+        for folder in folders_above(path):
+            yield from self._present(f"{folder}__init__.py")
+            if is_test:
+                yield from self._present(f"{folder}conftest.py")
+        if is_test:
+            yield from (name for name in SETTINGS if name in self)
+
+    def _present(self, path: str) -> Iterator[str]:
+        if path in self:
+            yield path
+
+    def _imported(self, path: str, imported: Import) -> Iterator[str]:
+        above = list(folders_above(path))
+        if imported.level:
+            roots = above[imported.level - 1 : imported.level]
+        else:
+            roots = list(dict.fromkeys([*above, *(f"{folder}src/" for folder in above)]))
+        for root in roots:
+            yield from self._module(root, imported)
+
+    def _module(self, root: str, imported: Import) -> Iterator[str]:
+        parts = imported.module.split(".") if imported.module else []
+        for length in range(1, len(parts) + 1):
+            yield from self._file_of(root + "/".join(parts[:length]))
+        package = root + "/".join(parts) + "/" if parts else root
+        for name in imported.names:
+            if name == "*":
+                yield from self._submodules(package)
+            else:
+                yield from self._file_of(package + name)
+
+    def _file_of(self, stem: str) -> Iterator[str]:
+        for path in (f"{stem}.py", f"{stem}/__init__.py", f"{stem}.pyi"):
+            yield from self._present(path)
+
+    def _submodules(self, package: str) -> Iterator[str]:
+        if f"{package}__init__.py" in self:  # a star reaches submodules only through a package's `__all__`
+            for names in (self._graph.names, self._above):
+                for path in names.within(package):
+                    if path.endswith(".py") and "/" not in path[len(package) :] and path in self:
+                        yield path
+
+    def _mentioned(self, path: str, mention: str) -> Iterator[str]:
+        for names in (self._graph.names, self._above):
+            yield from (found for found in names.named(mention) if found in self)
+        if _is_dotted(mention):
+            yield from self._imported(path, Import(module=mention))
+
+
+def _words(path: str, facts: Facts) -> Iterator[str]:
+    """The words by which a file may name others; `_keys` gives those that a file answers to."""
+    for imported in facts.imports:
+        parts = [*imported.module.split("."), *imported.names]
+        yield from (f"import {part}" for part in parts)
+        if "*" in imported.names:
+            # A relative star may mean any folder above.
+            yield from (f"all of {last_of(folder[:-1])}" for folder in folders_above(path))
+            yield from (f"all of {part}" for part in parts)
+    for mention in facts.mentions:
+        yield f"name {last_of(mention)}"
+        if _is_dotted(mention):
+            yield from (f"import {part}" for part in mention.split("."))
+
+
+def _keys(path: str) -> Iterator[str]:
+    name, folders = last_of(path), list(folders_above(path))
+    parent = last_of(folders[0][:-1])
+    yield f"import {parent if name.startswith('__init__.') else name.partition('.')[0]}"
+    yield f"all of {parent}"
+    yield f"name {name}"
+    yield from (f"name {last_of(folder[:-1])}" for folder in folders if folder)
+
+
+def _is_dotted(mention: str) -> bool:
+    return "." in mention and all(part.isidentifier() for part in mention.split("."))

@@ -1,0 +1,59 @@
+"""The port through which the files of a commit are read, as bytes or as text; verdicts name it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from nightshift.core.text.encoding import decode
+
+
+class Tree(Protocol):
+    """The files of one commit, read without a checkout."""
+
+    @property
+    def commit(self) -> str:
+        """Full id of the commit."""
+        ...
+
+    def entries(self) -> Mapping[str, str]:
+        """Path to the id of its content, for each regular file, in path order."""
+        ...
+
+    def unwritable(self) -> frozenset[str]:
+        """Paths that hold a link or a submodule: nothing may be written there or below."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes.
+
+        Raises:
+            KeyError: there is no such file.
+        """
+        ...
+
+
+@runtime_checkable
+class Tagged(Protocol):
+    """A tree whose commit has a history with tags."""
+
+    def described(self) -> str:
+        """The nearest tag with a digit, how many commits ago it was and the commit, as `git describe --long` has them.
+
+        Empty where there is no such tag.
+        """
+        ...
+
+
+def read_text(tree: Tree, path: str) -> str:
+    """The text of a file, as `core.text.encoding` reads its bytes.
+
+    Raises:
+        KeyError: there is no such file.
+    """
+    return decode(tree.read(path))
+
+
+def text_of(tree: Tree, path: str) -> str | None:
+    """The text of a file; None where there is no such file."""
+    return read_text(tree, path) if path in tree.entries() else None

@@ -1,0 +1,395 @@
+"""Events: the one log that streams, metrics, reports and timelines are readings of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Phase, Status
+
+if TYPE_CHECKING:
+    from nightshift.core.tasks.change_checks import AskKind
+
+
+class Level(StrEnum):
+    """How much an event wants to be seen; the order is `RANK`."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+RANK = {level: rank for rank, level in enumerate(Level)}
+
+
+class Kind(StrEnum):
+    """What happened. The text is what `logs/agent.log` and the API call `event`."""
+
+    DAEMON_STARTED = "daemon_started"
+    DAEMON_STOPPED = "daemon_stopped"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    HELD_BACK = "held_back"
+    LET_GO = "let_go"
+    CHECKPOINT = "checkpoint"
+    STATE_SAVED = "state_saved"
+    SETTINGS_RELOADED = "settings_reloaded"
+    SETTINGS_REFUSED = "settings_refused"
+    CLOCK_JUMPED = "clock_jumped"
+    DATABASE_RESTORED = "database_restored"
+    BACKUP_FAILED = "backup_failed"
+    DISK_LOW = "disk_low"
+    PRUNED = "pruned"
+    ORPHANS_SWEPT = "orphans_swept"
+    NOTIFIED = "notified"
+    NOTIFY_FAILED = "notify_failed"
+    INBOX_READ = "inbox_read"
+    INBOX_REJECTED = "inbox_rejected"
+    TASK_SUBMITTED = "task_submitted"
+    TASK_CLAIMED = "task_claimed"
+    TASK_MOVED = "task_moved"
+    TASK_RECOVERED = "task_recovered"
+    TASK_CANCEL_REQUESTED = "task_cancel_requested"
+    TASK_PRIORITISED = "task_prioritised"
+    OWNER_SAID = "owner_said"
+    WORKER_RESTARTED = "worker_restarted"
+    STEP_FINISHED = "step_finished"
+    ITERATION_WARNING = "iteration_warning"
+    STUCK = "stuck"
+    MODEL_CALLED = "model_called"
+    MODEL_REPLAYED = "model_replayed"
+    MODEL_INTERRUPTED = "model_interrupted"
+    MODEL_FAILED = "model_failed"
+    MODEL_FALLBACK = "model_fallback"
+    AGENT_REFUSED = "agent_refused"
+    REPAIR_PROGRESS = "repair_progress"
+    REPAIR_DECLINED = "repair_declined"
+    MODEL_UP = "model_up"
+    MODEL_DOWN = "model_down"
+    BUDGET_REACHED = "budget_reached"
+    BUDGET_SHORT = "budget_short"
+    SUITE_JUDGED = "suite_judged"
+    FILES_DROPPED = "files_dropped"
+    REPLY_REFUSED = "reply_refused"
+    REPOSITORY_READ = "repository_read"
+    GATE_FINDING = "gate_finding"
+    REMARK = "remark"
+    COMMAND_BLOCKED = "command_blocked"
+    ASKED = "asked"
+    ANSWERED = "answered"
+    PACKAGE_INSTALLED = "package_installed"
+    ENVIRONMENT_USED = "environment_used"
+    ENVIRONMENT_MADE = "environment_made"
+    ENVIRONMENT_FAILED = "environment_failed"
+    TOOL_STARTED = "tool_started"
+    TOOL_CALLED = "tool_called"
+    TOOL_SERVER_FAILED = "tool_server_failed"
+    COMMITTED = "committed"
+    INTEGRATED = "integrated"
+    COMMIT_RECORDED = "commit_recorded"
+    DRAFT_LEFT = "draft_left"
+    DISCARDED = "discarded"
+    REVERTED = "reverted"
+    REVIEWED = "reviewed"
+    REGRESSION = "regression"
+    VERIFY_STARTED = "verify_started"
+    VERIFY_CANCELLED = "verify_cancelled"
+    VERIFIED = "verified"
+    SWEPT = "swept"
+    CONFLICT = "conflict"
+    PUSHED = "pushed"
+    PUSH_FAILED = "push_failed"
+    CHECKOUT_LEFT = "checkout_left"
+    HUB_JOINED = "hub_joined"
+    HUB_AWAY = "hub_away"
+    HUB_REFUSED = "hub_refused"
+    HUB_TASK = "hub_task"
+    FORGE_TASK = "forge_task"
+    FORGE_PROPOSED = "forge_proposed"
+    FORGE_FAILED = "forge_failed"
+    LESSON_RECALLED = "lesson_recalled"
+    LESSON_STORED = "lesson_stored"
+    LESSON_RETIRED = "lesson_retired"
+    LESSON_RESTORED = "lesson_restored"
+    EMBEDDER_READY = "embedder_ready"
+    EMBEDDER_MISSING = "embedder_missing"
+    EXTRA_INSTALLING = "extra_installing"
+    EXTRA_INSTALLED = "extra_installed"
+    EXTRA_FAILED = "extra_failed"
+    WORKER_ERROR = "worker_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of the log. `id` and `at` are given when it is stored; `data` is small JSON (8 KB at most)."""
+
+    kind: Kind
+    level: Level = Level.INFO
+    message: str = ""
+    task_id: int | None = None
+    attempt: int | None = None
+    iteration: int | None = None
+    phase: Phase | None = None
+    worker: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    id: int = 0
+    at: datetime | None = None
+
+
+Sink = Callable[[Event], None]
+"""Takes an event that is not part of a transaction; never raises, never blocks on I/O for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitter:
+    """Makes events that know what they are about, in structlog's form: `bind` returns a copy that knows more.
+
+    It is a sink as well: an event that was made elsewhere gets what is bound here wherever it says nothing itself.
+    """
+
+    sink: Sink
+    task_id: int | None = None
+    attempt: int | None = None
+    iteration: int | None = None
+    phase: Phase | None = None
+    worker: str | None = None
+
+    def bind(
+        self,
+        *,
+        task_id: int | None = None,
+        attempt: int | None = None,
+        iteration: int | None = None,
+        phase: Phase | None = None,
+        worker: str | None = None,
+    ) -> Emitter:
+        """A copy that knows this too; what is None stays as it is bound."""
+        return Emitter(
+            self.sink,
+            task_id=self.task_id if task_id is None else task_id,
+            attempt=self.attempt if attempt is None else attempt,
+            iteration=self.iteration if iteration is None else iteration,
+            phase=phase or self.phase,
+            worker=worker or self.worker,
+        )
+
+    def emit(self, kind: Kind, message: str = "", /, *, level: Level = Level.INFO, **data: Any) -> None:
+        """Emit an event with `data`, small values that JSON knows; readers rely on the types below."""
+        self(Event(kind=kind, level=level, message=message, data=data))
+
+    def __call__(self, event: Event) -> None:
+        """Pass an event on, with what is bound where it says nothing itself."""
+        self.sink(
+            replace(
+                event,
+                task_id=self.task_id if event.task_id is None else event.task_id,
+                attempt=self.attempt if event.attempt is None else event.attempt,
+                iteration=self.iteration if event.iteration is None else event.iteration,
+                phase=event.phase or self.phase,
+                worker=event.worker or self.worker,
+            )
+        )
+
+
+# --- what `data` holds, by kind; the names are stored and stay
+
+
+MoveData = TypedDict("MoveData", {"from": Status, "to": Status, "ending": Ending | None, "reason": str})
+"""TASK_MOVED, TASK_CLAIMED and TASK_RECOVERED: the statuses before and after, and why; `from` is a word of Python."""
+
+
+class PauseData(TypedDict):
+    """PAUSED, RESUMED, HELD_BACK and LET_GO: one reason why no task is claimed, and whose it is."""
+
+    source: PauseSource
+    reason: str
+
+
+class ApprovalData(TypedDict):
+    """ASKED and ANSWERED: what the owner decides; `granted` is None while it is open."""
+
+    approval: int
+    kind: AskKind
+    subject: str
+    granted: bool | None
+
+
+class BackendData(TypedDict):
+    """MODEL_UP and MODEL_DOWN of one backend, and MODEL_REPLAYED."""
+
+    backend: str
+    model: str
+
+
+class CallData(TypedDict):
+    """MODEL_CALLED. `saved` names the call that the built-in engine spared, `route` why this model was asked first.
+
+    `protocol` is how tools were offered, `cached_tokens` how many of the prompt a vendor's cache served. As with all
+    events of a request, `step_no` stands beside them.
+    """
+
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+    cost_usd: float | None
+    latency_s: float
+    finish: str
+    temperature: float | None
+    escalation: int
+    saved: NotRequired[str]
+    protocol: NotRequired[str]
+    cached_tokens: NotRequired[int]
+    route: NotRequired[Mapping[str, Any]]
+
+
+CallFailureData = TypedDict(
+    "CallFailureData",
+    {"backend": str, "model": str, "error": str, "try": int, "retry_in_s": float | None, "circuit": str},
+)
+"""MODEL_FAILED: which try failed and how; `retry_in_s` is None where there is no other."""
+
+
+FallbackData = TypedDict("FallbackData", {"from": str, "to": str})
+"""MODEL_FALLBACK: the label of the backend that was to answer, and of the one that did."""
+
+
+class ToolCalledData(TypedDict):
+    """TOOL_CALLED: how a call went; `brief` is the call in a few words, as the message of TOOL_STARTED has it.
+
+    `chars` is the length of its result; `changed`: files are not as before.
+    """
+
+    name: str
+    brief: str
+    ok: bool
+    took_s: float
+    chars: int
+    changed: bool
+
+
+class BudgetData(TypedDict):
+    """BUDGET_REACHED: whose budget, as in `models.budgets`."""
+
+    budget: str
+
+
+class DroppedData(TypedDict):
+    """FILES_DROPPED: paths that were not used, each with the reason."""
+
+    dropped: Mapping[str, str]
+
+
+class FindingData(TypedDict):
+    """GATE_FINDING and COMMAND_BLOCKED: what the check of a change found; `line` counts from 1, 0 is none."""
+
+    rule: str
+    severity: str
+    path: NotRequired[str]
+    line: NotRequired[int]
+    argv: NotRequired[list[str]]
+    """The command that the change would run, shortened."""
+    pattern: NotRequired[str]
+    """The rule without its group: which pattern of commands was met."""
+
+
+class EnvironmentData(TypedDict):
+    """ENVIRONMENT_USED, _MADE and _FAILED: the digest, and the first of the files that declare it."""
+
+    digest: str
+    sources: list[str]
+
+
+class BlockedCommandData(TypedDict):
+    """COMMAND_BLOCKED, for a task's own test command."""
+
+    argv: list[str]
+    pattern: str
+
+
+class RemarkData(TypedDict):
+    """REMARK: one finding of a reviewer. `blocks` tells whether it sends the change back."""
+
+    severity: str
+    path: str
+    line: int
+    message: str
+    fix: str
+    blocks: NotRequired[bool]
+
+
+class RecalledLesson(TypedDict):
+    """A lesson in `RecalledData`: which one, how near (0 to 1), how old, and its first line."""
+
+    id: int
+    kind: str
+    score: float
+    age_days: float
+    about: str
+
+
+class RecalledData(TypedDict):
+    """LESSON_RECALLED."""
+
+    lessons: list[RecalledLesson]
+
+
+class EscalationData(TypedDict):
+    """STUCK and LESSON_STORED: how often the attempt was stuck."""
+
+    escalation: int
+
+
+class JudgedData(TypedDict):
+    """SUITE_JUDGED in TESTING: `tests` counts results, `label` is that of the evidence, `kinds` are of the failures."""
+
+    tests: Mapping[str, int]
+    label: str
+    reason: str
+    passed: bool
+    suite_s: float
+    kinds: list[str]
+
+
+class CommitData(TypedDict):
+    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED, CONFLICT, SUITE_JUDGED of a merged tree."""
+
+    commit: str
+    branch: str
+
+
+class RegressionData(TypedDict):
+    """REGRESSION: files of tests that fail, and the commit since which they do."""
+
+    tests: list[str]
+    commit: str
+
+
+class RevertedData(TypedDict):
+    """REVERTED: the commit that was taken back, or with `reapplied` brought back, and the commit that did it."""
+
+    commit: str
+    by: str
+    reapplied: bool
+
+
+class VerifiedData(TypedDict):
+    """VERIFIED: how a commit's evidence held when it was run again; a check is a name, a standing and a detail."""
+
+    commit: str
+    judgement: str
+    sentence: str
+    took_s: float
+    checks: list[list[str]]
+
+
+class ErrorData(TypedDict):
+    """WORKER_ERROR of an exception that nobody expected."""
+
+    trace: str

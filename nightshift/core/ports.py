@@ -1,0 +1,150 @@
+"""The ports: what a package needs from others, at most three methods each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from nightshift.core.events import Sink as Sink  # noqa: PLC0414  (a port too; most import it from here)
+
+if TYPE_CHECKING:
+    from nightshift.core.dialogue import Completion, ModelRequest
+    from nightshift.core.isolation import SandboxJob, SandboxResult
+    from nightshift.core.shell import ShellJob, ShellResult
+    from nightshift.core.tasks.attempt_state import AttemptState, Lesson
+    from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport
+    from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
+    from nightshift.core.tools import ToolCall, ToolPlace, ToolRecord, ToolSpec
+
+
+class Model(Protocol):
+    """Answers requests; the one gateway to all backends."""
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Answer, or replay the stored answer of this place.
+
+        Raises:
+            Parked: no backend can answer now.
+            BudgetSpent: a budget of the task is spent.
+            ModelRefused: no backend will ever answer this.
+        """
+        ...
+
+
+class OpenTools(Protocol):
+    """Tools of servers that run, outside of the sandbox."""
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """Why a server or tool is not to be had, by its name."""
+        ...
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as models are told of them."""
+        ...
+
+    async def call(self, call: ToolCall) -> tuple[str, bool]:
+        """Call one of `specs`; what it said, and whether it is no failure."""
+        ...
+
+
+class ServerTools(Protocol):
+    """Tools of servers that the owner configured."""
+
+    def opened(self, allowed: Sequence[str]) -> AbstractAsyncContextManager[OpenTools]:
+        """The tools of these names (`server.tool`), until the block ends."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Runs untrusted code."""
+
+    @property
+    def name(self) -> str:
+        """The isolation's short name, for evidence and pages."""
+        ...
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+
+        Raises:
+            SandboxError: the isolation could not be set up; the job was not started.
+        """
+        ...
+
+
+class Suite(Protocol):
+    """Judges a tree, and tries one out while it is being written."""
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        """Run the job's tests and say what they proved.
+
+        Raises:
+            SandboxError: nothing could be run.
+            ValueError: the job is for some of its tests alone.
+        """
+        ...
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        """Run the job's tests, or some of them, once and plainly, for whoever writes the change.
+
+        Nothing that is held out of the tests takes part.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ...
+
+
+class Memory(Protocol):
+    """Long-term memory."""
+
+    async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
+        """The nearest lessons, best first; an attempt that is named may draw a lot and see none of them."""
+        ...
+
+    async def remember(self, state: AttemptState, task_id: int, description: str) -> None:
+        """Store the failure that the last verdict of `work` shows, when it happens."""
+        ...
+
+    async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
+        """Complete the attempt's failures with the fix, and score the lessons that were recalled."""
+        ...
+
+
+class ChangeCheck(Protocol):
+    """Looks at a change before anything of it is executed."""
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        """What must be mended, what the owner must decide, and what the run may use."""
+        ...
+
+
+class Shell(Protocol):
+    """Runs a command that a model asked for, on a throw-away copy of the files."""
+
+    async def execute(self, job: ShellJob) -> ShellResult:
+        """Run it in one sandbox job; what it did to text files comes back as their new texts.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ...
+
+
+class ToolLog(Protocol):
+    """Keeps what came of tool calls, so that none is run twice for one reply."""
+
+    def stored(self, place: ToolPlace) -> ToolRecord | None:
+        """What came of the call of this place, marked as replayed, or None when it is not known."""
+        ...
+
+    async def save(self, place: ToolPlace, record: ToolRecord) -> None:
+        """Store it, with the change after it and an event, in one transaction; it is durable when this returns.
+
+        Raises:
+            StaleFence: the task is no longer this worker's.
+        """
+        ...

@@ -1,0 +1,51 @@
+"""What an owner adds to a task when he asks for it again: words that hold where they differ, packages it may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.task import Language, TaskSpec
+
+MAX_NOTE_CHARS = 4000
+MAX_DESCRIPTION_CHARS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amendment:
+    """What is added to a task: a note to its words, and distributions that it may use."""
+
+    note: str = ""
+    packages: tuple[str, ...] = ()
+
+
+NOTHING = Amendment()
+
+
+def with_note(description: str, note: str) -> str:
+    """A task's words with a note of its owner's below them.
+
+    Raises:
+        InvalidTask: words and note are too long together.
+    """
+    if not note:
+        return description
+    text = f"{description}\n\nA remark of the owner's, which holds where it differs: {note}"
+    if len(text) > MAX_DESCRIPTION_CHARS:
+        why = f"too long: with the task's words it has {len(text):,} characters; shorten it"
+        raise InvalidTask({"note": why})
+    return text
+
+
+def amended(spec: TaskSpec, amendment: Amendment) -> TaskSpec:
+    """The specification with what its owner added.
+
+    Raises:
+        InvalidTask: the note is too long, or packages are named for a task that is not in Python.
+    """
+    if amendment.packages and spec.language is not Language.PYTHON:
+        raise InvalidTask(
+            {"package": "packages are for tasks in Python; nothing is installed for others, leave it out"}
+        )
+    packages = tuple(dict.fromkeys((*spec.packages, *amendment.packages)))
+    return replace(spec, description=with_note(spec.description, amendment.note), packages=packages)

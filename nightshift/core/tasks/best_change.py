@@ -1,0 +1,65 @@
+"""A change with the verdict on it. The best one of an attempt that ends without a commit becomes its draft."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.tasks.projects import LAID_OUT
+from nightshift.core.tasks.task import Change, Files
+from nightshift.core.tasks.verdicts import Result, Verdict
+from nightshift.core.text.faults import listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestChange:
+    """A change as a run judged it. See `core.tasks.attempt_state.AttemptState` for the fields."""
+
+    base: str
+    verdict: Verdict
+    iteration: int
+    change: Change
+    own_tests: Files = field(default_factory=dict)
+    test_changes: Change = field(default_factory=dict)
+    removed_tests: tuple[str, ...] = ()
+    merged_tests: Files = field(default_factory=dict)
+    summary: str = ""
+    feedback: str = ""
+
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """The order of changes: one that passed, then the number of tests that pass, then few that do not."""
+        return self.verdict.passed, self.verdict.count(Result.PASSED), -len(self.verdict.failing)
+
+
+def holds_work(change: Change, given: Files, tree: Tree, *, in_project: bool) -> bool:
+    """Tell whether a change holds more than the files its owner gave and those that every new project begins with.
+
+    Args:
+        change: the change.
+        given: the files that came with the task.
+        tree: the files of its base.
+        in_project: whether the paths are those of a project of the workspace.
+    """
+    return any(
+        _differs(given, path, text) and not (in_project and path in LAID_OUT and text_of(tree, path) is None)
+        for path, text in change.items()
+    )
+
+
+def _differs(given: Mapping[str, str], path: str, text: str | None) -> bool:
+    return path not in given or given[path] != text
+
+
+def tests_in_words(passed: int, total: int) -> str:
+    """How many tests of a draft pass, such as “3 of 5 tests pass”."""
+    if not total:
+        return "no test was run"
+    return f"{passed} of {total} tests pass" if total > 1 else f"{passed} of 1 test passes"
+
+
+def describe_tests(passed: int, total: int, failing: Sequence[str], reason: str) -> str:
+    """Say how the tests of a draft ended: the counts, and those that fail, or why it is none the less no result."""
+    why = f"failing: {listed(failing)}" if failing else reason
+    return "; ".join(filter(None, (tests_in_words(passed, total), why)))

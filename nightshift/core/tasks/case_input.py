@@ -1,0 +1,162 @@
+"""Held-out cases as people write them: JSON values, and Python literals in text where JSON cannot say it.
+
+    {"call": "shop.price:total", "args": [[1, 2], {"literal": "{3, 4}"}], "expect": {"literal": "(7, b'x')"}}
+    {"call": "shop.parse", "args": [""], "raises": "ValueError"}
+
+`call` names a function by its module with a dot or a colon before it; with a colon the function may be one of a class.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from nightshift.core.code import literals
+from nightshift.core.code.parsing import parse
+from nightshift.core.tasks.held_out import Compare, ValueCase
+from nightshift.core.text import plain_data
+from nightshift.core.text.strict import Strict
+
+MAX_CASES = 500
+MAX_CASES_CHARS = 4_000_000
+"""How long the literals of all cases of a task may be together, as they are sent and as they are stored."""
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_CALL = re.compile(rf"{_NAME}(\.{_NAME})*[.:]{_NAME}(\.{_NAME})*")
+_LITERAL = "literal"
+
+
+class CaseIn(Strict):
+    """One case as a person writes it. `tolerance` is how far numbers may lie apart, relatively or absolutely."""
+
+    call: Annotated[str, Field(max_length=300)]
+    args: list[Any] = Field(default_factory=list)
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    expect: Any = None
+    raises: Annotated[str, Field(pattern=rf"^{_NAME}(\.{_NAME})*$", max_length=200)] | None = None
+    tolerance: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+
+    @field_validator("call")
+    @classmethod
+    def _names_a_function(cls, call: str) -> str:
+        if not _CALL.fullmatch(call) or call.count(":") > 1:
+            raise ValueError("must be module.function, or module:Class.function")
+        return call
+
+    @field_validator("args", "kwargs", "expect")
+    @classmethod
+    def _writable(cls, value: Any, info: ValidationInfo) -> Any:
+        if why := _why_unwritable(str(info.field_name), value, info.context):
+            raise ValueError(why)
+        return value
+
+    @model_validator(mode="after")
+    def _one_expectation(self) -> CaseIn:
+        if self.raises is not None and "expect" in self.model_fields_set:
+            raise ValueError("give either expect or raises, not both")
+        if self.tolerance is not None and self.raises is not None:
+            raise ValueError("tolerance is for values; an exception has none")
+        return self
+
+
+def limit_for_all() -> literals.SizeLimit:
+    """What all cases of a task may take up; the context in which they are validated."""
+    return literals.SizeLimit(MAX_CASES_CHARS, f"too much: the cases may have {MAX_CASES_CHARS:,} characters together")
+
+
+def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> str:
+    """Returned rather than raised: the fault is kept until all are known, and its traceback would keep the values."""
+    try:
+        meant = _named(value, limit) if name == "kwargs" else _value(value, limit)
+        if plain_data.too_deep(meant):
+            return plain_data.TOO_DEEP
+        literals.write(tuple(meant) if name == "args" else meant, limit)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def to_case(read: CaseIn) -> ValueCase:
+    """The case that a person wrote; without `expect` and `raises` an oracle has to know it."""
+    module, colon, function = read.call.partition(":")
+    if not colon:
+        module, _, function = read.call.rpartition(".")
+    expect = literals.write(_value(read.expect)) if "expect" in read.model_fields_set else None
+    return ValueCase(
+        call=f"{module}:{function}",
+        args=literals.write(tuple(map(_value, read.args))),
+        kwargs=literals.write(_named(read.kwargs)),
+        compare=Compare.RAISES if read.raises else Compare.STRICT,
+        expect=expect,
+        raises=(read.raises.rpartition(".")[2],) if read.raises else (),
+        rel=read.tolerance,
+        abs=read.tolerance,
+        explicit=True,
+    )
+
+
+def as_input(case: ValueCase) -> dict[str, Any]:
+    """What a person would write to get this case."""
+    given: dict[str, Any] = {"call": case.call}
+    if arguments := literals.read(case.args):
+        given["args"] = [_plain(item) for item in arguments]
+    if named := literals.read(case.kwargs):
+        given["kwargs"] = {name: _plain(item) for name, item in named.items()}
+    if case.expect is not None:
+        given["expect"] = _plain(literals.read(case.expect))
+    if case.raises:
+        given["raises"] = case.raises[0]
+    return given | ({"tolerance": case.rel} if case.rel is not None else {})
+
+
+def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | None:
+    """Say why these cases and this oracle cannot judge together, or None."""
+    unknown = [case for case in cases if case.raises is None and "expect" not in case.model_fields_set]
+    if unknown and not oracle:
+        return f"{unknown[0].call}: give expect or raises, or an oracle that knows the answer"
+    if oracle and not unknown:
+        return "an oracle is asked for cases without expect; there is none"
+    if isinstance(oracle, str) and oracle and len({to_case(case).module for case in cases}) > 1:
+        return "an oracle in one text serves cases of one module; give it as files instead"
+    for path, text in oracle_files(cases, oracle).items():
+        try:
+            parse(text if path.endswith(".py") else "")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return f"the oracle is no Python: {path}: {error}"
+    return None
+
+
+def oracle_files(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> dict[str, str]:
+    """An oracle as files; a single text stands for the module that the cases call."""
+    if not isinstance(oracle, str):
+        return dict(oracle)
+    return {f"{to_case(cases[0]).module.replace('.', '/')}.py": oracle} if oracle and cases else {}
+
+
+def _named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) -> dict[str, Any]:
+    """The arguments by name; an argument may be called `literal`."""
+    return {name: _value(value, limit) for name, value in given.items()}
+
+
+def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
+    """What a person's JSON means: a mapping with `literal` alone is a Python literal."""
+    if isinstance(value, dict) and value.keys() == {_LITERAL}:
+        return literals.read(str(value[_LITERAL]), limit)
+    if isinstance(value, list):
+        return [_value(item, limit) for item in value]
+    if isinstance(value, dict):
+        return {key: _value(item, limit) for key, item in value.items()}
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON where that says the same, else as a literal."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return {_LITERAL: literals.write(value)}
+    same = literals.write(_value(json.loads(text))) == literals.write(value)
+    return json.loads(text) if same else {_LITERAL: literals.write(value)}

@@ -1,0 +1,172 @@
+"""Commit messages: a subject, a body, and the trailers that recovery and reports read back."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.best_change import describe_tests
+from nightshift.core.tasks.remarks import counted, masked
+from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import Label, Result, Verdict
+from nightshift.core.text.masking import Masker, printable
+
+SUBJECT_CHARS = 72
+BODY_CHARS = 8000
+SLUG_CHARS = 40
+HOME = "Home"
+"""The trailer with the id of the home whose daemon made a commit: several homes may work on one repository, and each
+has a task 1. Commits of version 0.1.0 have no such trailer."""
+_SHAPES_ALONE = Masker()
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitMessage:
+    """What a commit says. The body comes from a model or a person: it is text, and cannot add a trailer."""
+
+    subject: str
+    body: str = ""
+    trailers: Mapping[str, str]
+
+    def from_home(self, home: str) -> CommitMessage:
+        """The same message with the id of a home (empty: none) after its first trailer, which names the task."""
+        first, rest = (dict(tuple(self.trailers.items())[part]) for part in (slice(1), slice(1, None)))
+        return replace(self, trailers={**first, HOME: home, **rest})
+
+    def text(self) -> str:
+        """The message as git stores it; the trailers are its last paragraph."""
+        lines = [f"{name}: {_one_line(value)}" for name, value in self.trailers.items() if _one_line(value)]
+        parts = (_subject(self.subject), _body(self.body), "\n".join(lines))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _SHAPES_ALONE) -> CommitMessage:
+    """Say what an attempt did, why, and how: the summary is the model's, the rest is ours.
+
+    A verdict with the label of a draft makes it the message of a draft, which recovery does not take for the result.
+
+    Args:
+        task: what was asked for.
+        state: what became of it.
+        mask: takes out secrets that stand in the description or the summary; a commit may be pushed.
+    """
+    description = mask(task.spec.description.strip())
+    first, _, rest = (mask(state.summary.strip()) or description.partition("\n")[0]).partition("\n")
+    asked = textwrap.indent(description, "> ", lambda _line: True)
+    verdict = str(state.verdict.evidence.label) if state.verdict else ""
+    full = state.scope.full
+    left = masked(state.open_remarks, mask, full)
+    named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
+    # In front of what was asked for: a body that is too long is cut at its end.
+    changed, removed = (", ".join(map(full, sorted(one))) for one in (state.changed_tests, state.removed_tests))
+    told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
+    gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
+    moved = state.moved and _wrapped(f"All files of {', '.join(state.moved)} were moved into {state.project}.")
+    is_draft = verdict == Label.DRAFT
+    parts = (
+        _wrapped(mask(f"A draft: it did not pass: {_tests(state.verdict)}")) if is_draft and state.verdict else "",
+        _wrapped(rest),
+        moved,
+        told,
+        gone,
+        named and f"Findings that are left open:\n{named}",
+        f"Asked for:\n{asked}",
+    )
+    return CommitMessage(
+        subject=f"Draft: {first}" if is_draft else first,
+        body="\n\n".join(part for part in parts if part),
+        trailers={
+            "Draft-Of" if is_draft else "Task": task.mark,
+            "Model": ", ".join(dict.fromkeys(state.models)),
+            "Iterations": str(state.iteration),
+            "Verdict": verdict,
+            "Open-Findings": counted(left),
+            "Changed-Tests": changed,
+            "Removed-Tests": removed,
+        },
+    )
+
+
+def _tests(verdict: Verdict) -> str:
+    """How the tests of a draft ended."""
+    passed = verdict.count(Result.PASSED)
+    return describe_tests(passed, len(verdict.results), sorted(verdict.failing), verdict.reason)
+
+
+def trailers(message: str) -> dict[str, str]:
+    """The trailers of a message: its last paragraph, if each line of it is one and it is not the subject."""
+    paragraphs = message.strip().split("\n\n")
+    lines = paragraphs[-1].split("\n") if len(paragraphs) > 1 else []
+    found = [_TRAILER.fullmatch(line) for line in lines]
+    return {match[1]: match[2] for match in found if match} if all(found) else {}
+
+
+def without_trailers(message: str) -> str:
+    """A message without its trailers."""
+    whole = message.strip()
+    return whole.rpartition("\n\n")[0].strip() if trailers(whole) else whole
+
+
+def subject_of(message: str) -> str:
+    """The first line of a message."""
+    return message.strip().partition("\n")[0]
+
+
+def mark_of(message: str) -> str:
+    """What a commit names its task by (`core.tasks.task.Task.mark`); empty for a commit of no task."""
+    return trailers(message).get("Task", "")
+
+
+def home_of(message: str) -> str:
+    """The id of the home whose daemon made a commit; empty where the commit names none."""
+    return trailers(message).get(HOME, "")
+
+
+def draft_of(message: str) -> str:
+    """What a draft names its task by (`core.tasks.task.Task.mark`); empty for a commit that is no draft."""
+    return trailers(message).get("Draft-Of", "")
+
+
+def task_of(message: str) -> int | None:
+    """The number here of the task that a commit was made for, or None."""
+    number = mark_of(message)
+    return int(number) if re.fullmatch(r"[0-9]{1,18}", number, re.ASCII) else None
+
+
+def slug(description: str) -> str:
+    """A few words of a description as part of a branch name: ASCII letters, digits and single hyphens."""
+    plain = unicodedata.normalize("NFKD", description).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)
+    short = ""
+    for word in words:
+        if short and len(short) + 1 + len(word) > SLUG_CHARS:
+            break
+        short = f"{short}-{word}" if short else word[:SLUG_CHARS]
+    return short or "task"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _subject(text: str) -> str:
+    line = _one_line(text) or "Change made by Nightshift"
+    if len(line) <= SUBJECT_CHARS:
+        return line
+    cut = line[: SUBJECT_CHARS - 1]
+    return (cut[: cut.rfind(" ")] if " " in cut else cut) + "…"
+
+
+def _body(text: str) -> str:
+    cut = printable(text, max_chars=BODY_CHARS)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in cut.split("\n"))).strip()
+
+
+def _wrapped(text: str) -> str:
+    lines = text.strip().split("\n")
+    return "\n".join(textwrap.fill(line, SUBJECT_CHARS, break_long_words=False) for line in lines)

@@ -1,0 +1,301 @@
+"""When the queue will be empty and what that will cost, from what earlier tasks took.
+
+Each of a few hundred draws gives every open task the time and the cost of an ended one, picked by chance, and lets the
+workers take them in the order of the queue. The 10th, 50th and 90th percentile of the draws are told: the bootstrap (B.
+Efron, Annals of Statistics 7, 1979) needs no guess about how such times are distributed, and they are skewed. Beyond
+`SUMMED_FROM` open tasks one course is followed in which each takes what such tasks take on average; the sum of so many
+is normal enough for its spread to be computed from their variance.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from nightshift.core.clock import Moment, midnight
+from nightshift.core.quiet_hours import after_work, work_before
+
+LEAST_MEASURED = 3
+"""With fewer ended tasks nothing is forecast."""
+DRAWS, LEAST_DRAWS = 400, 100
+DRAWN_TASKS = 20_000
+"""Draws are made until so many tasks are drawn, as far as `DRAWS` and `LEAST_DRAWS` allow."""
+SUMMED_FROM = 200
+_PERCENTILES = (0.1, 0.5, 0.9)
+_Z90 = 1.2816
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTask:
+    """What an ended task took: seconds of work on it, and its cost, None where a price was not known."""
+
+    work_s: float
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTask:
+    """A task that will run without its owner: what it took so far, and in how many seconds it may begin."""
+
+    work_s: float = 0.0
+    cost_usd: float = 0.0
+    due_in_s: float = 0.0
+    is_running: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkSettings:
+    """What the settings say of how much is done at once, when not, and for how much money a day."""
+
+    workers: int = 1
+    quiet_hours: tuple[str, ...] = ()
+    day_cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What the work goes on under. `left_today_usd` is what today's budget has left, None where there is none.
+
+    `quiet_hours` are spans of local time as in the settings.
+    """
+
+    now: datetime
+    workers: int
+    quiet_hours: tuple[str, ...] = ()
+    left_today_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Eight draws of ten lie between `low` and `high`."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeEstimate:
+    """The same for a time; None is more than two weeks away."""
+
+    low: Moment | None
+    middle: Moment | None
+    high: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What is to be expected of the open tasks.
+
+    Attributes:
+        tasks: how many run without their owner.
+        for_owner: how many wait for him, or for one that does; they are in none of the figures.
+        for_later: how many are scheduled for another day, or wait for one that is; nor are they.
+        for_model: how many wait until a model answers; they count as if one did now.
+        measured: on how many ended tasks it rests.
+        model: of which model these are (`backend=model`), those that the built-in engine did among them; empty: of all.
+        takes_s: seconds from now until the last one has ended, quiet hours not counted; None where too few were
+            measured, and zero where no task is open.
+        done_at: the same as a time, quiet hours counted, and as if no budget held anything up.
+        cost_usd: of these tasks from now on; None where a price is not known.
+        left_usd: what the day's budget has left; None without such a budget.
+        over_budget: the chance that it is used up before its day ends; None without such a budget.
+        fit_budget: how many of the tasks it is likely to be enough for; None without such a budget.
+        used_up_at: about when it is used up; None where that is unlikely.
+        day_ends_at: when the next day's budget begins.
+    """
+
+    tasks: int
+    for_owner: int = 0
+    for_later: int = 0
+    for_model: int = 0
+    measured: int = 0
+    model: str = ""
+    takes_s: Estimate | None = None
+    done_at: TimeEstimate | None = None
+    cost_usd: Estimate | None = None
+    left_usd: float | None = None
+    over_budget: float | None = None
+    fit_budget: int | None = None
+    used_up_at: Moment | None = None
+    day_ends_at: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Prospect:
+    """What a task may still take: pairs of seconds and USD, each as likely as the others."""
+
+    task: OpenTask
+    rests: Sequence[tuple[float, float]]
+    mean_s: float
+    mean_usd: float
+    variance_s: float
+    variance_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """One course that the work may take: when each task ends, in seconds from now, and its cost; by their ends."""
+
+    ends: Sequence[tuple[float, float]]
+
+    @property
+    def takes_s(self) -> float:
+        return self.ends[-1][0] if self.ends else 0.0
+
+    @property
+    def cost_usd(self) -> float:
+        return sum(cost for _, cost in self.ends)
+
+    def within(self, left_usd: float, day_s: float) -> tuple[int, float]:
+        """How many tasks a budget pays for, and when it is used up: in infinitely many seconds if not on its day."""
+        spent = 0.0
+        for count, (ends_s, cost) in enumerate(self.ends):
+            spent += cost
+            if ends_s > day_s:
+                break
+            if spent > left_usd:
+                return count, ends_s
+        return len(self.ends), math.inf
+
+
+def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> Forecast:
+    """Say what is to be expected; the same arguments give the same answer.
+
+    Args:
+        tasks: those that run without their owner, in the order in which they will be claimed.
+        measured: ended tasks.
+        conditions: under which the work goes on.
+    """
+    return Forecast(
+        tasks=len(tasks),
+        measured=len(measured),
+        left_usd=conditions.left_today_usd,
+        day_ends_at=_day_end(conditions.now),
+        **(_expected(tasks, measured, conditions) if len(measured) >= LEAST_MEASURED else {}),
+    )
+
+
+def _expected(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> dict[str, Any]:
+    """The fields of a forecast that rest on measured tasks."""
+    prospects = _prospects(tasks, measured)
+    if len(tasks) > SUMMED_FROM:
+        mean = _course(prospects, [(each.mean_s, each.mean_usd) for each in prospects], conditions.workers)
+        courses = [mean]
+        takes_s = _normal(mean.takes_s, sum(each.variance_s for each in prospects) / conditions.workers**2)
+        cost_usd = _normal(mean.cost_usd, sum(each.variance_usd for each in prospects))
+    else:
+        dice = random.Random(len(tasks))  # noqa: S311  # no secret hangs on it
+        draws = max(LEAST_DRAWS, min(DRAWS, DRAWN_TASKS // max(1, len(tasks))))
+        courses = [
+            _course(prospects, [dice.choice(each.rests) for each in prospects], conditions.workers)
+            for _ in range(draws)
+        ]
+        takes_s = _percentiles([each.takes_s for each in courses])
+        cost_usd = _percentiles([each.cost_usd for each in courses])
+    found: dict[str, Any] = {"takes_s": takes_s, "done_at": _times(takes_s, conditions)}
+    if any(each.cost_usd is None for each in measured):
+        return found
+    return found | {"cost_usd": cost_usd} | _held_against(courses, cost_usd, conditions)
+
+
+def _held_against(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
+    """What the budget of the day means for the tasks; nothing without one."""
+    left_usd, now = conditions.left_today_usd, conditions.now
+    if left_usd is None:
+        return {}
+    day_s = work_before(conditions.quiet_hours, now, _day_end(now)).total_seconds()
+    fits, ends = zip(*(each.within(left_usd, day_s) for each in courses), strict=True)
+    over = sum(map(math.isfinite, ends)) / len(ends)
+    if len(courses) == 1 and courses[0].takes_s <= day_s:
+        over = _above(left_usd, cost_usd)
+    used_up_s = _percentiles(ends).middle
+    return {
+        "over_budget": over,
+        "fit_budget": round(_percentiles(fits).middle),
+        "used_up_at": _after(used_up_s, conditions) if math.isfinite(used_up_s) else None,
+    }
+
+
+def _above(limit: float, cost: Estimate) -> float:
+    """The chance of a cost above a limit."""
+    deviation = (cost.high - cost.middle) / _Z90
+    if not deviation:
+        return float(cost.middle > limit)
+    return 0.5 * math.erfc((limit - cost.middle) / (deviation * math.sqrt(2)))
+
+
+def _prospects(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask]) -> list[_Prospect]:
+    fresh = _prospect(OpenTask(), measured)
+    return [
+        _prospect(task, measured) if task.work_s else replace(fresh, task=task)  # most have not begun
+        for task in tasks
+    ]
+
+
+def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
+    """A task is like one that took at least as long as it has already."""
+    rests = [
+        (each.work_s - task.work_s, max(0.0, (each.cost_usd or 0.0) - task.cost_usd))
+        for each in measured
+        if not task.work_s or each.work_s > task.work_s
+    ] or [(task.work_s, task.cost_usd)]  # longer than any before: as much again is as good a guess as any
+    (mean_s, variance_s), (mean_usd, variance_usd) = (_moments(values) for values in zip(*rests, strict=True))
+    return _Prospect(
+        task=task,
+        rests=rests,
+        mean_s=mean_s,
+        mean_usd=mean_usd,
+        variance_s=variance_s,
+        variance_usd=variance_usd,
+    )
+
+
+def _course(prospects: Sequence[_Prospect], rests: Sequence[tuple[float, float]], workers: int) -> _Course:
+    """The course of tasks that take `rests`: each worker takes the next one when he has none."""
+    ends = [rest for each, rest in zip(prospects, rests, strict=True) if each.task.is_running]
+    free = [work_s for work_s, _ in ends]
+    free += [0.0] * (workers - len(free))
+    heapq.heapify(free)
+    for each, (work_s, cost) in zip(prospects, rests, strict=True):
+        if not each.task.is_running:
+            ends_s = max(heapq.heappop(free), each.task.due_in_s) + work_s
+            heapq.heappush(free, ends_s)
+            ends.append((ends_s, cost))
+    return _Course(ends=sorted(ends))
+
+
+def _moments(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and variance."""
+    mean = sum(values) / len(values)
+    return mean, sum((value - mean) ** 2 for value in values) / len(values)
+
+
+def _normal(middle: float, variance: float) -> Estimate:
+    spread = _Z90 * math.sqrt(variance)
+    return Estimate(low=max(0.0, middle - spread), middle=middle, high=middle + spread)
+
+
+def _percentiles(values: Sequence[float]) -> Estimate:
+    ordered = sorted(values)
+    low, middle, high = (ordered[math.ceil(share * len(ordered)) - 1] for share in _PERCENTILES)
+    return Estimate(low=low, middle=middle, high=high)
+
+
+def _times(takes_s: Estimate, conditions: Conditions) -> TimeEstimate:
+    low, middle, high = (_after(seconds, conditions) for seconds in (takes_s.low, takes_s.middle, takes_s.high))
+    return TimeEstimate(low=low, middle=middle, high=high)
+
+
+def _after(work_s: float, conditions: Conditions) -> datetime | None:
+    return after_work(conditions.quiet_hours, conditions.now, timedelta(seconds=work_s))
+
+
+def _day_end(now: datetime) -> datetime:
+    """The next midnight in UTC, where a budget's day ends."""
+    return midnight(now, UTC) + timedelta(days=1)

@@ -1,0 +1,66 @@
+"""Integrating or discarding a commit that waits on its task's own branch: the answers, and the message that lands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nightshift.core.tasks.commit_message import CommitMessage, subject_of, trailers, without_trailers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integrated:
+    """A commit that is on its target.
+
+    `commit` is the one that stands there, `waited` the one that waited on `branch`; they are the same unless newer work
+    lay between or the commit was a draft. `judged` is a sentence on the run, `label` what may be claimed of the commit.
+    `already` tells that nothing had to be done. `ended` are the forks beside the task that were cancelled.
+    """
+
+    task_id: int
+    commit: str
+    waited: str
+    subject: str
+    branch: str
+    target: str
+    repo: str
+    judged: str
+    label: str
+    forced: bool = False
+    already: bool = False
+    ended: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded:
+    """A commit whose branch was removed; `undo` is the command that makes the branch again.
+
+    `already` tells that there was no branch any more, `is_at_remote` that it was pushed, and is there still.
+    """
+
+    task_id: int
+    commit: str
+    subject: str
+    branch: str
+    repo: str
+    undo: str
+    already: bool = False
+    is_at_remote: bool = False
+
+
+def result_message(message: str, mark: str, label: str, remark: str = "") -> CommitMessage:
+    """The message under which a commit lands: that of a result, with the label of the last verdict.
+
+    Args:
+        message: of the commit that waited.
+        mark: what the task's commits name it by.
+        label: empty where no run vouches for the commit.
+        remark: a paragraph below the text.
+    """
+    replaced = {"Draft-Of", "Task", "Verdict"}
+    kept = {name: value for name, value in trailers(message).items() if name not in replaced}
+    paragraphs = [*without_trailers(message).split("\n\n")[1:], remark]
+    return CommitMessage(
+        subject=subject_of(message).removeprefix("Draft: "),
+        body="\n\n".join(each for each in paragraphs if each and not each.startswith("A draft: ")),
+        trailers={"Task": mark, **kept, "Verdict": label},
+    )

@@ -1,0 +1,149 @@
+"""What the queue answers, and how it spaces attempts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from nightshift.core.clock import Moment
+from nightshift.core.program import typed
+from nightshift.core.tasks.states import DaemonState, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """The answer to a submission; `created` is False when its key was known.
+
+    `differs` names the fields in which the task that the key made before is another one than what was sent now.
+    """
+
+    task_id: int
+    status: Status
+    created: bool
+    differs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """What a worker pool learns: the ids of tasks it lost, and of those that the owner wants cancelled.
+
+    `said` has, for tasks whose owner wants to be heard at once, the newest message of that kind by its id.
+    """
+
+    lost: frozenset[int]
+    cancelled: frozenset[int]
+    said: Mapping[int, int] = field(default_factory=dict)
+
+
+class PauseSource(StrEnum):
+    """Who pauses claims. The owner ends the first two (`resume`); the others end with their cause.
+
+    `lifted_by` says for people what ends each.
+    """
+
+    OWNER = "owner"
+    CHECKPOINT = "checkpoint"
+    REVIEW = "review"
+    QUIET = "quiet"
+    BATTERY = "battery"
+    DISK = "disk"
+
+    @property
+    def lifted_by(self) -> str:
+        """What lets the next task begin, to follow “goes on” in a sentence."""
+        if self in BY_OWNER:
+            return f"when you resume: `{typed('resume')}`, or Resume on the dashboard"
+        if self is PauseSource.REVIEW:
+            listed, read = typed("review"), typed("review ID --read")
+            return f"by itself, once you have read some: `{listed}`, then `{read}`, or `all`"
+        return _LIFTED_BY[self]
+
+    @property
+    def label(self) -> str:
+        """What the pause is called, where states are named."""
+        return _LABELS[self]
+
+
+_LIFTED_BY = {
+    PauseSource.QUIET: "by itself, when the quiet hours are over",
+    PauseSource.BATTERY: "by itself, when the machine is plugged in",
+    PauseSource.DISK: "by itself, when there is room on the disk again",
+}
+_LABELS = {
+    PauseSource.OWNER: "Paused by you",
+    PauseSource.CHECKPOINT: "Paused: checkpoint",
+    PauseSource.REVIEW: "Paused: commits to read",
+    PauseSource.QUIET: "Paused: quiet hours",
+    PauseSource.BATTERY: "Paused: on battery",
+    PauseSource.DISK: "Paused: disk full",
+}
+BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
+"""What `resume` ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseReason:
+    """One reason why no task is started, `label` is what it is called; “it goes on” is completed by `lifted_by`.
+
+    `until` is when that is, where a clock says it.
+    """
+
+    source: PauseSource
+    reason: str
+    since: Moment
+    lifted_by: str
+    label: str = ""
+    until: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseState:
+    """Why no task is started, in the order of `PauseSource`; tasks are when it is empty."""
+
+    reasons: tuple[PauseReason, ...] = ()
+
+    @property
+    def paused(self) -> bool:
+        """Tell whether no task is started."""
+        return bool(self.reasons)
+
+    @property
+    def reason(self) -> str:
+        """All reasons in one line."""
+        return "; ".join(each.reason for each in self.reasons if each.reason)
+
+    @property
+    def since(self) -> Moment | None:
+        """Since when no task was begun."""
+        return min((each.since for each in self.reasons), default=None)
+
+    @property
+    def state(self) -> DaemonState:
+        """What this makes of a daemon that is up."""
+        if not self.reasons:
+            return DaemonState.RUNNING
+        return DaemonState.CHECKPOINT if self.has(PauseSource.CHECKPOINT) else DaemonState.PAUSED
+
+    def has(self, source: PauseSource) -> bool:
+        """Tell whether this source pauses claims."""
+        return any(each.source is source for each in self.reasons)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often a task is tried, and how long it rests in between: “full jitter”.
+
+    The rest after try n is uniform in [0, min(cap_s, base_s · 2^(n - 1))] seconds, after Marc Brooker, “Exponential
+    Backoff And Jitter”, AWS Architecture Blog, 2015.
+    """
+
+    attempts: int = 3
+    base_s: float = 10.0
+    cap_s: float = 600.0
+    rng: random.Random = field(default_factory=random.Random)
+
+    def rest_s(self, tries: int) -> float:
+        """The rest after `tries` tries, in seconds."""
+        return self.rng.uniform(0.0, min(self.cap_s, self.base_s * 2.0 ** min(tries - 1, 60)))

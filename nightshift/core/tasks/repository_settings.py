@@ -1,0 +1,286 @@
+"""What holds for all tasks of one repository where they say nothing themselves, and the one validation of it.
+
+A task's own fields go before these, and these before the settings. Rules and packages add up: both allow something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field, StrictBool, StrictInt, ValidationError, field_validator
+
+from nightshift.core.code.paths import path_fault
+from nightshift.core.code.repository_commands import Found, FoundCommand, FoundLinter, Linter, Purpose
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.benchmarked import Benchmarked, Compared
+from nightshift.core.tasks.submission import (
+    MAX_NAMES,
+    MAX_WORDS,
+    BranchIn,
+    PackageIn,
+    PositiveInt,
+    RuleIn,
+    RunLimitsIn,
+    WordIn,
+)
+from nightshift.core.tasks.task import Language, Limits, TaskSpec
+from nightshift.core.text.strict import Strict
+
+HELP: Mapping[str, str] = {
+    "test_command": "what judges tasks that bring no tests and no command; for example make test",
+    "test_paths": "the folders and files of the tests that changes may break; for example tests",
+    "base": "the branch that tasks start from; for example main",
+    "target": "the branch that takes commits of tasks that name no base; for example develop",
+    "integrate": "whether commits move that branch: on or off",
+    "review": "whether a model reads each change: on or off",
+    "audit": "whether a model looks for weaknesses of security: on or off",
+    "linters": "the linters whose findings send a change back: some of " + ", ".join(Linter) + ", or none",
+    "allow": "checker rules that do not apply here; for example python.subprocess",
+    "packages": "packages that tasks here may use; for example requests",
+    "iterations": "the tries of one attempt; for example 15",
+    "wall_s": "the seconds of one attempt; for example 1800",
+    "model_calls": "the calls of models for one task; for example 200",
+    "tokens": "the tokens for one task; for example 500000",
+    "cost_usd": "the dollars for one task; for example 1.5",
+    "suite_s": "the processor seconds of one run of tests; for example 300",
+    "memory_mb": "the memory of one run; for example 2048",
+    "cpus": "the processors of one run; for example 2",
+    "pids": "the processes and threads of one run; for example 256",
+    "work_mb": "what one run may write; for example 256",
+}
+"""What each is, for the owner, with an example; the order is that in which they are shown."""
+BENCHMARK = "benchmark"
+"""What `nightshift bench use` sets here and nothing else: how models work best, as the benchmark has measured it."""
+BY_HAND = "allow"
+"""What only the command line may change: it decides which code is let through (`config.fields.ByHand`)."""
+
+
+class BenchmarkedIn(Strict):
+    """What was taken over from a benchmark, as it is stored (`core.tasks.benchmarked.Benchmarked`)."""
+
+    model: Annotated[str, Field(min_length=1, max_length=400)]
+    arm: Annotated[str, Field(min_length=1, max_length=100)]
+    solved: Annotated[StrictInt, Field(ge=0)]
+    items: PositiveInt
+    at: AwareDatetime
+    protocol: Literal["auto", "whole", "edit"]
+    tools: StrictBool
+    readers: StrictBool
+    taken: Annotated[list[Compared], Field(max_length=len(Compared))]
+
+
+class RepositorySettingsIn(RunLimitsIn):
+    """What a person may say for all tasks of a repository; None leaves it to what was found, or to the settings."""
+
+    test_command: Annotated[list[WordIn], Field(min_length=1, max_length=MAX_WORDS)] | None = None
+    test_paths: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
+    base: BranchIn | None = None
+    target: BranchIn | None = None
+    integrate: StrictBool | None = None
+    review: StrictBool | None = None
+    audit: StrictBool | None = None
+    linters: Annotated[list[Linter], Field(max_length=MAX_NAMES)] | None = None
+    allow: Annotated[list[RuleIn], Field(max_length=MAX_NAMES)] | None = None
+    packages: Annotated[list[PackageIn], Field(max_length=MAX_NAMES)] | None = None
+    benchmark: Annotated[list[BenchmarkedIn], Field(max_length=MAX_NAMES)] | None = None
+
+    @field_validator("test_paths")
+    @classmethod
+    def _plain_paths(cls, paths: list[str] | None) -> list[str] | None:
+        for path in paths or ():
+            if why := path_fault(path.rstrip("/")):
+                raise ValueError(f"{path!r}: {why}")
+        return paths and [path.rstrip("/") for path in paths]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositorySettings:
+    """What holds for a repository; None leaves a thing to what was found in it, or to the settings."""
+
+    test_command: tuple[str, ...] | None = None
+    test_paths: tuple[str, ...] | None = None
+    base: str | None = None
+    target: str | None = None
+    integrate: bool | None = None
+    review: bool | None = None
+    audit: bool | None = None
+    linters: tuple[Linter, ...] | None = None
+    allow: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    benchmark: tuple[Benchmarked, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    def applied(self, spec: TaskSpec) -> TaskSpec:
+        """The task with what holds in its repository where it says nothing."""
+        judged = spec.tests or spec.test_command or spec.cases or spec.oracle
+        left_out = set(Linter) - set(self.linters) if self.linters is not None else set[Linter]()
+        packages = self.packages if spec.language is Language.PYTHON else ()
+        return replace(
+            spec,
+            test_command=spec.test_command if judged else self.test_command or (),
+            base=spec.base or (self.base if spec.repo else None),
+            integrate=_first(spec.integrate, self.integrate),
+            review=_first(spec.review, self.review),
+            audit=_first(spec.audit, self.audit),
+            allow=tuple(dict.fromkeys((*spec.allow, *self.allow, *sorted(left_out)))),
+            packages=tuple(dict.fromkeys((*spec.packages, *packages))),
+            limits=spec.limits.over(self.limits),
+        )
+
+
+def _first(said: bool | None, otherwise: bool | None) -> bool | None:
+    return otherwise if said is None else said
+
+
+def parse(values: Mapping[str, Any]) -> RepositorySettings:
+    """Make the settings of a repository of plain values.
+
+    Raises:
+        InvalidTask: names the fields that are wrong, and what each takes.
+    """
+    try:
+        read = RepositorySettingsIn.model_validate(dict(values))
+    except ValidationError as error:
+        raise InvalidTask(_faults(error)) from None
+    said = {name: value for name, value in read.model_dump(exclude={BENCHMARK}).items() if value is not None}
+    limits = {each.name: said.pop(each.name) for each in fields(Limits) if each.name in said}
+    lists = {name: tuple(dict.fromkeys(value)) for name, value in said.items() if isinstance(value, list)}
+    if read.test_command:
+        lists["test_command"] = tuple(read.test_command)  # a word may stand in it twice
+    measured = tuple(Benchmarked(**{**dict(one), "taken": tuple(one.taken)}) for one in read.benchmark or ())
+    return RepositorySettings(**{**said, **lists}, benchmark=measured, limits=Limits(**limits))
+
+
+def changed(kept: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept after changes, as plain values; None takes a value back. Raises as `parse`."""
+    merged = {**kept, **changes}
+    parse(merged)
+    read = RepositorySettingsIn.model_validate(merged).model_dump(mode="json")
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def readable(kept: Mapping[str, Any]) -> tuple[RepositorySettings, dict[str, str]]:
+    """Stored values as settings, without those that this version cannot read, and why it cannot."""
+    try:
+        return parse(kept), {}
+    except InvalidTask as error:
+        wrong = {name.partition(".")[0] for name in error.fields}
+        sound = {name: value for name, value in kept.items() if name not in wrong}
+        try:
+            return parse(sound), error.fields
+        except InvalidTask:
+            return RepositorySettings(), error.fields
+
+
+def _faults(error: ValidationError) -> dict[str, str]:
+    found = dict[str, str]()
+    for item in error.errors(include_url=False, include_input=False):
+        name = ".".join(str(part) for part in item["loc"]) or "settings"
+        if item["type"] == "extra_forbidden":
+            found[name] = f"there is no such setting of a repository; there are {', '.join(HELP)}"
+            continue
+        text = item["msg"].removeprefix("Value error, ")
+        hint = HELP.get(name.partition(".")[0], "")
+        found.setdefault(name, f"{text}; it is {hint}" if hint else text)
+    return found
+
+
+class Source(StrEnum):
+    """Where a value comes from."""
+
+    KEPT = "kept"
+    FOUND = "found"
+    SETTINGS = "settings"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One thing that may be set for a repository: what holds, and what each source says, as plain values.
+
+    `place` is where a found value stands, `by_hand` tells that only the command line may change it.
+    """
+
+    name: str
+    value: Any
+    source: Source
+    kept: Any = None
+    found: Any = None
+    otherwise: Any = None
+    place: str = ""
+    help: str = ""
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryOptions:
+    """All of a repository, with the commands and linters that were found in the files of a commit.
+
+    `setup_draft` is a setup script that its owner may want, of the steps that it has for another agent.
+    `faults` are stored values that this version cannot read, `error` says why the files could not be read.
+    """
+
+    repo: str
+    commit: str = ""
+    options: tuple[Option, ...] = ()
+    commands: tuple[FoundCommand, ...] = ()
+    linters: tuple[FoundLinter, ...] = ()
+    setup_draft: str = ""
+    faults: Mapping[str, str] = field(default_factory=dict)
+    error: str = ""
+
+
+def described(
+    kept: Mapping[str, Any], found: Found, otherwise: Mapping[str, Any], *, own_runs: bool
+) -> tuple[Option, ...]:
+    """What holds for each thing, and where it comes from.
+
+    Args:
+        kept: what was set for the repository.
+        found: what its files say.
+        otherwise: what the settings and git say.
+        own_runs: our own runs find its tests, so that a found command judges nothing unless its owner sets it.
+    """
+    values = _found(found)
+    options = {name: _option(name, kept, values.get(name), otherwise.get(name)) for name in HELP}
+    command = options["test_command"]
+    if own_runs and command.source is Source.FOUND:
+        options["test_command"] = replace(command, value=None, source=Source.NONE)
+    return tuple(options.values())
+
+
+def _option(name: str, kept: Mapping[str, Any], found: tuple[Any, str] | None, otherwise: Any) -> Option:
+    value, place = found or (None, "")
+    source = Source.NONE if otherwise is None else Source.SETTINGS
+    holds = otherwise
+    if found:
+        source, holds = Source.FOUND, value
+    if name in kept:
+        source, holds = Source.KEPT, kept[name]
+    return Option(
+        name=name,
+        value=holds,
+        source=source,
+        kept=kept.get(name),
+        found=value,
+        otherwise=otherwise,
+        place=place,
+        help=HELP[name],
+        by_hand=name == BY_HAND,
+    )
+
+
+def _found(found: Found) -> dict[str, tuple[Any, str]]:
+    """The found values by the names of the settings, each with its place."""
+    values = dict[str, tuple[Any, str]]()
+    if test := found.command(Purpose.TEST):
+        values["test_command"] = list(test.words), test.place
+    if paths := found.test_paths:
+        values["test_paths"] = list(paths.paths), paths.place
+    if found.linters:
+        places = ", ".join(dict.fromkeys(each.place for each in found.linters))
+        values["linters"] = [str(each.linter) for each in found.linters], places
+    return values

@@ -1,0 +1,64 @@
+"""Taking back what was integrated: the answer, and the message by which git itself remembers it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from nightshift.core.tasks.commit_message import CommitMessage, task_of, trailers
+
+REVERTS, OF_TASK = "Reverts", "Reverted-Task"
+"""Trailers of a revert. `Task` is the key of a task's own commit, by which recovery takes a task for done."""
+
+FORCED = "Not judged: its owner wanted it all the same."
+"""In the message of a commit that was made without a run."""
+
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reverted:
+    """A commit that was taken back, or with `reapplied` one that was brought back.
+
+    `commit` is the agent's, `by` the new one on `branch` (short name), `judged` a sentence on the tests that were run.
+    """
+
+    task_id: int
+    commit: str
+    subject: str
+    by: str
+    branch: str
+    repo: str
+    judged: str
+    forced: bool = False
+    reapplied: bool = False
+
+
+def revert_message(subject: str, commit: str, task_id: int, judged: str, *, reapply: bool = False) -> CommitMessage:
+    """What a revert says; a revert of a revert says that it brings the work back, in git's own words.
+
+    Args:
+        subject: of the agent's commit.
+        commit: what is taken back: the agent's commit, or the revert of it.
+        task_id: whose work it is.
+        judged: a sentence on the tests that were run.
+        reapply: whether `commit` is a revert.
+    """
+    what = f"This brings the work of task {task_id} back" if reapply else f"This takes the work of task {task_id} back"
+    return CommitMessage(
+        subject=f'{"Reapply" if reapply else "Revert"} "{subject}"',
+        body=f"{what}, as its owner asked: it undoes\ncommit {commit}.\n\n{judged}",
+        trailers={REVERTS: commit, OF_TASK: str(task_id)},
+    )
+
+
+def undoes(message: str) -> str | None:
+    """The full id of the commit that a message says is taken back, by Nightshift or by `git revert`; None: none.
+
+    Git's own sentence counts only where no task made the commit: the body of those comes from a model.
+    """
+    if found := _ID.fullmatch(trailers(message).get(REVERTS, "")):
+        return found[0]
+    by_git = _BY_GIT.search(message) if task_of(message) is None else None
+    return by_git[1] if by_git else None

@@ -1,0 +1,288 @@
+"""The one validation of what people send as a task: YAML, API, CLI and dashboard accept and refuse alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from nightshift.core.clock import no_number, to_text
+from nightshift.core.code.given_files import unreadable
+from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks import case_input
+from nightshift.core.tasks.case_input import MAX_CASES, CaseIn
+from nightshift.core.tasks.held_out import ValueCase
+from nightshift.core.tasks.projects import name_fault
+from nightshift.core.tasks.subtasks import RESERVED
+from nightshift.core.tasks.task import Explore, Kind, Language, Limits, TaskSpec
+from nightshift.core.text import plain_data
+from nightshift.core.text.strict import Strict, without_nul
+
+MAX_METADATA_CHARS = 64_000
+MAX_DEPENDENCIES = 1000
+MAX_NAMES = 200
+MAX_WORDS = 1000
+MAX_WORD_CHARS = 100_000
+
+PositiveInt = Annotated[StrictInt, Field(ge=1, lt=2**53)]
+
+
+def _few(files: object) -> object:
+    """Looked at before the files are: each that is no text would be a fault of its own."""
+    if isinstance(files, Mapping) and len(files) > MAX_FILES:
+        raise ValueError(_TOO_MUCH)
+    return files
+
+
+def _no_version(name: object) -> object:
+    """Said before the pattern refuses it, because people write packages as pip has them."""
+    if isinstance(name, str) and (found := re.match(r"\s*([\w.-]{1,80})\s*[=<>!~]", name)):
+        raise ValueError(f"takes a name alone: {found[1]}; a version is named in ALLOWED_DEPS, as name==version")
+    return name
+
+
+_TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
+ExploreIn = Annotated[Explore, BeforeValidator(Explore.typed), WithJsonSchema({"enum": [*Explore, True, False]})]
+RuleIn = Annotated[str, Field(pattern=r"^([a-z][A-Za-z0-9_.-]{0,80}|[\w.*?-]+(/[\w.*?-]+)+)$", max_length=200)]
+PackageIn = Annotated[
+    str, BeforeValidator(_no_version), Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")
+]
+ToolNameIn = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,30}\.[A-Za-z0-9_./-]{1,100}$")]
+LabelIn = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9_.:/-]{0,100}$")]
+WordIn = Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]
+BranchIn = Annotated[str, Field(min_length=1, max_length=250)]
+FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
+
+
+class RunLimitsIn(Strict):
+    """What a person may say about limits of one attempt, for a task or for all of a repository."""
+
+    iterations: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
+    wall_s: Annotated[StrictFloat, Field(gt=0, le=604_800)] | None = None
+    model_calls: PositiveInt | None = None
+    tokens: PositiveInt | None = None
+    cost_usd: Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)] | None = None
+    suite_s: Annotated[StrictFloat, Field(gt=0, le=86_400)] | None = None
+    memory_mb: Annotated[StrictInt, Field(ge=64, le=1_048_576)] | None = None
+    cpus: Annotated[StrictFloat, Field(ge=0.1, le=1024, allow_inf_nan=False)] | None = None
+    pids: Annotated[StrictInt, Field(ge=16, le=32_768)] | None = None
+    work_mb: Annotated[StrictInt, Field(ge=1, le=65_536)] | None = None
+
+
+class LimitsIn(RunLimitsIn):
+    """What a person may say about a task's limits."""
+
+    attempts: PositiveInt | None = None
+
+
+class TaskIn(Strict):
+    """A task as a person writes it; the field names are those of the API."""
+
+    description: Annotated[str, Field(min_length=1, max_length=100_000)]
+    priority: Annotated[StrictInt, Field(ge=-1_000_000, le=1_000_000)] = 1
+    repo: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    base: BranchIn | None = None
+    project: Annotated[str, Field(max_length=100)] | None = None
+    kind: Kind | None = None
+    language: Language = Language.PYTHON
+    tests: FilesIn = Field(default_factory=dict)
+    test_command: list[WordIn] = Field(default_factory=list, max_length=MAX_WORDS)
+    files: FilesIn = Field(default_factory=dict)
+    depends_on: list[PositiveInt] = Field(default_factory=list, max_length=MAX_DEPENDENCIES)
+    key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    not_before: Annotated[datetime | None, BeforeValidator(no_number)] = None
+    limits: LimitsIn = Field(default_factory=LimitsIn)
+    explore: ExploreIn | None = None
+    review: StrictBool | None = None
+    audit: StrictBool | None = None
+    clarify: StrictBool | None = None
+    split: StrictBool | None = None
+    integrate: StrictBool | None = None
+    allow: list[RuleIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    packages: list[PackageIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    mcp: list[ToolNameIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    needs: list[LabelIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    cases: list[CaseIn] = Field(default_factory=list, max_length=MAX_CASES)
+    oracle: FilesIn | str = Field(default_factory=dict)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("description")
+    @classmethod
+    def _not_blank(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("says nothing; describe what is to be done")
+        return without_nul(text).strip()
+
+    @field_validator("tests", "files", "oracle")
+    @classmethod
+    def _plain_paths(cls, files: dict[str, str] | str) -> dict[str, str] | str:
+        if isinstance(files, str):
+            if len(files) > MAX_FILE_CHARS:
+                raise ValueError(f"longer than {MAX_FILE_CHARS} characters")
+            return files
+        if len(files) > MAX_FILES or sum(map(len, files.values())) > MAX_TOTAL_CHARS:
+            raise ValueError(_TOO_MUCH)
+        for path, text in files.items():
+            if why := path_fault(path):
+                raise ValueError(f"{path!r}: {why}")
+            if len(text) > MAX_FILE_CHARS:
+                raise ValueError(f"{path!r}: longer than {MAX_FILE_CHARS} characters")
+        return files
+
+    @field_validator("metadata")
+    @classmethod
+    def _plain_json(cls, metadata: dict[str, Any]) -> dict[str, Any]:
+        try:
+            text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except (TypeError, ValueError, RecursionError):
+            raise ValueError("must be plain JSON: texts, finite numbers, booleans, null, lists, mappings") from None
+        if len(text) > MAX_METADATA_CHARS:
+            raise ValueError(f"longer than {MAX_METADATA_CHARS} characters")
+        return metadata
+
+    @field_validator("key")
+    @classmethod
+    def _not_ours(cls, key: str | None) -> str | None:
+        if key and key.startswith(RESERVED):
+            raise ValueError(f"keys that begin with {RESERVED!r} belong to subtasks; choose another")
+        return key
+
+    @field_validator("project")
+    @classmethod
+    def _a_folder(cls, name: str | None) -> str | None:
+        if name and (why := name_fault(name)):
+            raise ValueError(why)
+        return name
+
+    @field_validator("not_before")
+    @classmethod
+    def _aware(cls, at: datetime | None) -> datetime | None:
+        try:
+            return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at and at.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("is outside the years 1 to 9999") from None
+
+    @model_validator(mode="after")
+    def _whole_is_judged(self) -> TaskIn:
+        if not self.split:
+            return self
+        if self.repo:
+            raise ValueError("split works in the daemon's own workspace alone so far; leave out split, or repo")
+        if self.files:
+            raise ValueError("split: a task that brings files of its own is not split; leave out split, or files")
+        if not (self.tests or self.test_command):
+            raise ValueError("split needs tests or test_command: nothing else tells that the parts make the whole")
+        return self
+
+    @model_validator(mode="after")
+    def _uses_its_tools(self) -> TaskIn:
+        if self.mcp and self.explore is Explore.OFF:
+            raise ValueError("mcp names tools, and explore is off, so no model would use them; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _one_judge(self) -> TaskIn:
+        if self.tests and self.test_command:
+            raise ValueError("give either tests or test_command, not both")
+        if (self.cases or self.oracle) and self.language is not Language.PYTHON:
+            raise ValueError("cases and oracle are for tasks in Python")
+        if self.packages and self.language is not Language.PYTHON:
+            raise ValueError("packages are for tasks in Python; nothing is installed for others, leave it out")
+        if why := case_input.fault(self.cases, self.oracle):
+            raise ValueError(why)
+        if self.project is not None and self.repo:
+            raise ValueError("project names a folder of the daemon's own workspace; leave out project, or repo")
+        if self.base and not self.repo:
+            raise ValueError("base names a branch of a repo; give repo too")
+        if both := sorted(self.tests.keys() & self.files.keys()):
+            raise ValueError(f"{both[0]!r} is in both files and tests")
+        if clash := clash_among([*self.files, *self.tests]):
+            raise ValueError(f"{clash[0]!r} cannot exist beside {clash[1]!r} on every file system; rename one of them")
+        if (folder := git_folder([*self.files, *self.tests], [*self.files, *self.tests])) is not None:
+            raise ValueError(f"git would take the folder {folder or '.'!r} for a repository; rename HEAD in it")
+        return self
+
+
+def parse_spec(data: object) -> TaskSpec:
+    """Make a task of what a person sent.
+
+    Raises:
+        InvalidTask: names the wrong fields and how to mend them.
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidTask({"task": "must be a mapping with at least a description"})
+    if misshapen := plain_data.check(data):
+        raise InvalidTask(misshapen)
+    try:
+        read = TaskIn.model_validate(dict(data), context=case_input.limit_for_all())
+    except ValidationError as error:
+        raise InvalidTask(_faults(error)) from None
+    if found := unreadable(read.language, read.tests, read.files, read.description):
+        raise InvalidTask(found)
+    values = read.model_dump()
+    values["limits"] = Limits(**values["limits"])
+    values["cases"] = tuple(map(case_input.to_case, read.cases))
+    values["oracle"] = case_input.oracle_files(read.cases, read.oracle)
+    values |= {name: tuple(dict.fromkeys(values[name])) for name in ("depends_on", "allow", "packages", "mcp", "needs")}
+    values["test_command"] = tuple(read.test_command)
+    return TaskSpec(**values)
+
+
+def as_input(spec: TaskSpec) -> dict[str, Any]:
+    """What a person would send to get this task: JSON values, only what differs from the defaults.
+
+    `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
+    """
+    changed = _changed_fields(spec, TaskSpec(description=""))
+    return changed | ({"limits": limits} if (limits := _changed_fields(spec.limits, Limits())) else {})
+
+
+def _changed_fields(value: TaskSpec | Limits, default: TaskSpec | Limits) -> dict[str, Any]:
+    pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
+    return {name: _plain(got) for name, got in pairs if got != getattr(default, name) and name != "limits"}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return to_text(value)
+        case ValueCase():
+            return case_input.as_input(value)
+        case tuple():
+            return [_plain(item) for item in value]
+        case Mapping():
+            return dict(value)
+        case _:
+            return value.value if isinstance(value, Enum) else value
+
+
+def _faults(error: ValidationError) -> dict[str, str]:
+    faults: dict[str, str] = {}
+    for item in error.errors(include_url=False, include_input=False):
+        name = ".".join(str(part) for part in item["loc"]) or "task"
+        if item["type"] == "extra_forbidden":
+            inner: dict[str, type[BaseModel]] = {"limits": LimitsIn, "cases": CaseIn}
+            known = inner.get(name.partition(".")[0], TaskIn)
+            faults[name] = f"unknown field; known are {', '.join(known.model_fields)}"
+        else:
+            faults.setdefault(name, item["msg"].removeprefix("Value error, "))
+    return faults

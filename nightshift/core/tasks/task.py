@@ -1,0 +1,214 @@
+"""What a task is: the specification a person gave, its limits, and its row in the queue."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from nightshift.core.isolation import RUN_LIMITS, RunLimits
+from nightshift.core.tasks.held_out import ValueCase
+from nightshift.core.tasks.states import Ending, Status
+
+Files = Mapping[str, str]
+"""Path relative to the repository's root, with `/`, to text."""
+
+Change = Mapping[str, str | None]
+"""Path to its new text; None removes the file."""
+
+
+def digest(change: Change, own_tests: Files | None = None) -> str:
+    """SHA-256 over paths and texts of a change and the tests written for it; the same work has the same digest."""
+    found = hashlib.sha256()
+    for group in (change, own_tests or {}):
+        for path, text in sorted(group.items()):
+            for part in (path, "\0" if text is None else text):
+                raw = part.encode("utf-8", "surrogatepass")
+                found.update(len(raw).to_bytes(8, "big") + raw)
+        found.update(b"\xff" * 8)
+    return found.hexdigest()
+
+
+class Explore(StrEnum):
+    """Whether a model works in steps with tools. `AUTO` lets it where a single prompt would not do."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+    @staticmethod
+    def typed(value: object) -> object:
+        """`on` and `off` as they were typed: YAML takes the bare words for truth values."""
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+
+class Kind(StrEnum):
+    """What is being built; picks the guidance in the prompts."""
+
+    WEB_APP = "web_app"
+    DATA_PIPELINE = "data_pipeline"
+    CLI_TOOL = "cli_tool"
+    LIBRARY = "library"
+
+
+class Language(StrEnum):
+    """The language of the task's code and tests; TypeScript is JavaScript whose types its files or tools leave out."""
+
+    PYTHON = "python"
+    JAVASCRIPT = "javascript"
+    GO = "go"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Language | None:
+        return cls.JAVASCRIPT if value == "typescript" else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one task may use; None leaves it to the settings.
+
+    `wall_s` counts the seconds of one attempt, but not those in which it waits for a model's reply, which has limits of
+    its own. `model_calls`, `tokens` (prompt and reply together) and `cost_usd` count over all attempts since the owner
+    last asked for the task. The rest bound each run in the sandbox, all its processes together: `suite_s` (seconds of
+    processor time of its tests), `memory_mb`, `cpus` (cores at once), `pids` (processes and threads) and `work_mb`
+    (files that it writes).
+    """
+
+    attempts: int | None = None
+    iterations: int | None = None
+    wall_s: float | None = None
+    model_calls: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    suite_s: float | None = None
+    memory_mb: int | None = None
+    cpus: float | None = None
+    pids: int | None = None
+    work_mb: int | None = None
+
+    def over(self, defaults: Limits) -> Limits:
+        """These limits, with `defaults` where this says nothing."""
+        pairs = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Limits(**{k: getattr(defaults, k) if v is None else v for k, v in pairs.items()})
+
+    def of_run(self) -> RunLimits:
+        """The limits of each run of tests; where nothing is said, the defaults of `RunLimits`."""
+        given: dict[str, Any] = {
+            "cpu_s": self.suite_s,
+            "memory_mb": self.memory_mb,
+            "cpus": self.cpus,
+            "pids": self.pids,
+            "work_mb": self.work_mb,
+        }
+        return replace(RUN_LIMITS, **{name: value for name, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """What the owner asked for. Made by `core.tasks.submission.parse_spec` only, whichever way it came in.
+
+    `allow` are rules of the static checker that this task may break, `packages` distributions that it may use, `mcp`
+    tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `needs` are
+    labels that a node must have to take it. `cases` are calls with the results they must have, which no prompt shows,
+    `oracle` files that know these results. `project` is the folder of the workspace that it works in
+    (`core.tasks.projects`): empty for its root, None where the plan says it.
+    """
+
+    description: str
+    priority: int = 1
+    repo: str | None = None
+    base: str | None = None
+    project: str | None = None
+    kind: Kind | None = None
+    language: Language = Language.PYTHON
+    tests: Files = field(default_factory=dict)
+    test_command: tuple[str, ...] = ()
+    files: Files = field(default_factory=dict)
+    depends_on: tuple[int, ...] = ()
+    key: str | None = None
+    not_before: datetime | None = None
+    limits: Limits = field(default_factory=Limits)
+    explore: Explore | None = None
+    review: bool | None = None
+    audit: bool | None = None
+    clarify: bool | None = None
+    split: bool | None = None
+    integrate: bool | None = None
+    allow: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    cases: tuple[ValueCase, ...] = ()
+    oracle: Files = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What has been used so far; adds up with `+`.
+
+    `cost_usd` is the cost that is known; `unpriced` counts the calls of models whose price is not.
+    """
+
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    model_s: float = 0.0
+    suite_s: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+    def __sub__(self, earlier: Spent) -> Spent:
+        return Spent(**{f.name: getattr(self, f.name) - getattr(earlier, f.name) for f in fields(self)})
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and reply tokens together."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task in the queue. `fence` grows with each claim; a write that carries an older one is refused.
+
+    `spent` is all that it used, `spent_before` what it had used when its owner last asked for it: its limits count
+    from there. `project` is where it works, once that is decided: as its owner or its plan said. `hub_id` is its number
+    in the hub, `hub_fence` this node's right to it there; None where it is not shared, or not this node's now.
+    `draft_attempt` is the attempt whose draft the next ones begin with; 0 where they begin anew.
+    """
+
+    id: int
+    spec: TaskSpec
+    status: Status
+    created_at: datetime
+    project: str | None = None
+    ending: Ending | None = None
+    reason: str = ""
+    attempt: int = 0
+    crashes: int = 0
+    worker: str | None = None
+    fence: int = 0
+    lease_until: datetime | None = None
+    not_before: datetime | None = None
+    cancel_requested: bool = False
+    iterations: int = 0
+    commit: str | None = None
+    branch: str | None = None
+    spent: Spent = field(default_factory=Spent)
+    spent_before: Spent = field(default_factory=Spent)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    hub_id: int | None = None
+    hub_fence: int | None = None
+    draft_attempt: int = 0
+
+    @property
+    def mark(self) -> str:
+        """What its commits name it by: its number here, or the hub's, which is the same on all nodes."""
+        return str(self.id) if self.hub_id is None else f"hub-{self.hub_id}"

@@ -1,0 +1,120 @@
+"""Plain data that people send: how deep it may be nested, how many values it may hold, and JSON read within that.
+
+What comes in is stored as JSON, read again by other parsers and walked by functions that recurse; each of them has a
+depth of its own beyond which it fails. So what is too deep is refused where it comes in, and named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from nightshift.core.text.faults import cut
+
+MAX_DEPTH = 50
+"""How many lists and mappings one value may lie in; each field of a task is a value."""
+MAX_VALUES = 300_000
+"""How many values one submission may hold: numbers, texts, lists and mappings, whatever their length."""
+TOO_DEEP = f"nested more than {MAX_DEPTH} deep; make it flatter"
+
+_AROUND = 10
+"""How deep a field may lie in what carries it, at most: `cases`, a case and `args` lie around a value."""
+_NAME_CHARS = 80
+# An unfinished text matches to the end, or the search for its end would begin again at each quote in it.
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
+
+
+class BadData(ValueError):
+    """Data that is refused; `field` is the name at the top under which it lies, where there is one."""
+
+    def __init__(self, why: str, field: str = "") -> None:
+        self.field = field
+        super().__init__(why)
+
+
+def read_json(text: str, *, most_values: int = MAX_VALUES) -> Any:
+    """The value of a JSON text; it is looked through before any of it becomes a value, which costs many times as much.
+
+    Raises:
+        BadData: it is nested too deeply, or holds too many values.
+        ValueError: it is no JSON, or gives a name twice in one mapping.
+    """
+    _look_through(text, most_values)
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+def too_deep(value: object) -> bool:
+    """Tell whether a value is nested more deeply than `MAX_DEPTH`; it need not be a tree, only finite."""
+    return _measure(value, MAX_VALUES)[0] > MAX_DEPTH
+
+
+def check(data: Mapping[str, object]) -> dict[str, str]:
+    """What is wrong with the shape of some fields, by their names; empty when nothing is."""
+    faults, left = dict[str, str](), MAX_VALUES - len(data)
+    for name, value in data.items() if left >= 0 else ():
+        depth, count = _measure(value, left)
+        left -= count
+        if left < 0:
+            break
+        if depth > MAX_DEPTH:
+            faults[name] = TOO_DEEP
+    return faults if left >= 0 else {"task": f"too much: more than {MAX_VALUES:,} values"}
+
+
+def shallow(value: Any, most: int = MAX_DEPTH) -> Any:
+    """The value down to a depth, with a note in the place of what lies deeper."""
+    if isinstance(value, list | tuple | dict) and not most:
+        return f"… (nested more than {MAX_DEPTH} deep; the rest is not shown)"
+    if isinstance(value, Mapping):
+        return {name: shallow(item, most - 1) for name, item in value.items()}
+    return [shallow(item, most - 1) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _measure(value: object, most: int) -> tuple[int, int]:
+    """The depth of a value and how many values it holds; it stops where that are more than `most`, or too deep."""
+    deepest, count, waiting = 0, 0, [(value, 1)]
+    while waiting and count <= most and deepest <= MAX_DEPTH:
+        inner, depth = waiting.pop()
+        if not isinstance(inner, list | tuple | set | frozenset | Mapping):
+            continue
+        deepest, count = max(deepest, depth), count + len(inner)
+        if count <= most:
+            items = inner.values() if isinstance(inner, Mapping) else inner
+            waiting.extend((item, depth + 1) for item in items)
+    return deepest, count
+
+
+def _look_through(text: str, most_values: int) -> None:
+    depth, count, texts, last = 0, 1, 0, ""
+    has_names = text.lstrip()[:1] == "{"
+    for token in _TOKEN.finditer(text):
+        sign = text[token.start()]
+        if sign == '"':
+            texts += 1
+            if depth == 1 and has_names:
+                last = token[0] if token.end() - token.start() < _NAME_CHARS else ""
+        elif sign in "]}":
+            depth -= 1
+        else:
+            count += 1
+            depth += sign != ","
+        if depth > MAX_DEPTH + _AROUND:
+            raise BadData(TOO_DEEP, last.strip('"'))
+        if count > most_values or texts > 2 * most_values:  # a value and its name
+            raise BadData(f"contains more than {most_values:,} values; send less at a time")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A name that is given twice would silently lose one of its values."""
+    values = dict[str, Any]()
+    for name, value in pairs:
+        if name in values:
+            raise ValueError(f"{cut(name, _NAME_CHARS)!r} is given twice")
+        values[name] = value
+    return values
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")

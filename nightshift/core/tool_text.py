@@ -1,0 +1,112 @@
+"""The text form of tool calls: one fenced block a call, for models that have no native ones or call them badly.
+
+A call's name is the first word of the info string, short arguments follow it as `name=value`, and the long one stands
+between the fences as it is: code that is wrapped into JSON gets worse (P. Gauthier, “LLMs are bad at returning code in
+JSON”, aider.chat, 2024). `agent.replies.actions` reads the form back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nightshift.core.dialogue import Message
+from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
+
+_HOW = """\
+# Tools
+
+You work by calling tools. A call is one fenced block whose first word is the tool's name; short arguments follow as \
+name=value on the same line, the long one stands between the fences. Make one call in a reply, as its last thing, and \
+stop there: its result comes in the next message.
+"""
+RESULT = "Result of "
+"""How the turn with a call's result begins in the text form."""
+_PLAIN_VALUE = re.compile(r"[^\s\"'`=]+")
+
+
+def described(specs: Sequence[ToolSpec]) -> str:
+    """What a system prompt says of the tools: how to call, then each tool with its form."""
+    return "\n".join([_HOW, *(_described(spec) for spec in specs)])
+
+
+def _described(spec: ToolSpec) -> str:
+    lines = [f"## {spec.name}", "", spec.description]
+    lines += [f"- {one.name}{'' if one.required else ' (optional)'}: {one.description}" for one in spec.parameters]
+    return "\n".join([*lines, "", _form(spec), ""])
+
+
+def _form(spec: ToolSpec) -> str:
+    """The block of a call, with a word in capitals for each argument that it needs."""
+    needed = {one.name: _placeholder(one) for one in spec.parameters if one.required or one.name in spec.body}
+    return block(ToolCall(name=spec.name, arguments=needed), spec)
+
+
+def _placeholder(parameter: ToolParameter) -> Any:
+    return 1 if parameter.type == "integer" else parameter.name.upper()
+
+
+def block(call: ToolCall, spec: ToolSpec | None) -> str:
+    """A call as a fenced block; the fence is longer than any in it. Without a spec all arguments stand in its head."""
+    inside = spec.body if spec else ()
+    head = " ".join([call.name, *(f"{k}={_value(v)}" for k, v in call.arguments.items() if k not in inside)])
+    texts = [str(call.arguments.get(name) or "") for name in inside]
+    body = _section(*texts) if len(texts) == 2 else "".join(map(_ended, texts))
+    longest = max((len(run) for run in re.findall(r"^[ \t]*(`{3,})", body, re.MULTILINE)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{head}\n{body}{fence}"
+
+
+def shown(call: ToolCall) -> str:
+    """A call as a person reads it, whatever its tool: arguments of several lines stand between the fences."""
+    body = tuple(name for name, value in call.arguments.items() if isinstance(value, str) and "\n" in value)
+    return block(call, ToolSpec(name=call.name, description="", body=body))
+
+
+def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
+    """The text of a turn with the calls that it made, as `shown`."""
+    return "\n\n".join(filter(str.strip, (text, *map(shown, calls)))) if calls else text
+
+
+def _section(old: str, new: str) -> str:
+    return f"<<<<<<< SEARCH\n{_ended(old)}=======\n{_ended(new)}>>>>>>> REPLACE\n"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") or not text else f"{text}\n"
+
+
+def _value(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if _PLAIN_VALUE.fullmatch(text):
+        return text
+    return '"' + re.sub(r"\s+", " ", text).replace('"', "'") + '"'
+
+
+def as_text(messages: Iterable[Message], specs: Sequence[ToolSpec]) -> tuple[Message, ...]:
+    """The messages for a model that knows the text form alone: native calls and their results become plain turns.
+
+    The system prompt gets the description of the tools. Results that follow each other become one turn, as does what
+    the user says then: the chat templates of some models refuse two turns of the user's in a row.
+    """
+    known, found = {spec.name: spec for spec in specs}, list[Message]()
+    for message in messages:
+        if message.role in {"tool", "user"}:
+            _append_to_user(found, message)
+        elif message.tool_calls:
+            blocks = [block(call, known.get(call.name)) for call in message.tool_calls]
+            found.append(Message(role="assistant", text="\n\n".join(filter(str.strip, (message.text, *blocks)))))
+        else:
+            found.append(message)
+    if found and found[0].role == "system" and specs:
+        found[0] = replace(found[0], text=f"{found[0].text.rstrip()}\n\n{described(specs)}")
+    return tuple(found)
+
+
+def _append_to_user(found: list[Message], message: Message) -> None:
+    if found and found[-1].role == "user":
+        found[-1] = replace(found[-1], text=f"{found[-1].text.rstrip()}\n\n{message.text}")
+    else:
+        found.append(Message(role="user", text=message.text))

@@ -1,0 +1,88 @@
+"""What a model may call while it works: tools as models are told of them, the calls they make, and what came of them.
+
+`ToolSpec` is neutral. A backend whose models call tools natively sends `ToolSpec.schema`; for any other one
+`core.tool_text` describes the same tools in words, and calls come back as fenced blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nightshift.core.tasks.task import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolParameter:
+    """One argument of a tool; `required` where there is no default to fall back on."""
+
+    name: str
+    description: str
+    type: Literal["string", "integer", "boolean"] = "string"
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool.
+
+    `body` names what the text form writes between the fences instead of in the info string: one parameter, or two that
+    are written as a SEARCH/REPLACE section. `input_schema` is that of a tool which is not ours; `parameters` say of it
+    what can be said in words.
+    """
+
+    name: str
+    description: str
+    parameters: tuple[ToolParameter, ...] = ()
+    body: tuple[str, ...] = ()
+    input_schema: Mapping[str, Any] | None = None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The arguments as a JSON schema, as the vendors' APIs take it."""
+        if self.input_schema is not None:
+            return {"type": "object", "properties": {}, **self.input_schema}
+        return {
+            "type": "object",
+            "properties": {one.name: {"type": one.type, "description": one.description} for one in self.parameters},
+            "required": [one.name for one in self.parameters if one.required],
+            "additionalProperties": False,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call as it came; its arguments are data, not yet validated. `id` is the vendor's, empty in the text form."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPlace:
+    """Where a call stands: the place of the reply that made it (`ModelRequest.place`), and its number in that reply."""
+
+    task_id: int
+    attempt: int
+    step_no: int
+    call_no: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRecord:
+    """One call and what came of it, as it is stored before the model is asked again.
+
+    `arguments` is JSON. `change` is the whole change after the call, None where the call left it as it was. `ok` is
+    False where the call was refused or failed; its text then says why.
+    """
+
+    name: str
+    arguments: str
+    text: str
+    ok: bool = True
+    change: Change | None = field(default=None, repr=False)
+    took_s: float = 0.0
+    replayed: bool = False

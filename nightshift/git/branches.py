@@ -1,0 +1,85 @@
+"""Whose a branch is, and where a task's commit goes. A draft gives its place to a result, and never takes one's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.commit_message import draft_of, home_of, mark_of
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.git.repository import Repository, checked_out
+
+TRIES = 50
+"""How often a compare-and-swap that others keep winning is tried again, or another name, before it is an error."""
+
+
+def attach(found: Repository, workspace: Workspace, made: str) -> str:
+    """Put a commit on the task's branch, or on the first other name that is free; gives the branch's name.
+
+    A name is not free where another task's or home's commit, or a branch of the owner's, has it or lies below it.
+
+    Raises:
+        ReferenceLocked: a lock is in the way.
+        GitError: there is no free name, or git refuses.
+    """
+    refusals, is_draft = list[str](), is_draft_of(found, made, workspace)
+    for name in _branch_names(workspace.branch, found.home):
+        full = f"refs/heads/{name}"
+        if not (refused := found.move((full, made, None))):
+            return name
+        held = found.resolve(full)[0]
+        is_free = held is not None and may_move(found, full, held, workspace)
+        if is_draft and held and not is_draft_of(found, held, workspace):
+            is_free = False
+        if is_free and not found.move((full, made, held)):
+            return name
+        refusals.append(refused)
+    raise GitError(f"branch {workspace.branch} could not be made: {refusals[0]}")
+
+
+def _branch_names(branch: str, home: str) -> Iterator[str]:
+    """The names to try: the branch's own, then with the home's id, then numbered."""
+    yield branch
+    if home:
+        branch = f"{branch}-{home}"
+        yield branch
+    yield from (f"{branch}-{number}" for number in range(2, TRIES))
+
+
+def may_move(found: Repository, branch: str, held: str, workspace: Workspace) -> bool:
+    """Tell whether a branch that holds this commit is the task's, and nobody looks at it."""
+    made_by_task = is_ours(found, held, workspace) or is_draft_of(found, held, workspace)
+    return made_by_task and not checked_out(found, branch)
+
+
+def is_ours(found: Repository, commit: str, workspace: Workspace) -> bool:
+    """Tell whether the commit is this task's result; a draft is not."""
+    return mark_of(_read_message(found, commit, workspace)) == workspace.named
+
+
+def is_draft_of(found: Repository, commit: str, workspace: Workspace) -> bool:
+    """Tell whether the commit is a draft of this task."""
+    return draft_of(_read_message(found, commit, workspace)) == workspace.named
+
+
+def _read_message(found: Repository, commit: str, workspace: Workspace) -> str:
+    """The message of a commit of this home that is no older than the task, else nothing.
+
+    Git's times have no fractions of a second. The number of a task counts within its home alone; a task that several
+    nodes share has the same mark on each.
+    """
+    raw = found.read_commit(commit)
+    message = raw.message.decode("utf-8", "replace")
+    young = workspace.since is None or raw.committed_at >= workspace.since.replace(microsecond=0)
+    counts = young and (not workspace.named.isdigit() or is_of_home(found, message))
+    return message if counts else ""
+
+
+def is_of_home(found: Repository, message: str) -> bool:
+    """Tell whether a daemon of this home made a commit.
+
+    One that names no home, as version 0.1.0 made them, counts in the daemon's own repository only: there is no other
+    home that works there, while the owner's repositories may be worked on by several.
+    """
+    home = home_of(message)
+    return home == found.home or (found.is_own and not home)

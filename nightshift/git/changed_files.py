@@ -1,0 +1,43 @@
+"""The history of a repository with the files that each commit changed, as one walk of git gives it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from nightshift.core.tasks.revisions import ChangedFile, ChangingCommit
+from nightshift.git.repository import Repository
+
+_WALK_S = 600.0
+_FORM = "--format=%x1e%H%x1f%P%x1f%ct%x1f%B%x1f"
+# A message may hold any character but NUL; what begins a commit is no text of people.
+_BEGIN = re.compile(rb"\x1e(?=[0-9a-f]{40,64}\x1f)")
+
+
+def walked(found: Repository, start: str, most: int) -> Iterator[ChangingCommit]:
+    """The newest commits that `start` (full id) reaches, newest first; a merge has no files.
+
+    In the repository itself: its view takes all files for binary ones and would count no lines.
+    """
+    form = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--numstat", "-z", _FORM)
+    out = found.git("log", *form, f"--max-count={most}", start, "--", timeout_s=_WALK_S).out
+    return map(_commit, _BEGIN.split(out)[1:])
+
+
+def _commit(raw: bytes) -> ChangingCommit:
+    id_, parents, at, rest = raw.split(b"\x1f", 3)
+    message, _, files = rest.rpartition(b"\x1f")  # the message may hold what divides the fields, a path does not
+    return ChangingCommit(
+        id=id_.decode("ascii"),
+        parents=tuple(parents.decode("ascii").split()),
+        at=datetime.fromtimestamp(int(at), UTC),
+        message=message.decode("utf-8", "replace"),
+        files=tuple(map(_file, filter(None, files.strip(b"\0\n").split(b"\0")))),
+    )
+
+
+def _file(raw: bytes) -> ChangedFile:
+    added, removed, path = raw.lstrip(b"\n").split(b"\t", 2)
+    counted = (None, None) if added == b"-" else (int(added), int(removed))
+    return ChangedFile(path=path.decode("utf-8", "surrogateescape"), added=counted[0], removed=counted[1])

@@ -1,0 +1,49 @@
+"""The files of the daemon's own repository, which follow its main branch for the sake of whoever looks there."""
+
+from __future__ import annotations
+
+from nightshift.core.errors import GitError
+from nightshift.git import protocol
+from nightshift.git.commands import Git
+from nightshift.git.discovery import MAIN
+from nightshift.git.objects import differences
+from nightshift.git.repository import Repository
+
+
+def show_tip(found: Repository, before: str) -> str | None:
+    """Take the files of the daemon's own repository from the tip shown last to that of main; gives the reason why not.
+
+    `git apply --index` changes nothing at all unless index and file hold just what the patch expects at every path it
+    touches, so whatever a visitor edits is safe; and its cost is that of the change, not of the repository. Where a
+    visitor committed himself, the start is the commit that his index holds. The commands run in the view, on the
+    repository's index and files.
+    """
+    if (found.common / "HEAD").read_text().strip() != f"ref: {MAIN}":
+        return "another branch is checked out there"
+    marker, tip = found.common / "nightshift" / "shown", found.resolve(MAIN)[0] or ""
+    files = found.view.over(found.root, GIT_INDEX_FILE=str(found.common / "index"), GIT_WORK_TREE=str(found.root))
+    refused = _applied(found, files, marker.read_text() if marker.exists() else before, tip)
+    if refused:
+        files.ask("update-index", "-q", "--refresh")
+        start = _indexed(files, tip)
+        refused = _applied(found, files, start, tip) if start else refused
+    if not refused:
+        marker.write_text(tip)
+    return refused or None
+
+
+def _applied(found: Repository, files: Git, start: str, tip: str) -> str:
+    try:
+        old, new = (found.read_commit(each).tree for each in (start, tip))
+        patch = protocol.patch(differences(old, new, found.reader.tree))
+    except GitError as error:
+        return str(error)
+    answer = files.ask("apply", "--index", "--whitespace=nowarn", stdin=patch) if patch else None
+    return answer.error or "refused" if answer and answer.code else ""
+
+
+def _indexed(files: Git, tip: str) -> str | None:
+    """The newest commit whose tree is what the index holds."""
+    tree = files.ask("write-tree").text
+    lines = files("log", "--max-count=1000", "--format=%H %T", tip).text.splitlines()
+    return next((line.split()[0] for line in lines if line.endswith(f" {tree}")), None) if tree else None

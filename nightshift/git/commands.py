@@ -1,0 +1,123 @@
+"""Runs git commands, each in a session and an environment of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.core.errors import GitError, ReferenceLocked
+from nightshift.core.text.formats import duration
+from nightshift.core.text.masking import printable
+from nightshift.git import protocol
+from nightshift.git.processes import Processes, communicate
+from nightshift.git.shared_lock import SharedLock
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command gave: its exit code, its output, and what it said on standard error, safe to show."""
+
+    code: int
+    out: bytes
+    error: str
+
+    @property
+    def text(self) -> str:
+        """The output as text, without blanks at its ends."""
+        return self.out.decode("utf-8", "replace").strip()
+
+
+class Git:
+    """Runs git commands with one folder as the repository, whatever folder the daemon is in.
+
+    Commands that store objects share a lock, so that nothing is dropped meanwhile (see git/maintenance.py).
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        env: Mapping[str, str],
+        settings: Sequence[str] = protocol.SETTINGS,
+        cwd: Path | None = None,
+        store_lock: SharedLock | None = None,
+        processes: Processes | None = None,
+    ) -> None:
+        self.folder, self._store_lock = folder, store_lock
+        self.processes = processes or Processes()
+        self._env = {**env, "GIT_DIR": str(folder)}
+        self._settings, self._cwd = settings, cwd or folder
+
+    def over(self, cwd: Path, **env: str) -> Git:
+        """The same at work in a folder, with more variables in its environment."""
+        return Git(self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock, self.processes)
+
+    def __call__(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
+        """Run a command that must succeed.
+
+        Raises:
+            ReferenceLocked: a lock is in the way.
+            GitError: it did not succeed, or not in time.
+        """
+        answer = self.ask(*args, stdin=stdin, timeout_s=timeout_s)
+        if answer.code:
+            refuse_locked(answer.error)
+            raise GitError(f"git {args[0]} failed: {answer.error or f'exit code {answer.code}'}")
+        return answer
+
+    def ask(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
+        """Run a command whose failure is an answer too, beside others that share the lock.
+
+        Raises:
+            GitError: it did not end in time, or could not be started.
+        """
+        with self._store_lock.shared() if self._store_lock else contextlib.nullcontext():
+            process = self.start(*args)
+            try:
+                out, error = communicate(process, stdin, timeout_s)
+            except TimeoutError:
+                raise GitError(f"git {args[0]} did not end within {timeout_s:g} s and was stopped") from None
+            finally:
+                self.processes.end(process)
+        self.processes.refuse_when_stopped()
+        return Answer(process.returncode, out, readable(error))
+
+    def start(self, *args: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+        """Start git; whoever does must end it with `processes.end`.
+
+        Raises:
+            GitError: it could not be started.
+        """
+        try:
+            return self.processes.start(
+                ["git", *self._settings, *args], cwd=self._cwd, env=self._env, stderr=stderr
+            )  # fmt: skip
+        except OSError as error:
+            raise GitError(f"git could not be started in {self.folder}: {error.strerror}") from None
+
+
+def readable(error: bytes) -> str:
+    """What git printed as an error, safe to show; of a lock that it names the age takes the place of git's advice."""
+    message = protocol.without_password(printable(error[-2000:]).strip())
+    return protocol.without_advice(message) + _age_of_lock(message)
+
+
+def refuse_locked(error: str) -> None:
+    """Raise ReferenceLocked where git refused because of a lock."""
+    if protocol.lock_in(error):
+        raise ReferenceLocked(error.removeprefix("fatal: ").removeprefix("prepare: "))
+
+
+def _age_of_lock(error: str) -> str:
+    """What is added to an error for whose sake a lock stands in the way: it may be somebody's who is at work."""
+    lock = protocol.lock_in(error)
+    try:
+        age_s = time.time() - Path(lock).stat().st_mtime if lock else None
+    except OSError:
+        return ""
+    if age_s is None:
+        return ""
+    return f" (the lock {lock} is {duration(age_s)} old; if no git is at work there, remove it)"

@@ -1,0 +1,190 @@
+"""Finds the repository that a task names, and refuses what cannot be worked in, with words that help.
+
+In a repository of another user nothing is written, unless the owner says that it is safe. Git itself refuses such a
+repository when it finds one by itself; where it is given the path, as here, it does not look. Objects that one user
+adds lie in folders which the other can no longer add to, so his own git would fail afterwards.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.core.code.git_ids import IdFormat
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.revisions import Author
+from nightshift.git.repository import Repository
+from nightshift.git.trees import GitTree
+
+MAIN = "refs/heads/main"
+CLASHING_BRANCH = "refs/heads/agent"
+"""Beside a branch of this name git can have none of the form agent/…, which are those of tasks."""
+_PERSON = ("name", "email")
+_SHOWN_CHARS = 200
+"""Of a name that no file system takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a checkout's repository is: `folder` is git's for this checkout, `common` the one all worktrees share."""
+
+    root: Path
+    folder: Path
+    common: Path
+    bare: bool
+    id_format: IdFormat
+    author: Author
+
+
+def given(repo: str) -> Path:
+    """The folder that a task names; raises GitError for what is none."""
+    path = Path(repo).expanduser()
+    if not path.is_absolute():
+        raise GitError(f"repo: {repo} must be an absolute path")
+    try:
+        there = path.is_dir()
+    except OSError as error:  # a name that is too long, a loop of links
+        raise GitError(f"repo: {repo[:_SHOWN_CHARS]} cannot be a folder ({error.strerror})") from error
+    if not there:
+        raise GitError(f"repo: there is no folder {path}")
+    return path.resolve()
+
+
+def user_config(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files of the user's own git configuration."""
+    home = Path(environ.get("HOME", "/nonexistent"))
+    xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return Path("/etc/gitconfig"), xdg / "git" / "config", home / ".gitconfig"
+
+
+def refuse_unusable(place: Place, user_config: Sequence[Path]) -> None:
+    """Refuse what cannot be worked in; raises GitError for the field `repo`."""
+    if place.bare:
+        raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
+    if why := foreign(place, user_config):
+        raise GitError(f"repo: {why}")
+    if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
+        raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
+
+
+def discovered(path: Path, user_config: Sequence[Path]) -> Place:
+    """Find the repository that a folder belongs to.
+
+    GitPython reads the configuration. Its own idea of the repository's folder, of the shared one and of the work tree
+    is not used: variables of the daemon's environment (it may be started from a hook) and the repository's
+    `core.worktree` may redirect it.
+    """
+    import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
+
+    try:
+        root = next((folder for folder in (path, *path.parents) if _is_root(folder)), path)
+        folder = _folder_of(root)
+        pointer = folder / "commondir"
+        common = (folder / pointer.read_text().strip()).resolve() if pointer.exists() else folder
+        # A hostile repository may include a file that never ends; the owner's own files may include what they like.
+        local = git.GitConfigParser(common / "config", merge_includes=False)
+        owners = git.GitConfigParser(list(user_config))
+        names = [(local.get("user", n, fallback="") or owners.get("user", n, fallback="")) for n in _PERSON]
+        return Place(
+            root=root,
+            folder=folder,
+            common=common,
+            bare=not (root / ".git").exists(),
+            id_format="sha256" if local.get("extensions", "objectFormat", fallback="") == "sha256" else "sha1",
+            author=Author(name=names[0] or "Nightshift", email=names[1] or "nightshift@localhost"),
+        )
+    except (configparser.Error, ValueError, OSError) as error:
+        raise GitError(f"repo: the repository of {path} cannot be read: {error}") from error
+
+
+def _folder_of(root: Path) -> Path:
+    """The folder that git keeps for a checkout: `.git`, or where the file of that name leads; a bare one is its own."""
+    dot = root / ".git"
+    if dot.is_file():
+        kind, _, where = dot.read_text()[:8192].partition(": ")
+        folder = (root / where.rstrip("\r\n")).resolve() if kind == "gitdir" else root
+    else:
+        folder = (dot if dot.is_dir() else root).resolve()
+    if not (folder / "HEAD").is_file() or not ((folder / "objects").is_dir() or (folder / "commondir").is_file()):
+        raise GitError(f"repo: {root} is not in a git repository; run `git init` there and commit once")
+    return folder
+
+
+def _is_root(folder: Path) -> bool:
+    """Tell whether this is where a checkout begins, or a repository without one."""
+    return (folder / ".git").exists() or all((folder / name).exists() for name in ("HEAD", "objects", "refs"))
+
+
+def remote_url(common: Path) -> str | None:
+    """Where to push: the remote that the configuration prefers, else origin, else the only one."""
+    import git  # noqa: PLC0415  see discovered
+
+    config = git.GitConfigParser(common / "config", merge_includes=False)
+    remotes = [name[8:-1] for name in config.sections() if name.startswith('remote "')]
+    only = remotes[0] if len(remotes) == 1 else "origin"
+    section = f'remote "{config.get("remote", "pushDefault", fallback="") or only}"'
+    return config.get(section, "pushurl", fallback="") or config.get(section, "url", fallback="") or None
+
+
+def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
+    """The commit a task starts from, and the branch it is the tip of."""
+    head = MAIN if found.is_own else found.git.ask("symbolic-ref", "--quiet", "HEAD").text
+    name = base.removeprefix("refs/heads/") if base else head.removeprefix("refs/heads/")
+    if "\n" in name:
+        raise GitError("base: must be one line")
+    branch, other, clash = found.resolve(f"refs/heads/{name or '@'}", base or "HEAD", CLASHING_BRANCH)
+    if clash:
+        raise GitError(clash_of(found.root))
+    if branch:
+        return branch, f"refs/heads/{name}"
+    if other:
+        return other, None
+    if base:
+        raise GitError(f"base: there is no branch, tag or commit {base!r} in {found.root}")
+    raise GitError(f"repo: {found.root} has no commit yet; make a first one")
+
+
+def clash_of(root: Path) -> str:
+    """Why no task can have a branch in a repository with a branch `agent`, and how to mend it."""
+    return (
+        f"repo: {root} has a branch named agent, beside which git cannot make the branch agent/… of a task; rename it "
+        "with `git branch -m agent NAME`"
+    )
+
+
+def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
+    """A submodule that is not checked out is an empty folder of the repository around it, which nobody meant."""
+    for folder in (given, *given.parents):
+        if folder.is_relative_to(root) and folder != root:
+            record = tree.records.get(folder.relative_to(root).as_posix())
+            if record and record.mode == "160000":
+                raise GitError(
+                    f"repo: {folder} is a submodule that is not checked out; run `git submodule update --init`"
+                )
+
+
+def foreign(place: Place, user_config: Sequence[Path]) -> str | None:
+    """Why a repository may not be worked in for the sake of its owner, or None when it may.
+
+    Args:
+        place: the repository.
+        user_config: files of the user's own configuration, whose `safe.directory` counts as it does for git.
+    """
+    owner, user = place.common.stat().st_uid, os.geteuid()
+    if owner == user or _is_safe(place.root, user_config):
+        return None
+    return (
+        f"{place.root} belongs to another user (uid {owner}; Nightshift runs as uid {user}); run Nightshift as its "
+        f"owner, or say that it is safe with `git config --global --add safe.directory {place.root}`"
+    )
+
+
+def _is_safe(root: Path, user_config: Sequence[Path]) -> bool:
+    import git  # noqa: PLC0415  see discovered
+
+    config = git.GitConfigParser([str(path) for path in user_config if path.exists()])
+    safe = config.get_values("safe", "directory", default="") if config.has_option("safe", "directory") else []
+    return any(value in {"*", str(root)} for value in safe)

@@ -1,0 +1,62 @@
+"""Fetches a branch with the owner's credentials, for tasks that begin where others push; his own references stay.
+
+What came stands under a name of ours (`refs/nightshift/base/…`), by which a task may start from it. Local branches and
+remote-tracking branches are the owner's, and `git push --force-with-lease` relies on the latter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nightshift.core.errors import GitError
+from nightshift.git import protocol
+from nightshift.git.commands import Git
+from nightshift.git.discovery import remote_url
+from nightshift.git.repository import Repository
+
+FETCHED = "refs/nightshift/base/"
+FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
+_SETTINGS = (*protocol.PUSH_SETTINGS, "-c", "core.fsync=all", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
+UPLOAD_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
+"""How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
+
+
+def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str:
+    """Fetch a branch (short name) from where a push would go; the name under which it is here now.
+
+    It starts from the view, as a push does. Where there is no remote, or no such branch, the name is empty.
+
+    Raises:
+        GitError: the other end could not be asked, or not in time.
+    """
+    url, here = remote_url(found.common), f"{FETCHED}{branch}"
+    if not url:
+        return ""
+    if fault := protocol.url_fault(url):
+        raise GitError(f"{branch} was not fetched: {fault}")
+    objects = {
+        "GIT_OBJECT_DIRECTORY": str(found.common / "objects"),
+        "GIT_SHALLOW_FILE": str(found.common / "shallow"),
+    }
+    git = Git(
+        found.view.folder,
+        {**env, **objects},
+        _SETTINGS,
+        cwd=found.root,
+        store_lock=found.storing,
+        processes=found.git.processes,
+    )
+    other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
+    there = git("ls-remote", *other_end, "--", url, f"refs/heads/{branch}", timeout_s=timeout_s).text.split()
+    if not there:
+        return ""
+    known, local = found.resolve(here, f"refs/heads/{branch}")
+    if known != there[0]:
+        tips = [f"--negotiation-tip={each}" for each in (known, local) if each]
+        arrived = f"refs/fetched/{branch}"
+        wanted = f"+refs/heads/{branch}:{arrived}"
+        git("fetch", *FETCH_OPTIONS, *tips, *other_end, "--", url, wanted, timeout_s=timeout_s)
+        newest = git("rev-parse", "--verify", "--quiet", arrived).text
+        if refused := found.move((here, newest, known)):
+            raise GitError(f"{branch} was fetched, but {here} could not be moved: {refused}")
+    return here

@@ -1,0 +1,560 @@
+"""Git for the rest of the program: trees without a checkout, commits by plumbing, integration by compare-and-swap.
+
+The owner's checkout, index, stash, configuration and branches are never touched: content is read and written in a view
+of his repository (git/repository.py), and a reference moves only from where it is expected. A commit is the objects
+that differ from its parent's and one update-ref, so its cost does not grow with the history.
+
+Every method blocks and may be called from any thread; coroutines go through `asyncio.to_thread`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.project_moves import MovedTree
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import GitError, UnknownCommit
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.ports import Sink
+from nightshift.core.repositories import RepositoryStatus
+from nightshift.core.tasks.commit_message import CommitMessage, slug
+from nightshift.core.tasks.projects import Scope
+from nightshift.core.tasks.revisions import Author, ChangingCommit, Commit, CommitFacts, LogLine, PushResult, Workspace
+from nightshift.core.tasks.task import Change
+from nightshift.git import history, naming, protocol, reverting, sharing
+from nightshift.git.branches import TRIES, attach, may_move
+from nightshift.git.changed_files import walked
+from nightshift.git.checkout import show_tip
+from nightshift.git.commands import Git
+from nightshift.git.discovery import MAIN, base_of, refuse_submodule_folder, remote_url
+from nightshift.git.fetching import FETCHED, fetch
+from nightshift.git.maintenance import RepositoryMaintenance
+from nightshift.git.merging import rebased
+from nightshift.git.objects import RawCommit, edits_for, edits_with_move, person
+from nightshift.git.processes import Processes
+from nightshift.git.pushing import push
+from nightshift.git.registry import Repositories, Where
+from nightshift.git.repository import Repository, checked_out
+from nightshift.git.single_commit import copied
+from nightshift.git.status import StatusReader
+
+NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
+
+
+class GitManager:
+    """Repositories, by the few verbs that an attempt needs.
+
+    Args:
+        workspace: the daemon's own repository, created on first use.
+        author: who stands in the commits; what it leaves open comes from git's configuration.
+        auto_push: whether `push` does anything.
+        emit: takes events about pushing and about the workspace's files.
+        clock: dates the commits.
+        environ: the daemon's environment. PATH is passed on to git, and to a push what finds the owner's credentials.
+        home: the id of the home whose tasks are worked on; empty: commits name none.
+    """
+
+    def __init__(
+        self,
+        *,
+        workspace: Path,
+        author: Author,
+        auto_push: bool,
+        emit: Sink,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = NO_ENVIRONMENT,
+        home: str = "",
+    ) -> None:
+        self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
+        self._push_env = protocol.push_environment(environ)
+        self._env = protocol.private_environment(environ)
+        self._processes = Processes()
+        self._repositories = Repositories(workspace, author, self._signature, environ, home, self._processes)
+        self.maintenance, self.statuses = RepositoryMaintenance(self._repositories), StatusReader(self._repositories)
+        self._following, self._behind = threading.Lock(), threading.Event()
+        self._left: str | None = None
+        self._follows: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+
+    def doctor(self) -> str:
+        """Say which git is used.
+
+        Raises:
+            GitError: there is none, or it is too old.
+        """
+        return self._repositories.version()
+
+    def renew(self, author: Author, *, auto_push: bool) -> None:
+        """Go on under other settings; see the class's arguments."""
+        self._auto_push = auto_push
+        self._repositories.renew(author)
+
+    def close(self) -> None:
+        """End every git process, a push or a fetch too; whoever waits for one, or asks after that, gets GitStopped."""
+        self._repositories.close()
+
+    # --- where a task works
+
+    def open(
+        self,
+        repo: str | None,
+        base: str | None,
+        task_id: int,
+        description: str,
+        created_at: datetime | None = None,
+        *,
+        mark: str = "",
+    ) -> Workspace:
+        """Find where a task works. Nothing is written, except that the daemon's own repository is made on first use.
+
+        Args:
+            repo: a checkout, a linked worktree or a folder in one; None is the daemon's own repository.
+            base: a branch, tag or commit to start from; None is what is checked out there.
+            task_id: goes into the branch's name.
+            description: the branch's name is taken from it.
+            created_at: when the task was created; tells its commits from those of an older database's same number.
+            mark: what its commits name it by; empty: its number.
+
+        Raises:
+            GitError: one of these cannot be used; the message names the field and how to mend it.
+        """
+        found = self._repositories.find(repo)
+        commit, target = base_of(found, base)
+        tree = found.tree(commit)
+        if repo is not None:
+            refuse_submodule_folder(Path(repo).expanduser().resolve(), found.root, tree)
+        return Workspace(
+            repo=found.root,
+            git_dir=found.git.folder,
+            is_own=found.is_own,
+            task_id=task_id,
+            base=commit,
+            target=target,
+            branch=f"agent/{mark or task_id}-{slug(description)}",
+            tree=tree,
+            since=created_at,
+            mark=mark,
+        )
+
+    def at(self, workspace: Workspace, commit: str) -> Workspace:
+        """The same workspace on another base commit (full id)."""
+        return replace(workspace, base=commit, tree=self.tree(workspace, commit))
+
+    def within(self, workspace: Workspace, scope: Scope) -> Workspace:
+        """The same workspace seen as this part of it."""
+        return workspace if scope == workspace.scope else self.at(replace(workspace, scope=scope), workspace.base)
+
+    def tree(self, where: Where, commit: str) -> Tree:
+        """The files of a commit (full id); of a workspace those in its scope."""
+        found = self._repositories.find(where)
+        return found.part(commit, where.scope) if isinstance(where, Workspace) else found.tree(commit)
+
+    def resolve(self, where: Where, name: str) -> str:
+        """The full id of the commit that a branch, a tag or a shortened id stands for.
+
+        Raises:
+            UnknownCommit: there is none, or a shortened id fits several.
+        """
+        if "\n" not in name and (found := self._repositories.find(where).resolve(name)[0]):
+            return found
+        raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
+
+    def fitting(self, where: Where, name: str) -> dict[str, str]:
+        """The commits (full ids) that a name or a beginning fits, by what each is in words."""
+        return naming.fitting(self._repositories.find(where), name)
+
+    def commits_beginning(self, where: Where, start: str) -> dict[str, str]:
+        """The commits (full ids) whose ids begin so, by what each is in words."""
+        return naming.commits_beginning(self._repositories.find(where), start)
+
+    def describe(self, where: Where, commit: str) -> CommitFacts:
+        """What git stores of a commit (full id)."""
+        return history.facts(self._repositories.find(where), commit)
+
+    # --- from a change to a landed commit
+
+    def commit(self, workspace: Workspace, parent: str, change: Change, message: CommitMessage) -> Commit | None:
+        """Commit a change on top of `parent`, on the task's branch; None when it changes nothing.
+
+        Its paths are relative to the workspace's scope; only they differ from the parent. A branch of that name that
+        is not this task's, or that somebody has checked out, is left alone, and the name gets the home's id or a
+        number. The target is not asked for: it may be gone. The message gets the trailer of the home.
+
+        Raises:
+            BaseGone: the parent is not in the repository any more.
+            ReferenceLocked: the branch is locked.
+            GitError: a path may not be written, or git failed.
+        """
+        found = self._repositories.find(workspace)
+        found.refuse_gone(parent)
+        tree, full = found.tree(parent), workspace.scope.all_full(change)
+        whole = workspace.scope.whole(tree)
+        edits = edits_with_move(full, whole, tree.records) if isinstance(whole, MovedTree) else None
+        edits = edits_for(full, tree.records) if edits is None else edits
+        if not edits:
+            return None
+        by = self._signature(found.author)
+        text = message.from_home(found.home).text()
+        commit = RawCommit(tree=tree.id, parents=(parent,), author=by, committer=by, message=text.encode())
+        made = found.write_commit(commit, edits)
+        branch = attach(found, workspace, made)
+        return Commit(id=made, tree=found.read_commit(made).tree, branch=branch, parent=parent)
+
+    def tip(self, workspace: Workspace) -> str:
+        """Where the target is now.
+
+        Raises:
+            GitError: the base was no branch, or the branch is gone.
+        """
+        name = workspace.target
+        if name and (tip := self._repositories.find(workspace).resolve(name)[0]):
+            return tip
+        raise GitError(f"{name} is gone from {workspace.repo}" if name else "the base is no branch that could be moved")
+
+    def rebase(self, workspace: Workspace, commit: Commit, tip: str) -> Commit:
+        """The same change and message on top of `tip`, as a new commit on no branch yet.
+
+        Raises:
+            MergeConflict: both changed the same lines; the message shows them. Its paths are those of the repository.
+        """
+        found = self._repositories.find(workspace)
+        return rebased(found, commit, tip, self._signature(found.author))
+
+    def blocked(self, workspace: Workspace) -> str | None:
+        """Say why the target may not be moved, or None when it may.
+
+        A branch that the owner has checked out is never moved: his files and his index would look as if he had undone
+        the commit. The daemon's own repository is the exception; its files follow.
+        """
+        if workspace.target is None:
+            return "the base is no branch that could be moved"
+        if workspace.is_own:
+            return None
+        found, name = self._repositories.find(workspace), workspace.target.removeprefix("refs/heads/")
+        if not found.resolve(workspace.target)[0]:
+            return f"{name} is gone from {workspace.repo}"
+        place = checked_out(found, workspace.target)
+        return place and f"{name} is checked out in {place}; it was left alone, take the work with `git merge`"
+
+    def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
+        """Move the target from `expected_tip` to the candidate, with the task's branch; False: it moved meanwhile.
+
+        A candidate on no branch, such as a revert, moves the target alone.
+
+        Raises:
+            BaseGone: the candidate or its parent is not in the repository any more.
+            ReferenceLocked: the target or the task's branch is locked; git waits for a lock, and nobody asks again.
+            GitError: the target may not be moved (see `blocked`), or git failed.
+        """
+        if why := self.blocked(workspace):
+            raise GitError(why)
+        found, target = self._repositories.find(workspace), workspace.target or ""
+        branch, refused = f"refs/heads/{candidate.branch}", ""
+        seen = found.resolve(target, branch)
+        for _ in range(TRIES):
+            tip, held = seen
+            if tip != expected_tip:
+                return False
+            if held != candidate.id:  # git keeps what a branch holds
+                found.refuse_gone(candidate.id, candidate.parent)
+            moves = [(target, candidate.id, expected_tip)]
+            if held and held != candidate.id and may_move(found, branch, held, workspace):
+                moves.append((branch, candidate.id, held))
+            if not (refused := found.move(*moves)):
+                self._follow(found, target, expected_tip)
+                return True
+            before, seen = seen, found.resolve(target, branch)
+            if seen == before:
+                break
+        raise GitError(f"{target} could not be moved: {refused}")
+
+    def remove_branch(self, where: Where, branch: str, commit: str) -> bool:
+        """Remove a branch (short name) that still holds a commit (full id); False: it holds another, or is checked out.
+
+        Raises:
+            GitError: git failed.
+        """
+        found, name = self._repositories.find(where), f"refs/heads/{branch}"
+        return not checked_out(found, name) and not found.move((name, "0" * len(commit), commit))
+
+    def branch_at(self, where: Where, branch: str) -> str | None:
+        """The commit (full id) that a branch (short name) holds; None where there is no such branch."""
+        return self._repositories.find(where).resolve(f"refs/heads/{branch}")[0]
+
+    def find_commit(self, workspace: Workspace, task_id: int) -> Commit | None:
+        """The commit that an earlier attempt or daemon made for the task; None when there is none.
+
+        It may be on its branch only: `contains` tells whether it was integrated.
+        """
+        return history.commit_of(self._repositories.find(workspace), replace(workspace, task_id=task_id))
+
+    def landed(self, workspace: Workspace) -> Commit | None:
+        """The commit of the workspace's task that stands in the target, whichever node put it there, or None."""
+        return history.landed(self._repositories.find(workspace), workspace)
+
+    def contains(self, workspace: Workspace, commit: Commit) -> bool:
+        """Tell whether the target holds the commit."""
+        return history.contains(self._repositories.find(workspace), self.tip(workspace), commit.id)
+
+    def push(self, workspace: Workspace, branch: str, timeout_s: float = 60.0) -> PushResult:
+        """Push a branch (short name) where pushing is on and there is a remote. Never forces, never raises GitError."""
+        if not self._auto_push:
+            return PushResult(pushed=False, tried=False, detail="pushing is switched off")
+        return self.push_branch(workspace, branch, workspace.task_id, timeout_s)
+
+    def push_branch(self, where: Where, branch: str, task_id: int, timeout_s: float = 60.0) -> PushResult:
+        """Push a branch whatever the settings say, for a task whose owner asked for that; otherwise as `push`."""
+        try:
+            result = push(self._repositories.find(where), branch, self._push_env, timeout_s)
+        except GitError as error:
+            result = PushResult(pushed=False, tried=True, detail=str(error))
+        if result.tried:
+            kind, level = (Kind.PUSHED, Level.INFO) if result.pushed else (Kind.PUSH_FAILED, Level.WARNING)
+            self._events.bind(task_id=task_id).emit(kind, result.detail, level=level)
+        return result
+
+    def fetch_branch(self, where: Where, branch: str, timeout_s: float = 60.0) -> str:
+        """Fetch a branch, for a task whose owner asked for that; the name from which a task may start, or "".
+
+        Raises:
+            GitError: the other end could not be asked, or not in time.
+        """
+        return fetch(self._repositories.find(where), branch, self._push_env, timeout_s)
+
+    # --- branches that several nodes move
+
+    def remote(self, where: Where) -> str:
+        """Where a push would go, without a password; empty where there is no remote."""
+        return protocol.without_password(remote_url(self._repositories.find(where).common) or "")
+
+    def branch(self, where: Where) -> str:
+        """The short name of the branch that is checked out; empty where none is.
+
+        Raises:
+            GitError: there is no commit yet.
+        """
+        return (base_of(self._repositories.find(where), None)[1] or "").removeprefix("refs/heads/")
+
+    def set_remote(self, url: str) -> None:
+        """Let the daemon's own repository follow a remote that has none yet."""
+        own = self._repositories.find(None)
+        if not remote_url(own.common):
+            own.git("config", "remote.origin.url", url)
+
+    def clone(self, url: str, folder: Path, timeout_s: float = 600.0) -> None:
+        """Make a repository that follows a remote; see `git.sharing.clone`."""
+        sharing.clone(url, folder, self._push_env, timeout_s, self._processes)
+
+    def followed(self, workspace: Workspace) -> Workspace:
+        """The same workspace on the branch that other nodes move as well, as this node knows it.
+
+        In a repository of the owner's that is a name of ours for the remote's branch; his own stays as it is.
+
+        Raises:
+            GitError: its base is no branch, or was not fetched yet.
+        """
+        if workspace.is_own or workspace.target is None:
+            return workspace
+        target = f"{FETCHED}{sharing.short(workspace.target)}"
+        tip = self._repositories.find(workspace).resolve(target)[0]
+        if tip is None:
+            raise GitError(f"base: {sharing.short(workspace.target)} is not at the remote of {workspace.repo}")
+        return replace(self.at(workspace, tip), target=target)
+
+    def follow(self, where: Where, branch: str | None, timeout_s: float = 60.0) -> str | None:
+        """Bring the name that follows a branch of the remote to its tip; the tip, None where the remote has none.
+
+        Args:
+            where: the repository.
+            branch: short name, or the full name of what follows it; None: what is checked out there.
+            timeout_s: after this the remote is given up.
+
+        Raises:
+            GitError: it could not be asked, or the workspace has gone a way of its own.
+        """
+        found = self._repositories.find(where)
+        name = branch or (base_of(found, None)[1] or "")
+        with self._follows[found.common]:  # two at once would stand in each other's way
+            before = found.resolve(MAIN)[0] if found.is_own else None
+            tip = sharing.follow(found, sharing.short(name), self._push_env, timeout_s)
+        if before and tip != before:
+            self._follow(found, MAIN, before)
+        return tip
+
+    def publish(self, workspace: Workspace, commit: str, expected: str | None, timeout_s: float = 30.0) -> bool:
+        """Move the target at the remote from `expected` (full ids) to a commit; False: it moved meanwhile.
+
+        Raises:
+            GitError: it could not be pushed.
+        """
+        branch = sharing.short(workspace.target or "")
+        return sharing.publish(
+            self._repositories.find(workspace), commit, branch, expected, self._push_env, timeout_s
+        )  # fmt: skip
+
+    def publish_branch(self, workspace: Workspace, commit: Commit, timeout_s: float = 30.0) -> str:
+        """Push a task's commit to a branch of its own at the remote; the branch's short name there.
+
+        Raises:
+            GitError: it could not be pushed.
+        """
+        found = self._repositories.find(workspace)
+        for number in range(1, TRIES):
+            name = commit.branch if number == 1 else f"{commit.branch}-{number}"
+            if sharing.publish(found, commit.id, name, None, self._push_env, timeout_s):
+                return name
+        raise GitError(f"{commit.branch} and {TRIES} names like it are taken at the remote")
+
+    def fetched(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 60.0) -> Commit | None:
+        """A commit (full id) of another node, at the tip of a branch of the remote; None where it is not there.
+
+        Raises:
+            RemoteAway: the remote could not be asked.
+        """
+        if sharing.fetched(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
+            return None
+        facts = self.describe(workspace, commit)
+        return Commit(id=commit, tree=facts.tree, branch=branch, parent=facts.parents[0] if facts.parents else "")
+
+    def unpublish(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 30.0) -> None:
+        """Remove a branch of ours from the remote, if it still holds this commit.
+
+        Raises:
+            RemoteAway: the remote could not be asked.
+        """
+        sharing.publish(self._repositories.find(workspace), "", branch, commit, self._push_env, timeout_s)
+
+    # --- what was committed
+
+    def note(self, where: Where, commit: str, text: str) -> None:
+        """Store a text beside a commit (full id), in the place of an earlier one.
+
+        `git log --notes=nightshift` shows it. Notes are spread over 256 folders from the start, so that the thousandth
+        costs what the first did.
+        """
+        found = self._repositories.find(where)
+        history.write_note(found, commit, text, self._signature(found.author))
+
+    def read_note(self, where: Where, commit: str) -> str | None:
+        """What `note` stored beside a commit (full id)."""
+        return history.read_note(self._repositories.find(where), commit)
+
+    def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
+        """The newest commits that a branch or commit reaches, newest first."""
+        return history.newest(self._repositories.find(where), self.resolve(where, name), limit)
+
+    def changing_commits(self, where: Where, most: int, name: str = "HEAD") -> Iterator[ChangingCommit]:
+        """The newest commits that a branch or commit reaches with the files that each changed, newest first."""
+        return walked(self._repositories.find(where), self.resolve(where, name), most)
+
+    def copy_of(self, where: Where, commit: str, folder: Path) -> str:
+        """Make a repository with the files of a commit (full id) alone, on its branch `main`; gives its one commit.
+
+        Args:
+            where: the commit's repository; nothing of the new one reaches it.
+            commit: full id.
+            folder: of the new one; empty, or not there.
+        """
+        folder = folder.resolve()
+        git = Git(folder / ".git", self._env, cwd=folder, processes=self._processes)
+        return copied(self._repositories.find(where), commit, folder, git)
+
+    # --- taking back what was integrated
+
+    def revert(self, workspace: Workspace, commit: str, tip: str, message: CommitMessage) -> Commit:
+        """What `commit` (full id) changed, taken back on top of `tip`, as a new commit on no branch yet.
+
+        Raises:
+            MergeConflict: later commits changed the same lines; `paths` names the files.
+            GitError: the commit is a merge, or the first of its history.
+        """
+        found = self._repositories.find(workspace)
+        return reverting.taken_back(found, commit, tip, message.text().encode(), self._signature(found.author))
+
+    def reworded(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
+        """The same commit, which is on no branch yet, with another message."""
+        return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
+
+    def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:
+        """Tell whether the history of `tip` holds a commit (full ids), which need not exist."""
+        found = self._repositories.find(workspace)
+        return found.resolve(commit)[0] is not None and history.contains(found, tip, commit)
+
+    def reverted_by(self, workspace: Workspace, commit: str, tip: str) -> str | None:
+        """The commit in the history of `tip` that takes `commit` back (full ids), and still does; None: it stands."""
+        return reverting.reverted_by(self._repositories.find(workspace), commit, tip)
+
+    def changed(self, workspace: Workspace, old: str, new: str) -> frozenset[str]:
+        """The paths at which two commits (full ids) differ."""
+        return reverting.changed_paths(self._repositories.find(workspace), old, new)
+
+    def touching(self, workspace: Workspace, path: str) -> frozenset[str]:
+        """The commits (full ids) in the history of a workspace's base that changed a path of the repository."""
+        return history.touching(self._repositories.find(workspace), workspace.base, path)
+
+    def later(self, workspace: Workspace, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
+        """The commits after `commit` up to `tip` (full ids) that touched one of the paths, newest first."""
+        return reverting.later_commits(self._repositories.find(workspace), commit, tip, paths)
+
+    def _signature(self, author: Author) -> bytes:
+        return person(author.name or "", author.email or "", self._clock())
+
+    def _follow(self, found: Repository, target: str, before: str) -> None:
+        """Bring the files of the daemon's own repository to the tip, for whoever looks there.
+
+        Whoever finds another thread at it leaves the work to that one, which looks again before it ends.
+        """
+        if not found.is_own or target != MAIN:
+            return
+        self._behind.set()
+        while self._behind.is_set() and self._following.acquire(blocking=False):
+            try:
+                self._behind.clear()
+                why = show_tip(found, before)
+            except (GitError, OSError) as error:
+                why = str(error)
+            finally:
+                self._following.release()
+            if why and why != self._left:
+                text = f"the files in {found.root} stay as they are: {why}"
+                self._events.emit(Kind.CHECKOUT_LEFT, text, level=Level.WARNING)
+            self._left = why
+
+
+class OwnRepository:
+    """The daemon's own repository, to ask about from a shell; settings are read when it is asked.
+
+    python -c "from git_manager import git_manager; print(git_manager.get_repository_stats())"
+    """
+
+    def get_repository_stats(self) -> RepositoryStatus:
+        """How it stands.
+
+        Raises:
+            ConfigError: the settings have faults.
+            GitError: it cannot be used, or git failed.
+        """
+        from nightshift.config.load import load_settings  # noqa: PLC0415  # who imports this module mostly has its settings
+
+        settings = load_settings()
+        manager = GitManager(
+            workspace=settings.workspace,
+            author=Author(name=settings.git_author_name, email=settings.git_author_email),
+            auto_push=False,
+            emit=lambda _event: None,
+            environ=settings.process_environment,
+        )
+        try:
+            return manager.statuses.read(None)
+        finally:
+            manager.close()
+
+
+git_manager = OwnRepository()

@@ -1,0 +1,38 @@
+"""Tells which commit a branch, a tag or an id stands for; each name is looked up anew, at the time of the question."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from nightshift.git.commands import Git
+from nightshift.git.processes import Output
+from nightshift.git.session import Session
+
+
+class Names:
+    """Asks one `cat-file` that stays open in the repository itself, because a view has no references."""
+
+    def __init__(self, git: Git) -> None:
+        self._session = Session(git, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+
+    def resolve(self, *names: str) -> list[str | None]:
+        """The full id of the commit each name stands for, None where there is none. Names are data, not options."""
+        asked = [name for name in names if "\n" not in name]
+        lines = "".join(f"{name}^{{commit}}\n" for name in asked).encode("utf-8", "surrogateescape")
+        answers = self._session.ask(lines, partial(_lines, count=len(asked)))
+        found = {
+            name: line.split()[0] if line.endswith(" commit") else None
+            for name, line in zip(asked, answers, strict=True)
+        }
+        return [found.get(name) for name in names]
+
+    def close(self) -> None:
+        """End the process; the next question starts another."""
+        self._session.close()
+
+
+def _lines(answer: Output, count: int) -> list[str]:
+    lines = [answer.readline() for _ in range(count)]
+    if not all(line.endswith(b"\n") for line in lines):
+        raise EOFError("cut off")
+    return [line.decode("utf-8", "replace").rstrip("\n") for line in lines]

@@ -1,0 +1,361 @@
+"""Git's objects as values: trees are read, commits composed, and an edit is checked before it becomes one. No I/O."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple, TypeVar
+
+from nightshift.core.code.git_ids import IdFormat, blob_id, format_of
+from nightshift.core.code.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
+from nightshift.core.code.project_moves import MovedTree
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.task import Change
+from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8
+
+REGULAR = frozenset({"100644", "100755", "100664"})
+FOLDER = "40000"
+_NEVER = frozenset({"", ".", "..", ".git"})
+
+
+class Record(NamedTuple):
+    """What a tree holds at a path: git's mode, and the id of the content. Each commit read makes one for every file."""
+
+    mode: str
+    id: str
+
+    @property
+    def regular(self) -> bool:
+        """Tell whether this is a plain file, not a link or a submodule."""
+        return self.mode in REGULAR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One path to write, or with `data` None to remove."""
+
+    path: str
+    mode: str
+    data: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawCommit:
+    """A commit as it is stored; `author` and `committer` are git's lines of name, address and time."""
+
+    tree: str
+    parents: tuple[str, ...]
+    author: bytes
+    committer: bytes
+    message: bytes
+
+    def encode(self) -> bytes:
+        """The bytes git hashes."""
+        lines = [b"tree " + self.tree.encode(), *(b"parent " + parent.encode() for parent in self.parents)]
+        return b"\n".join([*lines, b"author " + self.author, b"committer " + self.committer, b"", self.message])
+
+    @property
+    def committed_at(self) -> datetime:
+        """When, by the committer's clock, aware UTC; the epoch if the line cannot be read."""
+        seconds = self.committer.rpartition(b"> ")[2].split(b" ")[0]
+        return datetime.fromtimestamp(int(seconds) if seconds.isdigit() else 0, UTC)
+
+
+def parse_commit(raw: bytes) -> RawCommit:
+    """Read a commit object; headers that are not needed here (signatures, encodings) are passed over."""
+    head, _, message = raw.partition(b"\n\n")
+    fields: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        fields.setdefault(name, []).append(value)
+    return RawCommit(
+        tree=fields[b"tree"][0].decode(),
+        parents=tuple(parent.decode() for parent in fields.get(b"parent", [])),
+        author=fields[b"author"][0],
+        committer=fields[b"committer"][0],
+        message=message,
+    )
+
+
+def person(name: str, email: str, at: datetime) -> bytes:
+    """A line of name, address and time; what would break the line is left out."""
+    clean = ["".join(c for c in text if c.isprintable() and c not in "<>").strip() for text in (name, email)]
+    return f"{clean[0]} <{clean[1]}> {int(at.timestamp())} +0000".encode()
+
+
+def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
+    """Mode, name and id of each entry of one tree object; `id_bytes` is 20 for SHA-1 and 32 for SHA-256.
+
+    A name that is no UTF-8 keeps its bytes as surrogate escapes.
+    """
+    at = 0
+    while at < len(raw):
+        end = raw.index(b"\0", at)
+        mode, _, name = raw[at:end].partition(b" ")
+        at = end + 1 + id_bytes
+        yield mode.decode(), decode(name), raw[end + 1 : at].hex()
+
+
+_Entry = tuple[str, str, str]
+_ENTRY = {size: re.compile(rb"(\d+) ([^\0]*)\0.{%d}" % size, re.DOTALL) for size in (20, 32)}
+_RUN = {size: re.compile(rb"(?:[^\0]*\0.{%d})*+" % size, re.DOTALL) for size in (20, 32)}
+_FEW = 20
+"""So many entries that differ are looked for one by one."""
+
+
+def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
+    """What the paths hold in the new tree at which it differs from the old one; None where nothing is there any more.
+
+    Only the trees on the way to a difference are read, and of these only the entries that differ. Names that could lead
+    out of a folder (a hand-made tree) are left out.
+
+    Args:
+        old: the id of a tree; empty for one without files.
+        new: the id of another.
+        load: gives the bytes of a tree object.
+    """
+    return {path: now for path, (_, now) in differences(old, new, load).items()}
+
+
+def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, tuple[Record | None, Record | None]]:
+    """As `differing`, with what the paths hold in the old tree as well, which stands first."""
+    found: dict[str, tuple[Record | None, Record | None]] = {}
+    waiting = [("", old, new)]
+    while waiting:
+        folder, before, after = waiting.pop()
+        if before == after:
+            continue
+        files, folders = dict[str, list[Record | None]](), dict[str, list[str]]()
+        for side, entries in enumerate(_apart(before, after, load)):
+            for mode, name, id_ in entries:
+                if "/" in name or name.casefold() in _NEVER:
+                    continue
+                if mode == FOLDER:
+                    folders.setdefault(name, ["", ""])[side] = id_
+                else:
+                    files.setdefault(name, [None, None])[side] = Record(mode, id_)
+        found.update((folder + name, (was, now)) for name, (was, now) in files.items())
+        waiting += [(f"{folder}{name}/", was, now) for name, (was, now) in folders.items()]
+    return found
+
+
+def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entry], list[_Entry]]:
+    """The entries that only one of two trees has, or has otherwise than the other; of the old one first."""
+    before, after = (load(id_) if id_ else b"" for id_ in (old, new))
+    id_bytes = len(old or new) // 2
+    if old and new and (few := _few_apart(before, after, id_bytes)):
+        gone, came = (list(parse_tree(b"".join(entries), id_bytes)) for entries in few)
+        return gone, came
+    # Many, or a tree made by hand that has a name twice: of these the last one counts.
+    were, are = (
+        {(entry[1], entry[0] == FOLDER): entry for entry in parse_tree(raw, id_bytes)} for raw in (before, after)
+    )
+    return (
+        [entry for key, entry in were.items() if are.get(key) != entry],
+        [entry for key, entry in are.items() if were.get(key) != entry],
+    )
+
+
+def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes], list[bytes]] | None:
+    """The entries that differ in two trees; None when these are many, or one of the trees was made by hand.
+
+    Both are gone through in their order, over what they have in common at the speed of comparing bytes.
+    """
+    entry, run = _ENTRY[id_bytes], _RUN[id_bytes]
+    gone, came = list[re.Match[bytes]](), list[re.Match[bytes]]()
+    at, other = 0, 0
+    while len(gone) + len(came) <= _FEW:
+        same = run.match(before, at, at + _in_common(before, at, after, other))
+        assert same
+        at, other = same.end(), other + same.end() - at
+        old, new = entry.match(before, at), entry.match(after, other)
+        if not (old or new):
+            break
+        if old and (not new or _order(old) <= _order(new)):
+            gone.append(old)
+            at = old.end()
+        if new and (not old or _order(new) <= _order(old)):
+            came.append(new)
+            other = new.end()
+    names = {b" %s\0" % found[2] for found in (*gone, *came)}
+    found = [each[0] for each in gone], [each[0] for each in came]
+    whole = at == len(before) and other == len(after)
+    alone = all(raw.count(name) <= 1 for name in names for raw in (before, after))
+    return found if whole and alone and set(found[0]).isdisjoint(found[1]) else None
+
+
+def _in_common(one: bytes, at: int, other: bytes, start: int) -> int:
+    """How many bytes are the same in both from these places on."""
+    least, most = 0, min(len(one) - at, len(other) - start)
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[at + least : at + middle] == other[start + least : start + middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _order(entry: re.Match[bytes]) -> bytes:
+    return sorted_by(entry[2], is_folder=entry[1] == FOLDER.encode())
+
+
+def folders_in(raw: bytes, id_bytes: int) -> list[str]:
+    """The ids of the folders directly in a tree object; see `parse_tree`."""
+    folder = FOLDER.encode()
+    return [entry[0][-id_bytes:].hex() for entry in _ENTRY[id_bytes].finditer(raw) if entry[1] == folder]
+
+
+def sorted_by(name: bytes, *, is_folder: bool) -> bytes:
+    """What git sorts the entries of a tree by: a folder's name has a slash at its end."""
+    return name + b"/" if is_folder else name
+
+
+def flatten(root: str, load: Callable[[str], bytes]) -> dict[str, Record]:
+    """Every path below a tree, sorted; see `differing`."""
+    return patched({}, differing("", root, load))
+
+
+Kept = TypeVar("Kept")
+
+
+def patched(known: Mapping[str, Kept], differences: Mapping[str, Kept | None]) -> dict[str, Kept]:
+    """What is known of paths with what differs; a path whose difference is None is left out. Sorted by path."""
+    found = dict(known)
+    for path, one in differences.items():
+        if one is None:
+            found.pop(path, None)
+        else:
+            found[path] = one
+    return found if differences.keys() <= known.keys() else {path: found[path] for path in sorted(found)}
+
+
+def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
+    """The id of what lies at a path below a tree, reading only the trees on the way; None when nothing does."""
+    id_ = root
+    parts = path.split("/")
+    for depth, part in enumerate(parts):
+        entries = parse_tree(load(id_), len(id_) // 2)
+        mode, id_ = next(((mode, child) for mode, name, child in entries if name == part), ("", ""))
+        if not id_ or (mode == FOLDER) == (depth == len(parts) - 1):
+            return None
+    return id_
+
+
+def planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None:
+    """The first folder that differs between two trees and that git may take for a repository in the new one.
+
+    Args:
+        old: the id of a tree.
+        new: the id of the tree that comes after it.
+        load: gives the bytes of a tree object.
+    """
+    waiting = [("", old, new)]
+    while waiting:
+        path, before, after = waiting.pop()
+        if before == after:
+            continue
+        entries = list(parse_tree(load(after), len(after) // 2))
+        folders = {name: id_ for mode, name, id_ in entries if mode == FOLDER}
+        if is_git_folder((name for mode, name, _ in entries if mode != FOLDER), folders):
+            return path.rstrip("/")
+        earlier = parse_tree(load(before), len(before) // 2) if before else ()
+        were = {name: id_ for mode, name, id_ in earlier if mode == FOLDER}
+        waiting += [(f"{path}{name}/", were.get(name, ""), id_) for name, id_ in folders.items()]
+    return None
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a name was UTF-8; others cannot be shown, stored or sent."""
+    return is_utf8(name)
+
+
+def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
+    """Turn a change into the edits that really alter the tree, removals first; modes of existing files are kept.
+
+    Raises:
+        GitError: a path may not be written: a bad name, a link or a submodule, or a file where a folder is.
+    """
+    id_format: IdFormat = next((format_of(record.id) for record in before.values()), "sha1")
+    paths = list(before)
+    spellings = _spellings(change, before)
+    _check_folders(change, before)
+    removals, writes = [], []
+    for path, text in sorted(change.items()):
+        _check_path(path, text, change, before, paths)
+        if text is not None and path not in before:
+            _check_spelling(path, spellings)
+        old = before.get(path)
+        if text is None and old:
+            removals.append(Edit(path=path, mode=old.mode, data=None))
+        elif text is not None:
+            data = _encoded(path, text)
+            if old is None or old.id != blob_id(data, id_format):
+                writes.append(Edit(path=path, mode="100755" if old and old.mode == "100755" else "100644", data=data))
+    return removals + writes
+
+
+def edits_with_move(change: Change, moved: MovedTree, before: Mapping[str, Record]) -> list[Edit]:
+    """The edits that move projects and make a change on top of that; modes of files go with them.
+
+    Raises:
+        GitError: as `edits_for`.
+    """
+    now = {path: record for path, record in before.items() if path not in moved.removed}
+    for path, id_ in moved.entries().items():
+        source = before[moved.sources.get(path, path)]
+        if path not in before or before[path].id != id_:
+            now[path] = Record(source.mode, id_)
+    edits = {edit.path: edit for edit in edits_for(change, now)}
+    removals = [Edit(path=path, mode=before[path].mode, data=None) for path in sorted(moved.removed)]
+    removals += [edit for edit in edits.values() if edit.data is None and edit.path in before]
+    new = sorted(path for path, record in now.items() if before.get(path) != record and path not in edits)
+    writes = [Edit(path=path, mode=now[path].mode, data=moved.read(path)) for path in new]
+    return [*removals, *writes, *(edit for edit in edits.values() if edit.data is not None)]
+
+
+def _check_folders(change: Change, before: Mapping[str, Record]) -> None:
+    written = [path for path, text in change.items() if text is not None]
+    after = [*written, *(path for path in before if path not in change)]
+    if (folder := git_folder(written, after)) is not None:
+        raise GitError(f"the folder {folder or '.'!r} may not be written to: git would take it for a repository")
+
+
+def _spellings(change: Change, before: Mapping[str, Record]) -> Spellings:
+    """The names that a new file may not be mistaken for; not looked up where no file is new."""
+    is_new = any(text is not None and path not in before for path, text in change.items())
+    return Spellings(path for path in before if change.get(path, "") is not None) if is_new else Spellings()
+
+
+def _check_spelling(path: str, spellings: Spellings) -> None:
+    if other := spellings.clash(path):
+        raise GitError(f"{path!r} cannot be written: some file systems do not tell it from {other!r}")
+    spellings.add(path)
+
+
+def _encoded(path: str, text: str) -> bytes:
+    if not is_encodable(text):
+        raise GitError(f"{path}: holds half of a surrogate pair, which is no text; it was not committed")
+    return encode(text)
+
+
+def _check_path(path: str, text: str | None, change: Change, before: Mapping[str, Record], paths: list[str]) -> None:
+    if fault := path_fault(path):
+        raise GitError(f"{path!r} {fault}")
+    if path in before and not before[path].regular:
+        raise GitError(f"{path!r} is a symbolic link or a submodule; those are never written")
+    if text is None:
+        return
+    for folder in folders_of(path):
+        stays = folder in before and folder not in change
+        if stays or change.get(folder) is not None or (folder in before and not before[folder].regular):
+            raise GitError(f"{path!r} cannot be written: {folder!r} is no folder")
+    below = f"{path}/"
+    for inside in paths[bisect_left(paths, below) :]:
+        if not inside.startswith(below):
+            return
+        if inside not in change or change[inside] is not None:
+            raise GitError(f"{path!r} cannot be written: it is a folder")

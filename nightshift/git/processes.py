@@ -1,0 +1,204 @@
+"""Git processes: each is waited for until a deadline and no longer, and all that run can be ended at once.
+
+A process is asked to end before it is killed: git then removes its locks, and a killed git leaves them in somebody's
+repository.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from nightshift.core.errors import GitStopped
+
+# Seconds that a process has to end after it was asked to, and again after it was killed.
+END_S = 1.0
+# Seconds after which a quiet process is asked whether it has ended: what it started may keep its pipes open.
+QUIET_S = 0.1
+_CHUNK = 1 << 16
+
+
+class Processes:
+    """The git processes that run for one manager; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running = set[subprocess.Popen[bytes]]()
+        self._is_stopped = False
+
+    def start(
+        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stderr: int
+    ) -> subprocess.Popen[bytes]:
+        """Start a process in a session of its own: it has no terminal to ask on, and its children end with it.
+
+        Raises:
+            GitStopped: `stop` was called.
+            OSError: it could not be started.
+        """
+        self.refuse_when_stopped()
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=stderr, bufsize=0, start_new_session=True
+        )
+        with self._lock:
+            self._running.add(process)
+        if self._is_stopped:
+            self.end(process)
+            raise GitStopped
+        return process
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """End a process, if it still runs, with all that it started, and close its pipes."""
+        _end([process])
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        with self._lock:
+            self._running.discard(process)
+
+    def stop(self) -> None:
+        """End all processes and start no more; whoever waits for one gets GitStopped."""
+        self._is_stopped = True
+        with self._lock:
+            running = tuple(self._running)
+        _end(running)  # their pipes are closed by the threads that read them
+
+    def refuse_when_stopped(self) -> None:
+        """Raise GitStopped after `stop`: what a process answered that was ended is no answer."""
+        if self._is_stopped:
+            raise GitStopped
+
+
+def _end(processes: Collection[subprocess.Popen[bytes]]) -> None:
+    running = [process for process in processes if process.poll() is None]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in running:
+            with contextlib.suppress(ProcessLookupError):  # the group: git may have ended before what it started
+                os.killpg(process.pid, number)
+        deadline = time.monotonic() + END_S
+        for process in running:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a disk that hangs holds even a killed process
+                process.wait(max(0.0, deadline - time.monotonic()))
+
+
+class Output:
+    """What a process prints, read until a deadline.
+
+    Attributes:
+        deadline: monotonic seconds; a read that would wait longer raises TimeoutError.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe, self._ahead, self.deadline = pipe, bytearray(), 0.0
+
+    def readline(self) -> bytes:
+        """The next line with its end; without one where the output ends."""
+        seen = 0
+        while (end := self._ahead.find(b"\n", seen)) < 0:
+            seen = len(self._ahead)
+            if not self._read_ahead():
+                return self._take(seen)
+        return self._take(end + 1)
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes; fewer where the output ends."""
+        while len(self._ahead) < size and self._read_ahead():
+            pass
+        return self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        data = bytes(self._ahead[:size])
+        del self._ahead[:size]
+        return data
+
+    def _read_ahead(self) -> bool:
+        _wait_for(self._pipe, select.POLLIN, self.deadline)
+        data = os.read(self._pipe.fileno(), _CHUNK)
+        self._ahead += data
+        return bool(data)
+
+
+def write(pipe: IO[bytes], data: bytes, deadline: float) -> None:
+    """Write all of the data into a pipe until a deadline (monotonic seconds).
+
+    Raises:
+        TimeoutError: nobody took it in time.
+        OSError: nobody reads.
+    """
+    left = memoryview(data)
+    while left:
+        _wait_for(pipe, select.POLLOUT, deadline)
+        left = left[os.write(pipe.fileno(), left[: select.PIPE_BUF]) :]  # so much never blocks
+
+
+def _wait_for(pipe: IO[bytes], event: int, deadline: float) -> None:
+    poll = select.poll()
+    poll.register(pipe, event)
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        raise TimeoutError
+
+
+def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float) -> tuple[bytes, bytes]:
+    """Give a process its input, and read its output and its errors until it ends.
+
+    Its own end counts, not that of its pipes: a shared connection or a cache of credentials that it started keeps them
+    open for hours.
+
+    Raises:
+        TimeoutError: it has not ended in time.
+    """
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin
+    assert stdout
+    assert stderr
+    deadline, left, out, error = time.monotonic() + timeout_s, memoryview(given), bytearray(), bytearray()
+    with selectors.PollSelector() as pipes:
+        pipes.register(stdin, selectors.EVENT_WRITE)
+        pipes.register(stdout, selectors.EVENT_READ, out)
+        pipes.register(stderr, selectors.EVENT_READ, error)
+        while pipes.get_map():
+            remaining_s = deadline - time.monotonic()
+            ready = pipes.select(max(0.0, min(QUIET_S, remaining_s)))
+            for key, _ in ready:
+                if key.fileobj is stdin:
+                    left = _write_some(key.fd, left)
+                    is_open = bool(left)
+                else:
+                    is_open = _read_some(key.fd, key.data)
+                if not is_open:
+                    pipes.unregister(key.fileobj)
+                    if key.fileobj is stdin:
+                        stdin.close()
+            if (not ready or remaining_s <= 0) and process.poll() is not None:
+                break
+            if remaining_s <= 0:
+                raise TimeoutError
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    return bytes(out), bytes(error)
+
+
+def _write_some(descriptor: int, left: memoryview) -> memoryview:
+    """Write what fits without waiting; gives the rest, which is empty also where nobody reads."""
+    try:
+        return left[os.write(descriptor, left[: select.PIPE_BUF]) :]
+    except BrokenPipeError:
+        return left[len(left) :]
+
+
+def _read_some(descriptor: int, data: bytearray) -> bool:
+    some = os.read(descriptor, _CHUNK)
+    data += some
+    return bool(some)

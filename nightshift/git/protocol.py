@@ -1,0 +1,229 @@
+"""The language spoken with git: the arguments of each command, the streams it takes, the answers it gives. No I/O.
+
+Whatever a repository's configuration, its hooks or the daemon's environment say, none of it may run a program or
+change a byte. So git gets an environment of its own, settings that overrule every one that names a program, and, for
+all that concerns content, a folder of ours as its repository that has no configuration at all and only borrows the
+objects (see git/manager.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nightshift.core.tasks.commit_message import home_of, task_of
+from nightshift.core.tasks.revisions import LogLine
+from nightshift.core.text.encoding import encode
+from nightshift.git.objects import Edit, Record
+
+OLDEST = (2, 38)
+"""`git merge-tree --write-tree`, the merge that needs no checkout, came with this version."""
+
+_OFF = (
+    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null", "core.sshCommand=false", "core.gitProxy=false", "core.askPass=", "core.pager=cat",
+    "core.editor=false", "core.alternateRefsCommand=", "core.autocrlf=false", "core.eol=lf", "core.quotePath=false",
+    "core.precomposeUnicode=false", "credential.helper=", "diff.external=", "diff.ignoreSubmodules=all",
+    "submodule.recurse=false", "fetch.recurseSubmodules=false", "push.recurseSubmodules=no", "commit.gpgSign=false",
+    "tag.gpgSign=false", "push.gpgSign=false", "log.showSignature=false", "gpg.program=false", "gpg.ssh.program=false",
+    "gpg.x509.program=false", "gc.auto=0", "maintenance.auto=false", "merge.conflictStyle=merge",
+    "notes.displayRef=",
+    # Every call names its repository; none is to be found among the files of a tree, which may look like one.
+    "safe.bareRepository=explicit",
+)  # fmt: skip
+# A commit is only worth its name if it survives a power cut. One flush for all objects of a command (git 2.36) costs
+# little.
+_DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
+# Milliseconds that git itself waits for a lock before it refuses; nobody asks again after that.
+_PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
+_SUBMODULE = "160000"
+SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
+"""Arguments for every git command on a repository."""
+PUSH_OPTIONS = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--no-recurse-submodules")
+PUSH_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "push.gpgSign=false", "-c", "push.recurseSubmodules=no",
+                 "-c", "safe.bareRepository=explicit")  # fmt: skip
+RECEIVE_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false receive-pack"
+"""How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
+
+_FIXED = {
+    "LC_ALL": "C", "LANGUAGE": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_PAGER": "cat", "GIT_EDITOR": "false", "GIT_ASKPASS": "true", "SSH_ASKPASS_REQUIRE": "never",
+    "GIT_AUTHOR_NAME": "Nightshift", "GIT_AUTHOR_EMAIL": "nightshift@localhost",
+    "GIT_COMMITTER_NAME": "Nightshift", "GIT_COMMITTER_EMAIL": "nightshift@localhost",
+}  # fmt: skip
+_PERSONAL = (
+    "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
+
+
+def private_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """For all but pushing: nobody's configuration, no transport, of the daemon's environment only PATH."""
+    path = {name: environ[name] for name in ("PATH",) if name in environ}
+    return {**path, **_FIXED, "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_ALLOW_PROTOCOL": "none"}
+
+
+def push_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """For pushing: the owner's own configuration, so that his credentials work, but never that of a repository."""
+    own = {name: environ[name] for name in ("PATH", *_PERSONAL) if name in environ}
+    fixed = {name: value for name, value in _FIXED.items() if name != "GIT_CONFIG_NOSYSTEM"}
+    return {**own, **fixed, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
+
+
+def view_files(id_format: str) -> dict[str, str]:
+    """What makes a folder a view: a bare repository whose objects are named by `id_format`, and nothing else.
+
+    The attribute makes patches binary, which apply to exactly one content of a file or not at all.
+    """
+    core = "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n"
+    return {
+        "config": f"{core}[extensions]\n\tobjectFormat = {id_format}\n",
+        "info/attributes": "* -diff\n",
+        "HEAD": "ref: refs/heads/none\n",
+    }
+
+
+def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
+    """What `git apply` takes to make files of one tree those of another, by what both hold where they differ.
+
+    Contents stand in it by their ids, since git has them: it applies to exactly one content of a file or not at all.
+    """
+    lines = list[bytes]()
+    for path, (was, now) in sorted(differences.items()):
+        if was and now and was.mode[:3] != now.mode[:3]:  # a file that became a link goes and comes
+            lines += [*_patch(path, was, None), *_patch(path, None, now)]
+        else:
+            lines += _patch(path, was, now)
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]:
+    one = now or was
+    assert one
+    old_mode, new_mode = (each.mode.replace("664", "644").encode() if each else b"" for each in (was, now))
+    old, new = (each.id.encode() if each else b"0" * len(one.id) for each in (was, now))
+    a, b = _quoted(f"a/{path}"), _quoted(f"b/{path}")
+    yield b"diff --git %s %s" % (a, b)
+    a, b = a if was else b"/dev/null", b if now else b"/dev/null"
+    if not was:
+        yield b"new file mode " + new_mode
+    elif not now:
+        yield b"deleted file mode " + old_mode
+    elif old_mode != new_mode:
+        yield from (b"old mode " + old_mode, b"new mode " + new_mode)
+    if old == new:
+        return
+    yield b"index %s..%s" % (old, new) + (b" " + old_mode if old_mode == new_mode else b"")
+    if one.mode != _SUBMODULE:
+        yield b"Binary files %s and %s differ" % (a, b)
+        return
+    yield from (b"--- " + a, b"+++ " + b, b"@@ -%s +%s @@" % (b"1" if was else b"0,0", b"1" if now else b"0,0"))
+    yield from ([b"-Subproject commit " + old] if was else []) + ([b"+Subproject commit " + new] if now else [])
+
+
+def _quoted(path: str) -> bytes:
+    return b'"%s"' % re.sub(rb'["\\\x00-\x1f]', lambda found: b"\\%03o" % found[0][0], encode(path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeAnswer:
+    """What merge-tree said: the merged tree (with conflict markers where `conflicts` names files)."""
+
+    tree: str
+    conflicts: tuple[str, ...] = ()
+
+
+def parse_merge(output: bytes) -> MergeAnswer:
+    """Read the answer of `git merge-tree --write-tree -z --name-only`."""
+    fields = output.decode("utf-8", "replace").split("\0")
+    conflicts: list[str] = []
+    for path in fields[1:]:
+        if not path:
+            break
+        conflicts.append(path)
+    return MergeAnswer(tree=fields[0].strip(), conflicts=tuple(dict.fromkeys(conflicts)))
+
+
+def conflict_excerpt(text: str, *, around: int = 3, max_lines: int = 40) -> str:
+    """The conflicting parts of a file that holds markers, with a few lines of code around each."""
+    lines = text.split("\n")
+    wanted: set[int] = set()
+    inside = False
+    for number, line in enumerate(lines):
+        inside = inside or line.startswith("<<<<<<< ")
+        if inside:
+            wanted.update(range(max(0, number - around), min(len(lines), number + around + 1)))
+        inside = inside and not line.startswith(">>>>>>> ")
+    picked = sorted(wanted)
+    shown = [lines[number] for number in picked[:max_lines]]
+    return "\n".join([*shown, *(["… (cut)"] if len(picked) > max_lines else [])])
+
+
+def note_paths(commit: str) -> tuple[str, ...]:
+    """Where the note on a commit may lie: git spreads notes over folders as they grow in number, we always over 256."""
+    return (f"{commit[:2]}/{commit[2:]}", commit, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
+
+
+def note_edits(commit: str, text: str) -> list[Edit]:
+    """The edits of a notes tree that put `text` beside a commit and take an older note away, wherever it lies."""
+    here, *elsewhere = note_paths(commit)
+    old = [Edit(path=path, mode="100644", data=None) for path in elsewhere]
+    return [*old, Edit(path=here, mode="100644", data=text.encode("utf-8", "replace"))]
+
+
+def log_line(entry: str, home: str) -> LogLine:
+    """Read one entry of `git log` in the format id, committer's time, author, message, parted by U+001F.
+
+    The task of another home than this one (empty: of any) is none of ours.
+    """
+    id_, seconds, author, message = entry.split("\x1f", 3)
+    is_ours = not home or home_of(message) in {"", home}
+    return LogLine(
+        id=id_,
+        at=datetime.fromtimestamp(int(seconds), UTC),
+        author=author,
+        subject=message.strip().split("\n")[0],
+        task_id=task_of(message) if is_ours else None,
+    )
+
+
+def version_of(answer: str) -> tuple[int, int]:
+    """The version in the answer of `git --version`; (0, 0) when it names none."""
+    match = re.search(r"(\d+)\.(\d+)", answer)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def is_local(url: str) -> bool:
+    """Tell whether a remote's address is a folder on this machine."""
+    return url.startswith("file://") or not re.match(r"[^/]*:", url)
+
+
+def url_fault(url: str) -> str | None:
+    """Say why nothing is pushed to this address, or None. `ext::` and its like name a program to run."""
+    return "its address names a program" if url.startswith("-") or re.match(r"[A-Za-z0-9+.-]*::", url) else None
+
+
+def refused(answer: str) -> frozenset[str]:
+    """The references that the other end, or git itself, did not move, in the answer of `git push --porcelain`."""
+    lines = (line.split("\t") for line in answer.split("\n"))
+    return frozenset(line[1].rpartition(":")[2] for line in lines if len(line) == 3 and line[0] == "!")
+
+
+def lock_in(error: str) -> str | None:
+    """The lock because of which git refused to go on, None where that was not the reason."""
+    match = re.search(r"[Uu]nable to create '(.+?\.lock)': File exists", error)
+    return match[1] if match else None
+
+
+def without_advice(error: str) -> str:
+    """An error without the paragraph in which git says what other process may hold a lock."""
+    return error.partition("\n\nAnother git process seems to be running")[0]
+
+
+def without_password(text: str) -> str:
+    """The text without user names and passwords in addresses."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "***@", text)

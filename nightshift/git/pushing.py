@@ -1,0 +1,89 @@
+"""Pushes a branch and the evidence with the owner's credentials; of the repository's configuration it takes an address.
+
+The notes go along in the same push, because a second connection may cost a second. They never stand in the way of the
+branch: where the other end refuses both at once, the branch is pushed alone; where notes of somebody else came first,
+those are left as they are, and it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.revisions import PushResult
+from nightshift.git import protocol
+from nightshift.git.commands import Answer, Git
+from nightshift.git.discovery import remote_url
+from nightshift.git.history import NOTES
+from nightshift.git.repository import Repository
+
+
+def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> PushResult:
+    """Push a branch (short name), and the notes, to where the repository's configuration says; never by force.
+
+    The push starts from the view: a repository's own settings may name programs to run (credential helpers, ssh
+    commands, the other end of a connection). Remote-tracking branches stay as they are.
+
+    Args:
+        found: the repository.
+        branch: the branch's short name.
+        env: made by `protocol.push_environment`.
+        timeout_s: after this a push is ended.
+
+    Raises:
+        GitError: the branch was refused, or the push failed or took too long.
+    """
+    url = remote_url(found.common)
+    if not url:
+        return PushResult(pushed=False, tried=False, detail="there is no remote to push to")
+    name = f"refs/heads/{branch}"
+    id_, notes = found.resolve(name, NOTES)
+    if fault := protocol.url_fault(url) or (None if id_ else f"there is no branch {branch}"):
+        raise GitError(f"{branch} was not pushed: {fault}")
+    away, here = RemoteEnd(found, url, env, timeout_s), f"{id_}:{name}"
+    answer = away.push(here, *([f"{notes}:{NOTES}"] if notes else []))
+    refused = protocol.refused(answer.text)
+    if {name, NOTES} <= refused:
+        answer = away.push(here)
+    where = protocol.without_password(url)
+    if answer.code and protocol.refused(answer.text) != {NOTES}:
+        raise GitError(f"{branch} was not pushed to {where}: {answer.error or answer.text}")
+    left = NOTES in refused and not _pushed_since(found, away, notes)
+    refusal = "; its evidence (git notes) was refused there" if left else ""
+    return PushResult(pushed=True, tried=True, detail=f"{branch} is on {where}{refusal}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteEnd:
+    """The other end of a push."""
+
+    found: Repository
+    url: str
+    env: Mapping[str, str]
+    timeout_s: float
+
+    def push(self, *refs: str, lease: str = "") -> Answer:
+        """Push references, each `id:name`; what is refused is in the answer.
+
+        With a lease (`name:id`) a branch is moved from there alone, to wherever; without one only forwards.
+        """
+        objects = {"GIT_OBJECT_DIRECTORY": str(self.found.common / "objects")}
+        git = Git(
+            self.found.view.folder,
+            {**self.env, **objects},
+            protocol.PUSH_SETTINGS,
+            cwd=self.found.root,
+            processes=self.found.git.processes,
+        )
+        leased = (f"--force-with-lease={lease}",) if lease else ()
+        other_end = (f"--receive-pack={protocol.RECEIVE_PACK}",) if protocol.is_local(self.url) else ()
+        return git.ask(
+            "push", *protocol.PUSH_OPTIONS, *leased, *other_end, "--", self.url, *refs, timeout_s=self.timeout_s
+        )  # fmt: skip
+
+
+def _pushed_since(found: Repository, away: RemoteEnd, notes: str | None) -> bool:
+    """Push the notes as they are now, where another worker has added to them and perhaps pushed them already."""
+    newer = found.resolve(NOTES)[0]
+    return newer != notes and not away.push(f"{newer}:{NOTES}").code

@@ -1,0 +1,181 @@
+"""The repositories in use, each opened once, and the daemon's own, made on first use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from subprocess import STDOUT
+
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.revisions import Author, Workspace
+from nightshift.git import protocol
+from nightshift.git.commands import Git
+from nightshift.git.discovery import MAIN, Place, discovered, given, refuse_unusable, user_config
+from nightshift.git.names import Names
+from nightshift.git.objects import RawCommit
+from nightshift.git.processes import Processes
+from nightshift.git.repository import MOVE, NO_LOG, Repository
+from nightshift.git.session import Session
+from nightshift.git.shared_lock import SharedLock
+from nightshift.git.storing import Store
+from nightshift.git.trees import Reader
+
+OPEN = 8
+"""How many repositories of the owner's stay open; one that is closed is opened again when it is needed."""
+Where = Workspace | str | None
+"""A workspace, a folder in somebody's checkout, or None for the daemon's own repository."""
+
+
+class Repositories:
+    """Finds and keeps repositories; thread-safe.
+
+    Args:
+        workspace: the daemon's own; the views of all others lie in its `.git` too.
+        author: who stands in commits, ahead of what each repository says.
+        signature: gives an author's line for a commit made now.
+        environ: the daemon's environment.
+        home: the id of the home whose tasks are worked on.
+        processes: those that git runs in.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        author: Author,
+        signature: Callable[[Author], bytes],
+        environ: Mapping[str, str],
+        home: str = "",
+        processes: Processes | None = None,
+    ) -> None:
+        self._workspace, self._author, self._signature = workspace.resolve(), author, signature
+        self._home, self._processes = home, processes or Processes()
+        self._env = protocol.private_environment(environ)
+        self._user_config = user_config(environ)
+        self._lock = threading.Lock()
+        self._known: dict[Path, Repository] = {}
+
+    def find(self, where: Where) -> Repository:
+        """The repository, opened if it is not yet.
+
+        Raises:
+            GitError: it cannot be used; the message begins with the field `repo`.
+        """
+        with self._lock:
+            own = self._own()
+            if where is None or (isinstance(where, Workspace) and where.is_own):
+                return own
+            if isinstance(where, Workspace):
+                found = self._known.get(where.git_dir) or self._opened(where.repo)
+            else:
+                found = self._opened(given(where))
+            self._used(found)
+            return found
+
+    def _used(self, found: Repository) -> None:
+        """Close those that were used longest ago: each keeps processes, descriptors and trees.
+
+        They are not forgotten, since a task may still hold one: it opens what it needs, and is closed again here.
+        """
+        self._known[found.git.folder] = self._known.pop(found.git.folder, found)
+        others = [known for known in self._known.values() if not known.is_own]
+        for known in others[:-OPEN]:
+            known.close()
+
+    def version(self) -> str:
+        """What `git --version` says.
+
+        Raises:
+            GitError: there is no git, or it is too old.
+        """
+        answer = Git(Path("/"), self._env, processes=self._processes)("--version").text
+        if protocol.version_of(answer) < protocol.OLDEST:
+            need = ".".join(map(str, protocol.OLDEST))
+            raise GitError(f"{answer} is too old: version {need} or later is needed to merge without a checkout")
+        return answer
+
+    def renew(self, author: Author) -> None:
+        """From now on another name stands in commits, also in repositories that are open."""
+        with self._lock:
+            self._author = author
+            for folder, known in self._known.items():
+                with contextlib.suppress(GitError):  # one that is gone is reported when a task needs it
+                    theirs = discovered(known.root, self._user_config).author
+                    self._known[folder] = replace(known, author=author.over(theirs))
+
+    def close(self) -> None:
+        """End all processes; whoever waits for git gets GitStopped, and so does whoever asks after that."""
+        self._processes.stop()
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        for repository in self._known.values():
+            repository.close()
+        self._known.clear()
+
+    def _own(self) -> Repository:
+        """The daemon's own repository; made, or made again, where it is not there."""
+        folder = self._workspace / ".git"
+        if not (folder / "HEAD").exists():
+            self._forget()
+            self.version()
+            self._workspace.mkdir(parents=True, exist_ok=True)
+            git = Git(folder, self._env, cwd=self._workspace, processes=self._processes)
+            git("init", "--quiet", "--template=", "--initial-branch=main")
+        return self._known.get(folder) or self._begun(self._opened(self._workspace))
+
+    def _begun(self, own: Repository) -> Repository:
+        """Give main its first commit; of several processes that try, one does it."""
+        if own.resolve(MAIN) == [None]:
+            by = self._signature(own.author)
+            first = RawCommit(tree="", parents=(), author=by, committer=by, message=b"Begin\n")
+            if (refused := own.move((MAIN, own.write_commit(first), None))) and own.resolve(MAIN) == [None]:
+                raise GitError(f"the workspace {self._workspace} could not be begun: {refused}")
+        return own
+
+    def _opened(self, path: Path) -> Repository:
+        place = discovered(path, self._user_config)
+        if known := self._known.get(place.folder):
+            return known
+        refuse_unusable(place, self._user_config)
+        objects = {
+            "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
+            "GIT_SHALLOW_FILE": str(place.common / "shallow"),
+        }
+        storing = SharedLock()
+        view = Git(self._view(place), {**self._env, **objects}, store_lock=storing, processes=self._processes)
+        git = Git(place.folder, self._env, processes=self._processes)
+        found = Repository(
+            root=place.root,
+            common=place.common,
+            is_own=place.folder == self._workspace / ".git",
+            home=self._home,
+            id_format=place.id_format,
+            author=self._author.over(place.author),
+            git=git,
+            view=view,
+            storing=storing,
+            store=Store(place.common / "objects", storing),
+            reader=Reader(view),
+            names=Names(git),
+            logged=Session(git, *MOVE, stderr=STDOUT),
+            unlogged=Session(git, *NO_LOG, *MOVE, stderr=STDOUT),
+        )
+        self._known[place.folder] = found
+        return found
+
+    def _view(self, place: Place) -> Path:
+        """The folder that stands for a repository without configuration; harmless to make again."""
+        name = sha256(os.fsencode(place.common)).hexdigest()[:16]
+        view = self._workspace / ".git" / "nightshift" / "views" / name
+        if not (view / "HEAD").exists():
+            for folder in ("objects", "refs", "info"):
+                (view / folder).mkdir(parents=True, exist_ok=True)
+            for file, text in protocol.view_files(place.id_format).items():
+                (view / file).write_text(text)
+        return view

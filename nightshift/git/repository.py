@@ -1,0 +1,207 @@
+"""One repository: its references, and through a view its objects.
+
+A *view* is a folder of ours that git takes for a repository with no configuration, no hooks, no attributes and no
+references, and that borrows only the object store of the real one. All that concerns content runs in the view; what it
+cannot do is move references, so those few commands run in the repository itself, under settings that overrule
+everything that could start a program (git/protocol.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from nightshift.core.code.git_ids import IdFormat
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import BaseGone, GitError
+from nightshift.core.tasks.projects import Scope
+from nightshift.core.tasks.revisions import Author
+from nightshift.git.commands import Git, readable, refuse_locked
+from nightshift.git.composing import NewObjects
+from nightshift.git.names import Names
+from nightshift.git.objects import Edit, RawCommit, folders_in, parse_commit
+from nightshift.git.processes import Output
+from nightshift.git.session import Session
+from nightshift.git.shared_lock import SharedLock
+from nightshift.git.storing import Store
+from nightshift.git.trees import GitTree, Reader
+from nightshift.storage.files.whole import flush
+
+NO_LOG = ("-c", "core.logAllRefUpdates=false")
+MOVE = ("update-ref", "-m", "nightshift", "--stdin")
+TREES = 16
+"""So many trees are kept, and so many parts of them."""
+K = TypeVar("K")
+V = TypeVar("V")
+_IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+
+
+def _kept(made: dict[K, V], key: K, make: Callable[[], V]) -> V:
+    """What was made under a key, of which the last few are kept; other threads may do the same."""
+    known = made.get(key)
+    if known is None:
+        known = make()
+        if len(made) >= TREES:
+            made.clear()
+    return made.setdefault(key, known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """One repository: `git` works in it and sees its references, `view` sees nothing but its objects.
+
+    What stores objects does so in the view or through `store`, under the lock `storing`. `home` is the id of the
+    home whose tasks are worked on (see `core.tasks.commit_message.HOME`).
+    """
+
+    root: Path
+    common: Path
+    is_own: bool
+    home: str
+    id_format: IdFormat
+    author: Author
+    git: Git
+    view: Git
+    storing: SharedLock
+    store: Store
+    reader: Reader
+    names: Names
+    logged: Session
+    unlogged: Session
+    trees: dict[str, GitTree] = field(default_factory=dict)
+    parts: dict[tuple[str, Scope], Tree] = field(default_factory=dict)
+
+    def tree(self, commit: str) -> GitTree:
+        """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""
+        return _kept(
+            self.trees, commit, lambda: GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
+        )
+
+    def part(self, commit: str, scope: Scope) -> Tree:
+        """The part of a commit's tree that a task sees; the last few are kept, as of `tree`."""
+        return _kept(self.parts, (commit, scope), lambda: scope.of(self.tree(commit)))
+
+    def _describe(self, commit: str) -> str:
+        """The tag nearest to a commit; empty where there is none, or the way to it is too long."""
+        try:
+            return self.git.ask("describe", "--tags", "--long", "--match=*[0-9]*", commit, timeout_s=20).text
+        except GitError:
+            return ""
+
+    def read_commit(self, commit: str) -> RawCommit:
+        """A commit by its full id.
+
+        Raises:
+            BaseGone: there is no such commit.
+            GitError: it is something else, or could not be read.
+        """
+        try:
+            kind, raw = self.reader.get(commit)
+        except KeyError:
+            raise BaseGone(f"commit {commit} is not in {self.root}") from None
+        if kind != "commit":
+            raise GitError(f"{commit} in {self.root} is a {kind}, not a commit")
+        return parse_commit(raw)
+
+    def refuse_gone(self, commit: str, parent: str | None = None) -> None:
+        """Refuse a commit that the repository does not hold any more, as after a rewritten branch and `git gc`.
+
+        Looked for are the commit, its parent, its root tree and the trees in that; git keeps or drops what is below
+        together with them. Files are not looked for, since a partial clone may lack them. A process of its own looks:
+        one that stays open still reads the packs that were removed.
+
+        Raises:
+            BaseGone: one of them is missing.
+        """
+        root = self.read_commit(commit).tree
+        try:
+            _, entries = self.reader.get(root)
+        except KeyError:
+            raise BaseGone(f"the tree {root} of commit {commit} is not in {self.root} any more") from None
+        wanted = dict.fromkeys(filter(None, (commit, parent, root, *folders_in(entries, len(root) // 2))))
+        answer = self.view("cat-file", "--batch-check", stdin="".join(f"{id_}\n" for id_ in wanted).encode())
+        if missing := [line.split()[0] for line in answer.text.splitlines() if line.endswith(" missing")]:
+            raise BaseGone(f"{missing[0]}, which commit {commit} rests on, is not in {self.root} any more")
+
+    def resolve(self, *names: str) -> list[str | None]:
+        """The full id of the commit each name stands for, None where there is none. Names are data, not options."""
+        return self.names.resolve(*names)
+
+    def close(self) -> None:
+        """End the processes that stay open and forget what was read; whoever asks after that starts them again."""
+        self.trees.clear()
+        self.parts.clear()
+        for session in (self.reader, self.names, self.logged, self.unlogged):
+            session.close()
+
+    def write_commit(self, commit: RawCommit, edits: Collection[Edit] = ()) -> str:
+        """Store a commit of its tree with edits made in that; gives its id. The tree may be empty, that of no files.
+
+        Raises:
+            GitError: it could not be stored.
+        """
+        new = NewObjects(self.id_format, self.reader.tree)
+        tree = new.tree(commit.tree, edits) if edits or not commit.tree else commit.tree
+        id_ = new.add("commit", replace(commit, tree=tree).encode())
+        self.store.put(new.made)
+        if edits:
+            self.reader.keep(tree, new.made[tree].partition(b"\0")[2])  # whoever sees the commit reads its root
+        return id_
+
+    def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:
+        """Move references (full name, new id, old id or None) together, each only from where it is expected.
+
+        Gives what git said when one of them was elsewhere, and none was moved; "" when all moved.
+
+        Raises:
+            ReferenceLocked: one of them is locked, and none was moved.
+        """
+        text = "".join(f"option no-deref\nupdate {name} {new} {old or '0' * len(new)}\n" for name, new, old in moves)
+        session = self.logged if reflog else self.unlogged
+        if refused := session.ask(f"start\n{text}prepare\ncommit\n".encode(), _read_refusal):
+            refuse_locked(refused)
+            return refused
+        self._settle(name for name, _, _ in moves)
+        return ""
+
+    def _settle(self, names: Iterable[str]) -> None:
+        """Have the references' new names on the disk.
+
+        Git flushes what a reference says before it renames it into place, and never the folder: after a power cut the
+        old one may come back, although the database knows by then that the task is done.
+        """
+        for folder in {(self.common / name).parent for name in names}:
+            with contextlib.suppress(FileNotFoundError):  # a repository that keeps its references in another form
+                flush(folder)
+
+
+def _read_refusal(answer: Output) -> str:
+    """Read the answer to a move: empty, or the words of a refusal, after which git ends."""
+    words, steps = b"", 3
+    while steps:
+        line = answer.readline()
+        if line.endswith(b": ok\n"):
+            steps -= 1
+        elif line:
+            words += line
+        elif words:
+            return readable(words)
+        else:
+            raise EOFError("cut off")
+    return ""
+
+
+def checked_out(found: Repository, branch: str) -> str | None:
+    """Where a branch is checked out, or being rebased or bisected; None where it may be moved."""
+    place = found.git("for-each-ref", "--format=%(worktreepath)", branch).text
+    if place:
+        return place
+    places = [found.common, *sorted(found.common.glob("worktrees/*"))]
+    for file in (folder / name for folder in places for name in _IN_PROGRESS):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if file.read_text().strip() in {branch, branch.removeprefix("refs/heads/")}:
+                return f"a rebase or bisect that is going on ({file})"
+    return None

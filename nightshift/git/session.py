@@ -1,0 +1,85 @@
+"""A git command that stays open and is asked one question at a time; starting git anew costs more than most answers."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from nightshift.core.errors import GitError
+from nightshift.git.commands import Git
+from nightshift.git.processes import Output, write
+
+T = TypeVar("T")
+# Seconds; more than git itself waits for a lock (git/protocol.py) and than a slow disk takes for a large object.
+ANSWER_S = 60.0
+
+
+class Session:
+    """Thread-safe; a process that died is started again once.
+
+    Args:
+        git: where it runs.
+        args: the command.
+        answer_s: seconds after which a question without an answer is given up.
+        stderr: where its errors go; with `subprocess.STDOUT` they are part of the answers.
+    """
+
+    def __init__(self, git: Git, *args: str, answer_s: float = ANSWER_S, stderr: int = subprocess.DEVNULL) -> None:
+        self._git, self._args, self._answer_s, self._stderr = git, args, answer_s, stderr
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._output: Output
+
+    def ask(self, question: bytes, read: Callable[[Output], T]) -> T:
+        """Write a question and let `read` take the whole answer; it raises EOFError for one that is cut off.
+
+        Raises:
+            GitError: no answer came in time, or the command ended, and once more when it was started again.
+            KeyError: what `read` raises for a whole answer that says no.
+        """
+        with self._lock:
+            return self._ask(question, read, again=True)
+
+    def close(self) -> None:
+        """End the process, if nobody waits for its answer; the next question starts another."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._stop()
+            finally:
+                self._lock.release()
+
+    def _ask(self, question: bytes, read: Callable[[Output], T], *, again: bool) -> T:
+        name, folder = f"git {self._args[0]}", self._git.folder
+        try:
+            return self._ask_once(question, read)
+        except TimeoutError:
+            raise GitError(f"{name} in {folder} did not answer within {self._answer_s:g} s and was stopped") from None
+        except (OSError, EOFError) as error:
+            if again:
+                return self._ask(question, read, again=False)
+            raise GitError(f"{name} ended in {folder}: {error}") from error
+
+    def _ask_once(self, question: bytes, read: Callable[[Output], T]) -> T:
+        if self._process is None or self._process.poll() is not None:
+            self._stop()
+            self._process = self._git.start(*self._args, stderr=self._stderr)
+            assert self._process.stdout
+            self._output = Output(self._process.stdout)
+        deadline = self._output.deadline = time.monotonic() + self._answer_s
+        assert self._process.stdin
+        try:
+            write(self._process.stdin, question, deadline)
+            return read(self._output)
+        except KeyError:
+            raise
+        except BaseException:
+            self._stop()  # what is left of the answer would be taken for the next one
+            raise
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            self._git.processes.end(process)

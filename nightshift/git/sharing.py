@@ -1,0 +1,140 @@
+"""Work on a branch that several nodes move: follow the remote, and move it by compare-and-swap.
+
+The remote's branch is the truth. A node judges on top of its tip, pushes with the tip that it saw
+(`--force-with-lease=ref:old`), and starts again where another one was first. What the daemon's own workspace holds
+follows it; in a repository of the owner's it is a name of ours (`git.fetching.FETCHED`), and his branches stay.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from nightshift.core.errors import GitError, RemoteAway
+from nightshift.git import history, protocol
+from nightshift.git.commands import Git
+from nightshift.git.discovery import MAIN, remote_url
+from nightshift.git.fetching import FETCH_OPTIONS, FETCHED, UPLOAD_PACK, fetch
+from nightshift.git.processes import Processes
+from nightshift.git.pushing import RemoteEnd
+from nightshift.git.repository import Repository
+
+_RETRIES = 5
+_HEADS = "refs/heads/"
+_BEHIND = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref")
+"""How git says that the branch is not where it was expected."""
+
+
+def short(target: str) -> str:
+    """The short name of the branch at the remote that a target follows."""
+    return target.removeprefix(FETCHED).removeprefix(_HEADS)
+
+
+def follow(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+    """Fetch a branch and let the local name that follows it be where it is; its tip, None where the remote has none.
+
+    The workspace's own main is moved where nothing of it would be lost: where the remote goes on from it, or where it
+    holds nothing yet. One that is ahead is pushed.
+
+    Raises:
+        RemoteAway: the remote could not be asked.
+        GitError: both have gone different ways.
+    """
+    if not found.is_own:
+        return fetched(found, branch, env, timeout_s)
+    for _ in range(_RETRIES):
+        there, local = fetched(found, branch, env, timeout_s), found.resolve(MAIN)[0]
+        if local and there is None and publish(found, local, branch, None, env, timeout_s):
+            return local
+        if there and _joined(found, local, there):
+            return found.resolve(MAIN)[0]
+        if local and there and history.contains(found, local, there):
+            publish(found, local, branch, there, env, timeout_s)
+    raise GitError(f"the workspace {found.root} could not follow its remote, which moves all the time")
+
+
+def fetched(found: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+    """Fetch a branch; its tip at the remote, None where it has none such.
+
+    Raises:
+        RemoteAway: the remote could not be asked.
+    """
+    try:
+        here = fetch(found, branch, env, timeout_s)
+    except GitError as error:
+        raise RemoteAway(str(error)) from error
+    return found.resolve(here)[0] if here else None
+
+
+def _joined(found: Repository, local: str | None, there: str) -> bool:
+    """Move the workspace's main to where the remote is, if nothing is lost; False where it is ahead, or has moved.
+
+    Raises:
+        GitError: both have gone different ways.
+    """
+    if local == there:
+        return True
+    if local is None or history.contains(found, there, local) or _is_blank(found, local):
+        return not found.move((MAIN, there, local))
+    if history.contains(found, local, there):
+        return False
+    where = protocol.without_password(remote_url(found.common) or "")
+    raise GitError(
+        f"the workspace {found.root} and {where} have different histories; join them by hand, or move the workspace "
+        "away and let it be made anew"
+    )
+
+
+def publish(
+    found: Repository, commit: str, branch: str, expected: str | None, env: Mapping[str, str], timeout_s: float
+) -> bool:
+    """Move a branch of the remote from `expected` (None: it is not there) to a commit; False: it moved meanwhile.
+
+    An empty commit removes it.
+
+    Raises:
+        RemoteAway: the push failed for another reason.
+    """
+    url = remote_url(found.common)
+    if not url or (fault := protocol.url_fault(url)):
+        raise GitError(f"{branch} was not pushed: {fault if url else 'there is no remote to push to'}")
+    name = f"{_HEADS}{branch}"
+    answer = RemoteEnd(found, url, env, timeout_s).push(f"{commit}:{name}", lease=f"{name}:{expected or ''}")
+    if not answer.code:
+        return True
+    said = f"{answer.text} {answer.error}"
+    if any(word in said for word in _BEHIND):
+        return False
+    raise RemoteAway(f"{branch} was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
+
+
+def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, processes: Processes) -> None:
+    """Make a repository that follows a remote, on the remote's own branch and without any files.
+
+    Raises:
+        GitError: it could not be fetched, or has no commit yet.
+    """
+    if fault := protocol.url_fault(url):
+        raise GitError(f"{protocol.without_password(url)} was not fetched: {fault}")
+    making = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
+    git = Git(making / ".git", env, protocol.PUSH_SETTINGS, cwd=making, processes=processes)
+    other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
+    heads = git("ls-remote", "--symref", *other_end, "--", url, "HEAD", timeout_s=timeout_s).text
+    found = re.search(r"^ref: refs/heads/(\S+)\tHEAD$", heads, re.MULTILINE)
+    if not found:
+        raise GitError(f"{protocol.without_password(url)} has no branch yet; push a first commit")
+    git("init", "--quiet", "--template=", f"--initial-branch={found[1]}")
+    git("config", "remote.origin.url", url)
+    name = f"{_HEADS}{found[1]}"
+    git("fetch", *FETCH_OPTIONS, *other_end, "--", url, f"{name}:{name}", timeout_s=timeout_s)
+    making.rename(folder)
+
+
+def _is_blank(found: Repository, commit: str) -> bool:
+    """Whether a commit is the one that a workspace begins with: no parents and no files."""
+    raw = found.read_commit(commit)
+    return not raw.parents and not found.tree(commit).entries()

@@ -1,0 +1,44 @@
+"""A repository of its own with the files of one commit, and nothing of the history around it.
+
+Its one commit has no parent, its objects are copies, and it knows no other repository: whoever works in it cannot reach
+what came later. The nearest tag goes with it, because packages take their version from there.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from nightshift.core.code.git_ids import format_of
+from nightshift.git.commands import Git
+from nightshift.git.repository import Repository
+
+_BRANCH = "main"
+_MESSAGE = b"The files of a benchmark's item\n"
+_WHEN = "2000-01-01T00:00:00Z"
+_DESCRIBED = re.compile(r"(.+)-[0-9]+-g[0-9a-f]+")
+
+
+def copied(found: Repository, commit: str, folder: Path, git: Git) -> str:
+    """Make the repository; the same files make the same commit.
+
+    Args:
+        found: where the commit is.
+        commit: full id.
+        folder: empty, or not there.
+        git: works in its folder `.git`.
+
+    Returns:
+        The id of its one commit, which the branch `main` names.
+    """
+    tree = found.read_commit(commit).tree
+    pack = found.view("pack-objects", "--revs", "--stdout", "-q", stdin=f"{tree}\n".encode()).out
+    folder.mkdir(parents=True, exist_ok=True)
+    git("init", "--quiet", "--template=", f"--initial-branch={_BRANCH}", f"--object-format={format_of(commit)}")
+    git("index-pack", "--stdin", stdin=pack)
+    dated = git.over(folder, GIT_AUTHOR_DATE=_WHEN, GIT_COMMITTER_DATE=_WHEN)
+    made = dated("commit-tree", tree, stdin=_MESSAGE).text
+    git("update-ref", f"refs/heads/{_BRANCH}", made)
+    if tag := _DESCRIBED.fullmatch(found.tree(commit).described()):
+        git("update-ref", f"refs/tags/{tag[1]}", made)
+    return made

@@ -1,0 +1,71 @@
+"""How a repository stands, for its owner: what is checked out, what changed, and what a push would still take along.
+
+Reading it writes nothing, and it starts no program that the repository names: files are compared in the view, with the
+index and the files of the checkout, and attributes that name a filter find none there.
+"""
+
+from __future__ import annotations
+
+from nightshift.core.errors import GitError
+from nightshift.core.repositories import RepositoryStatus
+from nightshift.git import history, protocol
+from nightshift.git.discovery import remote_url
+from nightshift.git.registry import Repositories, Where
+from nightshift.git.repository import Repository
+
+LOOK_S = 4.0
+"""A command takes no longer; what is not known by then is left out."""
+
+
+class StatusReader:
+    """Reads how repositories stand; every method blocks, and may be called from any thread."""
+
+    def __init__(self, repositories: Repositories) -> None:
+        self._repositories = repositories
+
+    def read(self, where: Where, timeout_s: float = LOOK_S) -> RepositoryStatus:
+        """How a repository stands now.
+
+        Raises:
+            GitError: it cannot be used, or git failed.
+        """
+        found = self._repositories.find(where)
+        head = found.git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=timeout_s).text
+        newest = found.resolve("HEAD")[0]
+        remote = remote_url(found.common)
+        upstream, ahead, behind = _tracked(found, head, timeout_s)
+        return RepositoryStatus(
+            root=str(found.root),
+            branch=head.removeprefix("refs/heads/") or None,
+            newest=history.newest(found, newest, 1)[0] if newest else None,
+            changed=_changed(found, newest, timeout_s) if newest else None,
+            upstream=upstream,
+            ahead=ahead,
+            behind=behind,
+            remote=protocol.without_password(remote) if remote else None,
+        )
+
+
+def _changed(found: Repository, newest: str, timeout_s: float) -> int | None:
+    files = found.view.over(found.root, GIT_INDEX_FILE=str(found.git.folder / "index"), GIT_WORK_TREE=str(found.root))
+    plain = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all")
+    try:
+        return files("diff", *plain, newest, "--", timeout_s=timeout_s).out.count(b"\0")
+    except GitError:
+        return None
+
+
+def _tracked(found: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
+    """What a branch tracks, and how many commits it is ahead of that and behind it."""
+    if not head:
+        return None, None, None
+    tracked = found.git.ask("for-each-ref", "--format=%(upstream)", head, timeout_s=timeout_s).text
+    ours, theirs = found.resolve(head, tracked) if tracked else (None, None)
+    if not (ours and theirs):
+        return None, None, None
+    counted = found.view.ask("rev-list", "--left-right", "--count", f"{ours}...{theirs}", timeout_s=timeout_s)
+    name = tracked.removeprefix("refs/remotes/")
+    if counted.code:
+        return name, None, None
+    ahead, behind = map(int, counted.text.split())
+    return name, ahead, behind

@@ -1,0 +1,114 @@
+"""Finds `TODO(nightshift): …` comments in the commit that is checked out, each with the words that it consists of.
+
+What is not committed yet is not looked for: a task starts from a commit, and would not see it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.core.errors import GitError
+from nightshift.core.text.masking import printable
+from nightshift.git import protocol
+from nightshift.git.commands import Git
+from nightshift.git.discovery import discovered, given, refuse_unusable, user_config
+
+MARK = "TODO(nightshift):"
+MAX_COMMENTS, MAX_CHARS, MAX_LINES = 1000, 4000, 20
+_OPENERS = r"(?:\#+|//+!?|/\*+|\*+|--+|;+|%+|<!--|\{\#|\(\*|\"\"\"|''')"
+_COMMENT = re.compile(rf"(?P<before>^.*?(?:^|\s){_OPENERS}\s*)TODO\(nightshift\):[ \t]*(?P<text>.*)$")
+_CLOSER = re.compile(r"\s*(\*/|-->|\#\}|\*\)|\"\"\"|''')\s*$")
+_LINE = re.compile(r"[^:]+:(?P<path>[^\0]+)\0(?P<number>\d+)[\0:-](?P<text>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodoComment:
+    """One comment; the same words twice in a file are one."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What stands in a checkout; `surplus` counts what is left out.
+
+    `common` is the folder that all its worktrees share. `branch` is checked out; it is empty in the midst of a rebase.
+    """
+
+    root: Path
+    common: Path
+    branch: str
+    comments: tuple[TodoComment, ...] = ()
+    surplus: int = 0
+
+
+def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
+    """Look through the commit that is checked out.
+
+    Args:
+        repo: the absolute path of a checkout, a linked worktree or a folder in one.
+        environ: the variables of this process.
+
+    Raises:
+        GitError: it is none that a task could work in.
+    """
+    config = user_config(environ)
+    place = discovered(given(repo), config)
+    refuse_unusable(place, config)
+    git = Git(place.folder, protocol.private_environment(environ))
+    head = git.ask("symbolic-ref", "--quiet", "HEAD").text
+    answer = git.ask("grep", "-nzIF", f"-A{MAX_LINES}", "--no-color", "-e", MARK, "HEAD", "--")
+    if answer.code > 1:
+        raise GitError(f"repo: {place.root} cannot be searched: {answer.error}")
+    found = tuple(dict.fromkeys(_comments(answer.out.decode("utf-8", "replace"))))
+    return Found(
+        root=place.root,
+        common=place.common,
+        branch=head.removeprefix("refs/heads/"),
+        comments=found[:MAX_COMMENTS],
+        surplus=len(found[MAX_COMMENTS:]),
+    )
+
+
+def hooks_folder(repo: str, environ: Mapping[str, str]) -> tuple[Path, bool]:
+    """Where git looks for hooks of a checkout, and whether its configuration says so (`core.hooksPath`).
+
+    Raises:
+        GitError: it is no repository.
+    """
+    place = discovered(given(repo), user_config(environ))
+    git = Git(place.folder, protocol.push_environment(environ), (), place.root)  # the owner's settings may say where
+    folder = place.root / git("rev-parse", "--git-path", "hooks").text
+    return folder, git.ask("config", "--get", "core.hooksPath").code == 0
+
+
+def _comments(output: str) -> Iterator[TodoComment]:
+    """Read what `git grep -nz -A` prints."""
+    lines = [found for line in output.split("\n") if (found := _LINE.fullmatch(line))]
+    for at, line in enumerate(lines):
+        comment = _COMMENT.match(line["text"])
+        if comment is None:
+            continue
+        words = [_CLOSER.sub("", comment["text"])]
+        for step, following in enumerate(lines[at + 1 : at + MAX_LINES], 1):
+            is_next = (following["path"], int(following["number"])) == (line["path"], int(line["number"]) + step)
+            more = _continued(comment["before"], following["text"]) if is_next else ""
+            if not more:
+                break
+            words.append(more)
+        text = printable(" ".join(" ".join(words).split()), max_chars=MAX_CHARS, max_line=MAX_CHARS)
+        if any(char.isalnum() for char in text):
+            yield TodoComment(path=line["path"], text=text)
+
+
+def _continued(before: str, line: str) -> str:
+    """What a line adds to the comment above it, which it does by standing further to the right, as a comment."""
+    if any(char.isalnum() for char in before) or MARK in line:
+        return ""
+    lead = " " * len(before) if before.lstrip().startswith(("/*", "<!--", "{#", "(*", '"""', "'''")) else before
+    rest = line[len(lead) :] if line.startswith(lead) else ""
+    return _CLOSER.sub("", rest).strip() if rest.startswith(" ") else ""

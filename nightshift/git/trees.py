@@ -1,0 +1,180 @@
+"""Reads objects, and shows the files of a commit without a checkout."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from nightshift.core.errors import GitError
+from nightshift.git.commands import Git
+from nightshift.git.objects import REGULAR, Record, differing, is_text, patched
+from nightshift.git.processes import Output
+from nightshift.git.session import Session
+
+MAX_KEPT_BYTES, MAX_BLOB_BYTES = 8 << 20, 64 << 10
+_ID = re.compile(r"[0-9a-f]{4,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Everything below a tree, and the ids of its regular files with names in UTF-8; both by path, sorted."""
+
+    root: str = ""
+    records: Mapping[str, Record] = field(default_factory=dict)
+    regular: Mapping[str, str] = field(default_factory=dict)
+
+
+class Reader:
+    """Reads objects through one `cat-file` that stays open, one question at a time."""
+
+    def __init__(self, git: Git) -> None:
+        self._session = Session(git, "cat-file", "--batch")
+        self._objects = OrderedDict[str, bytes]()
+        self._object_bytes = 0
+        self._lock = threading.Lock()
+        self._listed = Listed()
+
+    def get(self, id_: str) -> tuple[str, bytes]:
+        """An object's type and bytes.
+
+        Raises:
+            KeyError: the repository does not have it.
+        """
+        if not _ID.fullmatch(id_):
+            raise KeyError(id_)
+        return self._session.ask(id_.encode() + b"\n", _answer)
+
+    def tree(self, id_: str) -> bytes:
+        """A tree object's bytes."""
+        return self._recent(id_, MAX_KEPT_BYTES)
+
+    def blob(self, id_: str) -> bytes:
+        """A file's bytes."""
+        return self._recent(id_, MAX_BLOB_BYTES)
+
+    def _recent(self, id_: str, most_bytes: int) -> bytes:
+        """An object's bytes; trees and small files recur from commit to commit, so those that were read last are kept.
+
+        They are counted in bytes: the root of a repository with many files at its top is large, and every commit has
+        another one.
+        """
+        with self._lock:
+            if (known := self._objects.get(id_)) is not None:
+                self._objects.move_to_end(id_)
+                return known
+        found = self.held(id_)
+        if len(found) <= most_bytes:
+            self.keep(id_, found)
+        return found
+
+    def keep(self, id_: str, data: bytes) -> None:
+        """Keep the bytes of a tree or a small file, as if they had been read."""
+        with self._lock:
+            self._object_bytes += 0 if id_ in self._objects else len(data)
+            self._objects[id_] = data
+            while self._object_bytes > MAX_KEPT_BYTES:
+                self._object_bytes -= len(self._objects.popitem(last=False)[1])
+
+    def listed(self, root: str) -> Listed:
+        """The files below a tree, by what differs from the tree that was listed last: most are one commit apart."""
+        known = self._listed
+        if known.root != root:
+            differences = differing(known.root, root, self.tree)
+            regular = {
+                path: record.id if record and record.mode in REGULAR and is_text(path) else None
+                for path, record in differences.items()
+            }
+            known = Listed(
+                root=root, records=patched(known.records, differences), regular=patched(known.regular, regular)
+            )
+            self._listed = known
+        return known
+
+    def held(self, id_: str) -> bytes:
+        """The bytes of an object that another one names.
+
+        Raises:
+            GitError: it is not there, as in a partial clone.
+        """
+        try:
+            return self.get(id_)[1]
+        except KeyError:
+            raise GitError(
+                f"object {id_} is missing; a partial clone needs `git fetch --refetch --no-filter`"
+            ) from None
+
+    def close(self) -> None:
+        """End the process and forget what was read; the next question starts another."""
+        self._session.close()
+        with self._lock:
+            self._objects.clear()
+            self._object_bytes, self._listed = 0, Listed()
+
+
+def _answer(answer: Output) -> tuple[str, bytes]:
+    head = answer.readline().split()
+    if len(head) == 2:  # "missing" or "ambiguous"
+        raise KeyError(head[0].decode())
+    data = answer.read(int(head[2]) + 1) if head else b""
+    if not data or len(data) != int(head[2]) + 1:
+        raise EOFError("cut off")
+    return head[1].decode(), data[:-1]
+
+
+class GitTree:
+    """The files of one commit, read from git's objects (core.code.tree.Tree).
+
+    `entries` has the regular files with names in UTF-8. Links, submodules and other names are in `records` alone: no
+    suite sees them, and every commit keeps them. It tells of tags too (core.code.tree.Tagged).
+    """
+
+    def __init__(self, commit: str, tree: str, reader: Reader, describe: Callable[[str], str]) -> None:
+        self.id = tree
+        self._commit, self._reader = commit, reader
+        self._describe = describe
+        self._described: str | None = None
+        self._known: Listed | None = None
+
+    @property
+    def commit(self) -> str:
+        """Full id of the commit."""
+        return self._commit
+
+    def described(self) -> str:
+        """The nearest tag of the commit (`core.code.tree.Tagged`)."""
+        if self._described is None:
+            self._described = self._describe(self._commit)
+        return self._described
+
+    @property
+    def records(self) -> Mapping[str, Record]:
+        """Everything below the tree, sorted by path."""
+        return self._listed.records
+
+    def entries(self) -> Mapping[str, str]:
+        """Path to the id of its content, for each regular file, in path order."""
+        return MappingProxyType(self._listed.regular)
+
+    @property
+    def _listed(self) -> Listed:
+        if self._known is None:
+            self._known = self._reader.listed(self.id)
+        return self._known
+
+    def unwritable(self) -> frozenset[str]:
+        """Paths that hold a link or a submodule: nothing may be written there or below."""
+        if len(self.records) == len(self._listed.regular):
+            return frozenset()
+        return frozenset(path for path, record in self.records.items() if not record.regular)
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes.
+
+        Raises:
+            KeyError: there is no such file.
+        """
+        return self._reader.blob(self.entries()[path])

@@ -1,0 +1,76 @@
+"""Tells whether a task could begin in a repository, before anything is opened or written there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from nightshift.core.errors import GitError
+from nightshift.git import protocol
+from nightshift.git.commands import Git
+from nightshift.git.discovery import CLASHING_BRANCH, clash_of, discovered, given, refuse_unusable, user_config
+
+WALL_S = 10.0
+NEAREST_OF = 5000
+
+
+def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str]) -> None:
+    """Look at a repository and at the commit that a task would start from.
+
+    Args:
+        repo: a checkout, a linked worktree or a folder in one.
+        base: a branch, tag or commit; None is what is checked out there.
+        environ: the daemon's environment.
+
+    Raises:
+        GitError: one of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
+    """
+    config = user_config(environ)
+    place = discovered(_existing(repo), config)
+    refuse_unusable(place, config)
+    git = Git(place.folder, protocol.private_environment(environ))
+    if _is_commit(git, CLASHING_BRANCH):
+        raise GitError(clash_of(place.root))
+    if base is None:
+        if not _is_commit(git, "HEAD"):
+            raise GitError(f"repo: {place.root} has no commit yet; make a first one, or name a base")
+        return
+    if "\n" in base:
+        raise GitError("base: must be one line")
+    if not (_is_commit(git, f"refs/heads/{base.removeprefix('refs/heads/')}") or _is_commit(git, base)):
+        raise GitError(f"base: there is no branch, tag or commit {base!r} in {place.root}{_meant(base, _names(git))}")
+
+
+def _existing(repo: str) -> Path:
+    """The folder that is named; where there is none, the nearest one beside it is told."""
+    try:
+        return given(repo)
+    except GitError as error:
+        path = Path(repo).expanduser()
+        try:
+            if not path.is_absolute() or path.exists():
+                raise
+            beside = [each.name for each in path.parent.iterdir() if each.is_dir()][:NEAREST_OF]
+        except OSError:
+            raise error from None
+        near = difflib.get_close_matches(path.name, beside, n=1)
+        raise GitError(f"{error}; did you mean {path.parent / near[0]}?" if near else str(error)) from None
+
+
+def _is_commit(git: Git, name: str) -> bool:
+    asked = git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", timeout_s=WALL_S)
+    return asked.code == 0
+
+
+def _names(git: Git) -> list[str]:
+    shown = git.ask(
+        "for-each-ref", f"--count={NEAREST_OF}", "--format=%(refname:short)", "refs/heads", "refs/tags",
+        timeout_s=WALL_S,
+    )  # fmt: skip
+    return shown.text.splitlines()
+
+
+def _meant(name: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,121 @@
+"""The checkpoint: claims pause, what runs finishes, the report is written, and the owner decides when to go on.
+
+It advances in short steps that never wait. State of the task is in the database after each step
+(`queue.checkpoints`), so a kill at any moment only delays it: the next start goes on with the same span.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from nightshift.core.clock import Clock
+from nightshift.core.errors import StoreError
+from nightshift.core.tasks.states import Status
+from nightshift.queue import checkpoints
+from nightshift.queue.checkpoints import Checkpoints
+from nightshift.queue.manager import QueueManager
+from nightshift.report import brief
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.writer import Job, T
+
+SETTLE_S = 12 * 3600.0
+"""What runs ends by its own limits; after this it is taken for hung, and the report is written without it."""
+
+
+class Checkpoint:
+    """Calls checkpoints when they are due or asked for.
+
+    Args:
+        db: keeps where they stand.
+        queue: is paused by them, and says what still runs.
+        days: how long after the last one the next is due; may change.
+        write_report: writes the report of a span of time, whole or not at all, and returns its path.
+        clock: the time.
+        steady: tells whether the clock may be believed; one that has just jumped calls no checkpoint.
+        monotonic: seconds that never jump.
+        settle_s: how long what runs may take to finish.
+    """
+
+    def __init__(
+        self,
+        *,
+        db: Database,
+        queue: QueueManager,
+        days: Callable[[], float],
+        write_report: Callable[[datetime, datetime], Path],
+        clock: Clock,
+        steady: Callable[[], bool] = lambda: True,
+        monotonic: Callable[[], float] = time.monotonic,
+        settle_s: float = SETTLE_S,
+    ) -> None:
+        self._db, self._queue, self._clock = db, queue, clock
+        self._days, self._write_report, self._steady = days, write_report, steady
+        self._monotonic, self._settle_s = monotonic, settle_s
+        self._settling_since: float | None = None
+
+    def due_at(self) -> datetime | None:
+        """When the next one is due; None while one is under way or waits for the owner. May be called on any thread."""
+        here = checkpoints.read(self._db.reader())
+        return None if here.waits or here.since else self._due(here)
+
+    def _due(self, here: Checkpoints) -> datetime:
+        return (here.counts_from or self._clock()) + timedelta(days=self._days())
+
+    async def begin_if_due(self) -> bool:
+        """Hold tasks back where a checkpoint is due or asked for; tells whether one is under way then."""
+        here = checkpoints.read(self._db.reader())
+        if here.counts_from is None:
+            await self._write(lambda conn: checkpoints.count_from(conn, self._clock()))
+            here = checkpoints.read(self._db.reader())
+        if here.since is not None:
+            return True
+        reason = self._reason(here)
+        if reason:
+            await self._write(lambda conn: checkpoints.begin(self._queue.transaction(conn), reason))
+        return bool(reason)
+
+    def _reason(self, here: Checkpoints) -> str:
+        if here.waits:
+            return ""
+        if here.asked:
+            return "checkpoint, as you asked: what runs finishes first"
+        if self._clock() >= self._due(here) and self._steady():
+            return f"checkpoint after {self._days():g} days: what runs finishes first"
+        return ""
+
+    async def look(self) -> None:
+        """Go one step on, if there is one to go.
+
+        Raises:
+            StoreError: the database does not take it; the next look tries again.
+            OSError: the report cannot be written; likewise.
+        """
+        if not await self.begin_if_due():
+            self._settling_since = None
+        elif self._settled():
+            await self._finish(await self._write(lambda conn: checkpoints.fix_end(conn, self._clock())))
+
+    async def _finish(self, here: Checkpoints) -> None:
+        assert here.since is not None
+        assert here.until is not None
+        try:
+            report = await asyncio.to_thread(self._write_report, here.since, here.until)
+            told = await asyncio.to_thread(brief.read, self._db, here.since, here.until)
+        except (OSError, StoreError) as error:
+            why = str(error)
+            await self._write(lambda conn: checkpoints.not_written(self._queue.transaction(conn), why))
+            raise
+        await self._write(lambda conn: checkpoints.close(self._queue.transaction(conn), report.name, told.line))
+
+    def _settled(self) -> bool:
+        now = self._monotonic()
+        if self._settling_since is None:
+            self._settling_since = now
+        return not self._queue.counts()[Status.RUNNING] or now - self._settling_since >= self._settle_s
+
+    async def _write(self, job: Job[T]) -> T:
+        return await asyncio.wrap_future(self._db.write(job))

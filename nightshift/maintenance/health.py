@@ -1,0 +1,96 @@
+"""What “healthy” means: the one definition behind `/healthz` and the watchdog of the service manager.
+
+A daemon that answers is not yet one that works. It is healthy while its workers' loop turns, its workers renew their
+leases (which also shows that the database takes writes), the writer's thread lives, and no worker sits in a task for
+much longer than the task may take. Each fault is a sentence that names a part of the daemon and nothing of any task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from nightshift.core.text.formats import duration
+
+LOOP_LATE_S = 10.0
+"""The loop beats every second; one that missed ten beats is blocked."""
+BEAT_S = 1.0
+
+Seconds = Callable[[], float]
+
+
+class Pool(Protocol):
+    """The workers, as far as their health goes."""
+
+    @property
+    def lease_s(self) -> float:
+        """How long a claim lasts; renewed at a third of that."""
+        ...
+
+    @property
+    def renewed_at(self) -> float:
+        """When the leases were last renewed, on the monotonic clock."""
+        ...
+
+    def overdue(self, now: float) -> tuple[str, ...]:
+        """The names of workers that are far beyond the limits of their tasks."""
+        ...
+
+
+class Writer(Protocol):
+    """The database, as far as its health goes."""
+
+    @property
+    def writes(self) -> bool:
+        """Tell whether the writer's thread can take a job."""
+        ...
+
+
+class Vitals:
+    """The signs of life of one daemon; read from any thread.
+
+    Args:
+        database: whose writer must live.
+        monotonic: the clock.
+    """
+
+    def __init__(self, database: Writer, *, monotonic: Seconds = time.monotonic) -> None:
+        self._database, self._monotonic = database, monotonic
+        self._beat_at, self._pool = monotonic(), None
+        self._pool_lives: Callable[[], bool] = lambda: True
+        self.lag_s = 0.0
+
+    _pool: Pool | None
+
+    def watch(self, pool: Pool, lives: Callable[[], bool]) -> None:
+        """From now on the workers count as well; `lives` tells whether they serve."""
+        self._pool, self._pool_lives = pool, lives
+
+    def remove_pause(self) -> None:
+        """The workers have put their tasks down as they were asked to, and count no longer."""
+        self._pool = None
+
+    async def beat(self) -> None:
+        """Beat every second, on the workers' loop, until cancelled; `lag_s` is how late the last beat was."""
+        while True:
+            began = self._monotonic()
+            await asyncio.sleep(BEAT_S)
+            self._beat_at = self._monotonic()
+            self.lag_s = max(0.0, self._beat_at - began - BEAT_S)
+
+    def faults(self) -> tuple[str, ...]:
+        """What is not well; empty while the daemon is healthy."""
+        now, pool, found = self._monotonic(), self._pool, list[str]()
+        if (late_s := now - self._beat_at) > LOOP_LATE_S:
+            found.append(f"the workers' loop has not turned for {duration(late_s)}")
+        if not self._database.writes:
+            found.append("the writer of the database has ended")
+        if pool is not None:
+            if not self._pool_lives():
+                found.append("the workers have ended")
+            if (stale_s := now - pool.renewed_at) > pool.lease_s:
+                found.append(f"the leases have not been renewed for {duration(stale_s)}")
+            found += [f"{name} is far beyond the limits of its task" for name in pool.overdue(now)]
+        return tuple(found)

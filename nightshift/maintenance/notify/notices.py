@@ -1,0 +1,149 @@
+"""Which events are worth a notice, and what the notice says.
+
+Notices are made from stored events alone, so whatever an owner must learn is in the log as well, and a daemon that
+died in between makes the same notice, under the same id, again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from nightshift.core.clock import to_text
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Status
+
+MAX_LINES = 20
+MAX_MESSAGE_CHARS = 1000
+
+
+class NoticeKind(StrEnum):
+    """What a notice is about; `notify_on` picks from these."""
+
+    DONE = "done"
+    FAILED = "failed"
+    NEEDS_YOU = "needs_you"
+    CHECKPOINT = "checkpoint"
+    TROUBLE = "trouble"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """One message to the owner. The same `id` may come twice and is then the same notice; `at` is ISO 8601, UTC.
+
+    A digest stands for `count` notices that came too fast; its `lines` are the titles of the first of them.
+    """
+
+    id: str
+    kind: NoticeKind
+    title: str
+    message: str = ""
+    at: str = ""
+    event: str = ""
+    level: str = Level.INFO
+    task_id: int | None = None
+    count: int = 1
+    lines: tuple[str, ...] = ()
+
+    def as_json(self) -> bytes:
+        """What the command reads and the URL is sent, in UTF-8."""
+        return json.dumps(asdict(self), ensure_ascii=False).encode()
+
+
+def from_row(row: Mapping[str, Any]) -> Notice:
+    """A notice from the mapping that `asdict` made of it."""
+    return Notice(**{**row, "kind": NoticeKind(row["kind"]), "lines": tuple(row["lines"])})
+
+
+_TITLES: Mapping[Kind, str] = {
+    Kind.DATABASE_RESTORED: "The database was restored from a copy",
+    Kind.BACKUP_FAILED: "The database could not be backed up",
+    Kind.BUDGET_SHORT: "The day's budget will not be enough",
+    Kind.DISK_LOW: "The disk is nearly full",
+    Kind.SETTINGS_REFUSED: "The new settings have faults",
+    Kind.REGRESSION: "A commit broke a test",
+    Kind.WORKER_ERROR: "Something failed inside",
+    Kind.MODEL_DOWN: "No model answers",
+    Kind.ENVIRONMENT_FAILED: "A part of a repository's environment cannot be made",
+}
+# Of these only the errors: the same kinds tell small things as warnings.
+_ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION, Kind.ENVIRONMENT_FAILED})
+# That of a task or of a call is a question of its own, and comes as one.
+_COMMON_BUDGETS = frozenset({"today", "all time"})
+# Holds that come from trouble; the owner's own and those of the clock are no news to him.
+_HELD = {PauseSource.REVIEW: "Commits wait to be read", PauseSource.DISK: "The disk is nearly full"}
+
+
+def notice_of(event: Event, name_of: Callable[[int], str]) -> Notice | None:
+    """The notice that an event is worth; None for most.
+
+    Args:
+        event: as it is stored.
+        name_of: the title of a task, in a line.
+    """
+    found = _about(event, name_of)
+    if found is None:
+        return None
+    kind, title, message = found
+    return Notice(
+        id=f"event-{event.id}",
+        kind=kind,
+        title=title,
+        message=message[:MAX_MESSAGE_CHARS],
+        at=to_text(event.at) if event.at else "",
+        event=event.kind,
+        level=event.level,
+        task_id=event.task_id,
+    )
+
+
+def _about(event: Event, name_of: Callable[[int], str]) -> tuple[NoticeKind, str, str] | None:
+    if event.kind is Kind.TASK_MOVED and event.task_id is not None:
+        return _ended(event, event.task_id, name_of)
+    if event.kind is Kind.ASKED and event.task_id is not None:
+        return NoticeKind.NEEDS_YOU, f"Task {event.task_id} asks: {name_of(event.task_id)}", event.message
+    if event.kind is Kind.ENVIRONMENT_USED:
+        return NoticeKind.NEEDS_YOU, "A repository's environment is used for the first time", event.message
+    if event.kind is Kind.CHECKPOINT:
+        return NoticeKind.CHECKPOINT, "Checkpoint", event.message
+    if event.kind is Kind.HELD_BACK and event.data.get("source") in _HELD:
+        return NoticeKind.TROUBLE, _HELD[PauseSource(event.data["source"])], event.message
+    if event.kind is Kind.BUDGET_REACHED and event.data.get("budget") in _COMMON_BUDGETS:
+        return NoticeKind.TROUBLE, f"The budget of {event.data['budget']} is spent", event.message
+    if event.kind in _TITLES and (event.kind not in _ERRORS_ONLY or event.level is Level.ERROR):
+        return NoticeKind.TROUBLE, _TITLES[event.kind], event.message
+    return None
+
+
+def _ended(event: Event, task_id: int, name_of: Callable[[int], str]) -> tuple[NoticeKind, str, str] | None:
+    reason = str(event.data.get("reason") or "")
+    match event.data.get("to"):
+        case Status.DONE:
+            return NoticeKind.DONE, f"Task {task_id} is done: {name_of(task_id)}", reason
+        case Status.FAILED:
+            return NoticeKind.FAILED, f"Task {task_id} failed: {name_of(task_id)}", reason or event.message
+        case _:
+            return None
+
+
+def digest(notices: Sequence[Notice]) -> Notice:
+    """One notice in the place of several; the same ones give the same digest."""
+    kinds = {notice.kind for notice in notices}
+    counts = {kind: sum(each.count for each in notices if each.kind is kind) for kind in NoticeKind if kind in kinds}
+    lines = [line for notice in notices for line in (notice.lines or (notice.title,))]
+    worst = NoticeKind.TROUBLE if NoticeKind.TROUBLE in kinds else notices[-1].kind
+    total = sum(counts.values())
+    return Notice(
+        id=f"digest-{notices[0].id.split('-')[1]}-{notices[-1].id.split('-')[-1]}",  # of the first and last event
+        kind=worst if len(kinds) > 1 else notices[0].kind,
+        title=f"{total} notices: " + ", ".join(f"{count} {kind}" for kind, count in counts.items()),
+        message="\n".join(lines[:MAX_LINES])[:MAX_MESSAGE_CHARS],
+        at=notices[-1].at,
+        count=total,
+        lines=tuple(lines[:MAX_LINES]),
+    )

@@ -1,0 +1,106 @@
+"""What is still to be delivered, in one queue for each channel, kept over restarts.
+
+A queue that fails rests longer and longer, for all its notices at once: a receiver that is away is asked once, not once
+for each of them. What failed goes behind the others, so a notice that is refused for ever keeps none of them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.maintenance.notify.notices import Notice, digest, from_row
+
+FIRST_REST_S, LONGEST_REST_S = 60.0, 3600.0
+MAX_TRIES = 76
+"""At an hour between tries this is three days."""
+MAX_WAITING = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A notice, and how often it was tried in vain."""
+
+    notice: Notice
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelQueue:
+    """What one channel has still to deliver, the next one first. `rests_until` is None while it does not rest."""
+
+    waiting: tuple[Waiting, ...] = ()
+    failures: int = 0
+    rests_until: datetime | None = None
+
+    def rests(self, now: datetime) -> bool:
+        """Tell whether it is too soon for another try; a rest that the clock was set back from is over."""
+        until = self.rests_until
+        return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)
+
+    def with_notice(self, notice: Notice) -> ChannelQueue:
+        """One more to deliver; beyond a number the oldest become a digest."""
+        return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merged(MAX_WAITING)
+
+    def merged(self, most: int) -> ChannelQueue:
+        """At most so many: if there are more, those that were never tried become one digest.
+
+        One that was tried may have arrived, and keeps its id so that its receiver can tell.
+        """
+        untried = [each.notice for each in self.waiting if not each.tries]
+        if len(self.waiting) <= most or len(untried) < 2:
+            return self
+        tried = tuple(each for each in self.waiting if each.tries)
+        return replace(self, waiting=(*tried[-most:], Waiting(notice=digest(untried))))
+
+    def delivered(self) -> ChannelQueue:
+        """The next one arrived."""
+        return ChannelQueue(waiting=self.waiting[1:])
+
+    def failed(self, now: datetime) -> ChannelQueue:
+        """The next one did not arrive: it goes to the back, or is dropped after `MAX_TRIES`, and the queue rests."""
+        head, *rest = self.waiting
+        again = replace(head, tries=head.tries + 1)
+        rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(self.failures, 30))
+        return ChannelQueue(
+            waiting=(*rest, *([again] if again.tries < MAX_TRIES else [])),
+            failures=self.failures + 1,
+            rests_until=now + timedelta(seconds=rest_s),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outbox:
+    """All queues by name, and the id of the last event that was looked at."""
+
+    cursor: int
+    queues: Mapping[str, ChannelQueue] = field(default_factory=dict)
+
+    def as_row(self) -> dict[str, Any]:
+        """What is stored."""
+        return {"cursor": self.cursor, "lanes": {name: _queue_row(queue) for name, queue in self.queues.items()}}
+
+
+def read_outbox(row: Mapping[str, Any]) -> Outbox:
+    """What `as_row` made."""
+    return Outbox(cursor=row["cursor"], queues={name: _read_queue(queue) for name, queue in row["lanes"].items()})
+
+
+def _queue_row(queue: ChannelQueue) -> dict[str, Any]:
+    return {
+        "waiting": [asdict(each) for each in queue.waiting],
+        "failures": queue.failures,
+        "rests_until": to_text(queue.rests_until) if queue.rests_until else None,
+    }
+
+
+def _read_queue(row: Mapping[str, Any]) -> ChannelQueue:
+    until = row["rests_until"]
+    return ChannelQueue(
+        waiting=tuple(Waiting(notice=from_row(each["notice"]), tries=each["tries"]) for each in row["waiting"]),
+        failures=row["failures"],
+        rests_until=from_text(until) if until else None,
+    )

@@ -1,0 +1,140 @@
+"""What a daemon that died left behind, swept at the next start of the same home, while its lock is held.
+
+Removed is only what is provably ours and dead: it lies in a folder of this home, or has a name of ours with the number
+of a process that is no more. Another home's daemon may run beside this one, and its owner works on the machine too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.core.events import Event, Kind, Level
+from nightshift.git import leftovers
+from nightshift.sandbox import cgroups, job_folders, orphans
+
+NAMED = 20
+"""So many of a kind are named in the event; all are counted."""
+# `.name.number` and `.name-number`, also with a thread's number behind: drafts of files and folders.
+_DRAFT = re.compile(r"\..+?[.-](\d+)(?:-\d+)?")
+# A packed tree that was being written.
+_TREE = re.compile(r"[0-9a-f]{40,64}\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where one home's daemon leaves things.
+
+    Attributes:
+        lock: the home's lock, held by this process; what is younger was not left behind.
+        port: the file that names the daemon's port.
+        scratch: its own folder.
+        drafts: folders of this home in which files are replaced by drafts.
+        shared: names of files in a folder that is the owner's too, which are replaced by drafts.
+        workspace: its own repository.
+        packages: the layers of packages.
+    """
+
+    lock: Path
+    port: Path
+    scratch: Path
+    drafts: Sequence[Path]
+    shared: Sequence[Path]
+    workspace: Path
+    packages: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What was found: for each kind the names, and what was left alone with the reason."""
+
+    removed: Mapping[str, Sequence[str]]
+    left: str = ""
+
+    @property
+    def event(self) -> Event | None:
+        """Its event; None when nothing was found."""
+        found = {kind: names for kind, names in self.removed.items() if names}
+        if not found and not self.left:
+            return None
+        counts = ", ".join(f"{len(names)} {kind}" for kind, names in found.items())
+        parts = [f"swept what a daemon left that died: {counts}" if found else "", self.left]
+        data = {kind.replace(" ", "_"): list(names[:NAMED]) for kind, names in found.items()}
+        level = Level.WARNING if self.left else Level.INFO
+        return Event(kind=Kind.ORPHANS_SWEPT, level=level, message="; ".join(filter(None, parts)), data=data)
+
+
+def sweep(where: Places) -> Swept:
+    """Sweep one home; only while its lock is held, and before anything of it is begun."""
+    since = where.lock.stat().st_mtime
+    ended, folders = orphans.sweep_jobs(where.scratch)
+    git = leftovers.sweep(where.workspace, since)
+    removed = {
+        "processes": [str(pid) for pid in ended],
+        "job folders": _names(folders),
+        "control groups": cgroups.sweep(),
+        "temporary files": _names(orphans.sweep_temporary()),
+        "drafts": _names(_drafts(where, since)),
+        "git files": _names(git.removed),
+        "port files": _names(_port(where.port, since)),
+    }
+    return Swept(removed=removed, left=_locks_left(where.workspace, git.users))
+
+
+def _locks_left(workspace: Path, users: Sequence[int]) -> str:
+    if not users:
+        return ""
+    numbers = ", ".join(map(str, users))
+    return f"locks of git in {workspace} were left alone, because git process {numbers} is at work there"
+
+
+def _names(paths: Iterable[Path]) -> list[str]:
+    return [str(path) for path in paths]
+
+
+def _port(file: Path, since: float) -> list[Path]:
+    """Nobody listens there: who holds the lock has not begun to."""
+    return [file] if _is_older(file, since) and _removed(file) else []
+
+
+def _drafts(where: Places, since: float) -> list[Path]:
+    """Drafts of processes that are no more, or of one that had this one's number, as in containers."""
+    found = []
+    for folder in (*where.drafts, job_folders.where(where.packages)):
+        found += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]
+    for file in where.shared:
+        found += [path for path in file.parent.glob(f".{file.name}.*") if _is_dead(path.name, _DRAFT)]
+    return [path for path in found if _is_older(path, since) and _removed(path)]
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _is_dead(name: str, shape: re.Pattern[str]) -> bool:
+    owner = shape.fullmatch(name)
+    return owner is not None and (int(owner[1]) == os.getpid() or not Path("/proc", owner[1]).exists())
+
+
+def _is_older(path: Path, since: float) -> bool:
+    with contextlib.suppress(OSError):
+        return path.lstat().st_mtime < since
+    return False
+
+
+def _removed(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+        return True
+    return False

@@ -1,0 +1,237 @@
+"""The periodic job that keeps the database bounded: old events and old work go, then the oldest when it is too large.
+
+Each write is small and another may come in between, so a task that ends waits for some milliseconds at most. Nothing
+is pruned by age while the clock is in doubt: a clock that is a year ahead for an hour would cost a year of history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from nightshift.core.clock import Clock, from_text, to_text
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.storage.db import pruning
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.pruning import Gone, Pruned
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import StateStore
+
+EVENTS, WORK, SIZE = "keep_events_days", "keep_work_days", "database_max_mb"
+RECENT = timedelta(days=1)
+"""Work of tasks that ended within this time stays, however large the database is."""
+WEEK = timedelta(days=7)
+LEAP, DOUBT = timedelta(days=10), timedelta(days=1)
+"""A clock that leapt ahead so far since it was seen last is doubted for so long."""
+FIT = 0.9
+TASKS, TEXTS = 200, 5000
+_SEEN = "pruning_clock"
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """How long and how much is kept, by the settings of these names; MB are of 2^20 bytes."""
+
+    events_days: float = 90
+    work_days: float = 30
+    database_mb: int = 2048
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What one round removed."""
+
+    tasks: set[int] = field(default_factory=set)
+    rows: int = 0
+    events: int = 0
+    texts: int = 0
+
+
+class Pruner:
+    """Prunes one database.
+
+    Args:
+        db: what is pruned.
+        events: gets an event for each round, and is pruned too.
+        state: keeps when the clock was seen last.
+        keep: gives what the settings say now.
+        clock: the time.
+        quiet: tells whether no task runs, so that all writers may be kept waiting for some seconds.
+        report_since: from when on the next report needs events; None where that is not known.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        events: EventLog,
+        state: StateStore,
+        *,
+        keep: Callable[[], Keep],
+        clock: Clock,
+        quiet: Callable[[], bool],
+        report_since: Callable[[], datetime | None] = lambda: None,
+    ) -> None:
+        self._db, self._events, self._state, self._keep = db, events, state, keep
+        self._clock, self._quiet, self._report_since = clock, quiet, report_since
+        self._too_large = False
+        self._one_at_a_time = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Do one round; whoever comes while another is done waits for it and does one of his own."""
+        async with self._one_at_a_time:
+            await self._round()
+
+    async def _round(self) -> None:
+        now, tally = self._clock(), Tally()
+        before = await self._size()
+        if await self._believed(now):
+            await self._by_age(now, tally)
+        await self._unnamed(tally)
+        shrunk = await self._fit(now, tally)
+        await self._shrink()
+        await self._report(tally, before, too_large=shrunk)
+
+    async def _believed(self, now: datetime) -> bool:
+        """Whether the clock goes on from where it was seen last; kept over restarts."""
+        kept = await asyncio.to_thread(self._state.get, _SEEN) or {}
+        seen, doubted = (from_text(kept[name]) if kept.get(name) else None for name in ("seen", "doubted"))
+        if seen and now < seen:
+            doubted = None
+        elif seen and now - seen > LEAP:
+            doubted = now
+        elif doubted and now - doubted > DOUBT:
+            doubted = None
+        noted = {"seen": to_text(now), "doubted": to_text(doubted) if doubted else None}
+        await asyncio.wrap_future(self._state.set(_SEEN, noted))
+        return doubted is None
+
+    async def _by_age(self, now: datetime, tally: Tally) -> None:
+        ended_before = now - timedelta(days=self._keep().work_days)
+        await self._prune_work(ended_before, WORK, tally, _never)
+        before = min(now - timedelta(days=self._keep().events_days), self._week_of_report(now))
+        await self._prune_events(before, EVENTS, tally, _never)
+
+    def _week_of_report(self, now: datetime) -> datetime:
+        """From when on events are needed for a report that is still to be written, or to be written again."""
+        monday = (now - timedelta(days=now.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
+        return min(monday - WEEK, self._report_since() or now)
+
+    async def _prune_work(self, before: datetime, setting: str, tally: Tally, fits: Callable[[], bool]) -> None:
+        """Prune tasks that ended before a time, those that ended first at the front, until it fits."""
+        while not await asyncio.to_thread(fits):
+            found = await self._read(partial(pruning.long_ended, ended_before=before, limit=TASKS))
+            if not found:
+                return
+            for task_id in found:
+                await self._prune_task(task_id, before, setting, tally)
+                if await asyncio.to_thread(fits):
+                    return
+
+    async def _prune_task(self, task_id: int, before: datetime, setting: str, tally: Tally) -> None:
+        now = self._clock()
+        job = partial(pruning.prune_work, task_id=task_id, ended_before=before, at=now, setting=setting)
+        while (gone := await self._write(job)).rows:
+            tally.tasks.add(task_id)
+            tally.rows += gone.rows
+            tally.texts += gone.texts
+
+    async def _prune_events(self, before: datetime, setting: str, tally: Tally, fits: Callable[[], bool]) -> None:
+        upto = await asyncio.to_thread(self._events.cursor_at, before)
+        gone, count = Gone(reached=0), 0
+        while gone.reached is not None and not await asyncio.to_thread(fits):
+            gone = await self._write(partial(pruning.prune_events, after=gone.reached, upto=upto, before=before))
+            count, tally.texts = count + gone.rows, tally.texts + gone.texts
+        if count:
+            tally.events += count
+            await self._note_events(gone.reached, before, setting)
+
+    async def _note_events(self, stopped_at: int | None, before: datetime, setting: str) -> None:
+        """Remember from when on the log is whole: where it was stopped, or else all that was asked for."""
+        if stopped_at is not None:
+            went_on_with = await self._read(lambda conn: pruning.time_of(conn, stopped_at))
+            before = min(before, went_on_with or before)
+        noted = Pruned(at=self._clock(), setting=setting, before=before)
+        await self._write(lambda conn: pruning.note_events(conn, noted))
+
+    async def _unnamed(self, tally: Tally) -> None:
+        """Drop texts that nothing names; one round sees them all."""
+        reached: str | None = ""
+        while reached is not None:
+            found, reached = await self._read(partial(pruning.unnamed, after=reached, limit=TEXTS))
+            for start in range(0, len(found), pruning.ROWS):
+                some = found[start : start + pruning.ROWS]
+                tally.texts += await self._write(partial(pruning.drop_unnamed, digests=some))
+
+    async def _fit(self, now: datetime, tally: Tally) -> bool:
+        """Prune the oldest first while the database is larger than it may be; tells whether it was."""
+        limit = self._keep().database_mb << 20
+        if (await self._size()).used <= limit:
+            self._too_large = False
+            return False
+
+        def fits() -> bool:
+            return pruning.size(self._db.reader()).used <= FIT * limit
+
+        await self._prune_work(now - RECENT, SIZE, tally, fits)
+        await self._prune_events(self._week_of_report(now), SIZE, tally, fits)
+        return True
+
+    async def _shrink(self) -> None:
+        """Give room back to the disk, in steps; a file that cannot do that, and the log, at a quiet moment."""
+        while await self._write(pruning.give_back):
+            pass
+        if self._quiet():
+            await asyncio.to_thread(pruning.rewrite, self._db.path)
+            await asyncio.to_thread(pruning.fold_log, self._db.path)
+
+    async def _report(self, tally: Tally, before: pruning.Size, *, too_large: bool) -> None:
+        after = await self._size()
+        still = too_large and after.used > self._keep().database_mb << 20
+        if not (tally.tasks or tally.events or tally.texts or (still and not self._too_large)):
+            return
+        self._too_large = still
+        level = Level.WARNING if too_large else Level.INFO
+        text = _summary(tally, before, after)
+        if too_large:
+            text += f"; it had passed database_max_mb ({self._keep().database_mb})"
+        if still:
+            text += " and still does: what is left belongs to open or recent tasks, or to ledgers; raise the limit"
+        Emitter(self._events.emit).emit(
+            Kind.PRUNED,
+            text,
+            level=level,
+            tasks=len(tally.tasks),
+            rows=tally.rows,
+            events=tally.events,
+            texts=tally.texts,
+            bytes_before=before.file,
+            bytes_after=after.file,
+            used_after=after.used,
+        )
+
+    async def _size(self) -> pruning.Size:
+        return await self._read(pruning.size)
+
+    async def _read(self, read: Callable[[Connection], _T]) -> _T:
+        return await asyncio.to_thread(lambda: read(self._db.reader()))
+
+    async def _write(self, job: Callable[[Connection], _T]) -> _T:
+        return await asyncio.wrap_future(self._db.write(job))
+
+
+def _never() -> bool:
+    return False
+
+
+def _summary(tally: Tally, before: pruning.Size, after: pruning.Size) -> str:
+    return (
+        f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts; "
+        f"the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"
+    )

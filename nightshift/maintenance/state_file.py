@@ -1,0 +1,198 @@
+"""`state.json`: what the daemon was doing, for people and for the next start.
+
+It is written whole, by the hour and at the end. The same text is kept in the database, which is the truth: a file that
+is missing or damaged is a normal state of things and costs nothing. It says `clean` only after a stop that finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from nightshift.core.clock import Clock, from_text, to_text
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.ports import Sink
+from nightshift.core.status import DaemonStatus
+from nightshift.core.tasks.states import DaemonState, Status
+from nightshift.core.tasks.task import Spent
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.files.whole import write_whole
+
+_KEY = "state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What is summed up over all runs: seconds up, starts, commits, and what models were used for."""
+
+    uptime_s: float
+    starts: int
+    commits: int
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastRun:
+    """What a state says of the run that wrote it; `saved_at` is when that was, `in_flight` the tasks it had in hand."""
+
+    clean: bool
+    saved_at: datetime
+    version: str
+    pid: int
+    uptime_total_s: float
+    starts: int
+    in_flight: tuple[int, ...]
+
+
+def to_json(status: DaemonStatus, totals: Totals, now: datetime, *, clean: bool) -> str:
+    """The state as text, one value a line."""
+    return json.dumps(_snapshot(status, totals, now, clean), indent=2) + "\n"
+
+
+def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) -> Mapping[str, object]:
+    spent, due = totals.spent, status.next_checkpoint_at
+    return {
+        "version": status.version,
+        "pid": status.pid,
+        "running": not clean,
+        "clean": clean,
+        "saved_at": to_text(now),
+        "state": str(DaemonState.STOPPED if clean and status.state is DaemonState.DRAINING else status.state),
+        "uptime_s": round(status.uptime_s, 1),
+        "uptime_total_s": round(totals.uptime_s, 1),
+        "starts": totals.starts,
+        "queue": dict(status.queue),
+        "totals": {
+            "done": status.queue.get(Status.DONE, 0),
+            "failed": status.queue.get(Status.FAILED, 0),
+            "commits": totals.commits,
+            "model_calls": spent.model_calls,
+            "tokens_in": spent.tokens_in,
+            "tokens_out": spent.tokens_out,
+            "cost_usd": round(spent.cost_usd, 6),
+        },
+        "in_flight": [
+            {
+                "task_id": worker.task_id,
+                "worker": worker.name,
+                "attempt": worker.attempt,
+                "phase": worker.phase,
+                "iteration": worker.iteration,
+            }
+            for worker in status.workers
+            if worker.task_id is not None
+        ],
+        "holds": [
+            {"source": hold.source, "reason": hold.reason, "since": to_text(hold.since)} for hold in status.holds
+        ],
+        "next_checkpoint_at": to_text(due) if due else None,
+    }
+
+
+def from_json(text: str) -> LastRun:
+    """Read what `to_json` wrote.
+
+    Raises:
+        ValueError: it is nothing of the kind.
+    """
+    try:
+        kept = json.loads(text)
+        return LastRun(
+            clean=bool(kept["clean"]),
+            saved_at=from_text(kept["saved_at"]),
+            version=str(kept["version"]),
+            pid=int(kept["pid"]),
+            uptime_total_s=float(kept["uptime_total_s"]),
+            starts=int(kept["starts"]),
+            in_flight=tuple(int(task["task_id"]) for task in kept["in_flight"]),
+        )
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+class StateKeeper:
+    """Writes `state.json` and its copy in the database.
+
+    Args:
+        path: the file.
+        state: keeps the copy, and knows the totals.
+        status: what the daemon says about itself.
+        emit: takes an event each time it is saved.
+        clock: the time.
+    """
+
+    def __init__(
+        self, path: Path, state: StateStore, status: Callable[[], DaemonStatus], emit: Sink, clock: Clock
+    ) -> None:
+        self._path, self._state, self._status, self._clock = path, state, status, clock
+        self._events = Emitter(emit)
+        self._before: LastRun | None = None
+
+    def last_run(self) -> LastRun | None:
+        """Read what the run before left; None where there was none. Call it once, before `save`."""
+        copy = self._copy()
+        try:
+            self._before = from_json(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            self._before = copy
+            if copy is not None:
+                what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
+                text = f"{self._path.name} {what}; nothing is lost: the database has all of it"
+                self._events.emit(Kind.STATE_SAVED, text, level=Level.WARNING)
+        return self._before
+
+    def _copy(self) -> LastRun | None:
+        kept = self._state.get(_KEY)
+        try:
+            return from_json(str(kept)) if kept else None
+        except ValueError:
+            return None
+
+    async def save(self, *, clean: bool = False) -> None:
+        """Write it; `clean` says that this run has ended as it should.
+
+        Raises:
+            OSError: the file cannot be written; the database has its copy.
+            StoreError: the database cannot be written.
+        """
+        text = await asyncio.to_thread(self._text, clean)
+        await asyncio.wrap_future(self._state.set(_KEY, text))
+        await asyncio.to_thread(write_whole, self._path, text)
+        self._events.emit(Kind.STATE_SAVED, f"state saved to {self._path.name}")
+
+    def _text(self, clean: bool) -> str:
+        status, before = self._status(), self._before
+        totals = Totals(
+            uptime_s=status.uptime_s + (before.uptime_total_s if before else 0.0),
+            starts=1 + (before.starts if before else 0),
+            commits=self._state.commit_count(),
+            spent=self._state.spent_total(),
+        )
+        return to_json(status, totals, self._clock(), clean=clean)
+
+
+def how_it_ended(before: LastRun | None, seen: datetime | None, in_flight: Sequence[int]) -> str:
+    """How the last run ended, in a sentence; nothing before the first.
+
+    Args:
+        before: what it left.
+        seen: the last time that its database saw.
+        in_flight: the tasks that it left running.
+    """
+    if before is None and not in_flight:
+        return ""
+    if before and before.clean and not in_flight:
+        return f"The last run ended cleanly, {_minute(before.saved_at)}."
+    times = [at for at in (before and before.saved_at, seen) if at]
+    when = f" at about {_minute(max(times))}" if times else ""
+    tasks = f"task{'s' if len(in_flight) > 1 else ''} {', '.join(map(str, in_flight))}"
+    goes_on = f" with {tasks} in flight, which go{'' if len(in_flight) > 1 else 'es'} on" if in_flight else ""
+    return f"The last run died{when}{goes_on or '; no task was in flight'}."
+
+
+def _minute(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,102 @@
+"""Accepted work as data for fine-tuning: JSON Lines in the conversational form that trainers read.
+
+An accepted pair is the prompt of the try that passed with its reply. A preference pair is the prompt of a try that
+failed, with the files that passed in the end as the chosen answer and the reply that failed as the rejected one; the
+chosen answer is written as whole files, because edits of a later try would not fit this prompt. Where the model worked
+with tools, the accepted prompt is all that it did in the last step, and there are no preference pairs: whole files are
+no answer where a call was asked for. Secrets are masked once more, though none should have come so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.agent.prompt.text import fenced
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.text.masking import Masker
+from nightshift.storage.db.codec import encode, plain
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.training_rows import Solved, Written, solved
+from nightshift.storage.files.whole import write_whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """How many pairs were written, and where."""
+
+    accepted: int
+    preferences: int
+    accepted_file: Path
+    preferences_file: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """The pairs, a JSON object each."""
+
+    accepted: list[str]
+    preferences: list[str]
+
+
+def pairs(database: Database, masker: Masker) -> Pairs:
+    """All pairs, those of the oldest task first.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    accepted, preferred = list[str](), list[str]()
+    for task in solved(database.reader()):
+        accepted += [encode(masker.masked_data(plain(line))) for line in _accepted(task)]
+        preferred += [encode(masker.masked_data(plain(line))) for line in _preferences(task)]
+    return Pairs(accepted=accepted, preferences=preferred)
+
+
+def export(database: Database, to: Path, masker: Masker) -> Exported:
+    """Write the accepted pairs to `to`, and the preference pairs beside it, for their owner alone to read.
+
+    Raises:
+        StoreError: the database cannot be read.
+        OSError: the files cannot be written.
+    """
+    found = pairs(database, masker)
+    beside = to.with_name(f"{to.stem}.preferences{to.suffix or '.jsonl'}")
+    for path, lines in ((to, found.accepted), (beside, found.preferences)):
+        write_whole(path, "".join(f"{line}\n" for line in lines), mode=0o600)
+    return Exported(
+        accepted=len(found.accepted), preferences=len(found.preferences), accepted_file=to, preferences_file=beside
+    )
+
+
+def _accepted(task: Solved) -> Iterator[Mapping[str, object]]:
+    last = task.tries[-1]
+    if last.backend != BUILT_IN:
+        yield {"messages": [*_turns(last), {"role": "assistant", "content": last.reply}], "meta": _meta(task, last)}
+
+
+def _preferences(task: Solved) -> Iterator[Mapping[str, object]]:
+    chosen = "\n\n".join(fenced(path, text) for path, text in sorted(task.files.items()) if text is not None)
+    final = task.tries[-1].iteration
+    for one in task.tries:
+        if one.iteration < final and one.backend != BUILT_IN and chosen and not one.tools:
+            yield {
+                "prompt": _turns(one),
+                "chosen": [{"role": "assistant", "content": chosen}],
+                "rejected": [{"role": "assistant", "content": one.reply}],
+                "meta": _meta(task, one),
+            }
+
+
+def _turns(one: Written) -> list[dict[str, str]]:
+    return [{"role": role, "content": text} for role, text in one.prompt]
+
+
+def _meta(task: Solved, one: Written) -> dict[str, object]:
+    return {
+        "task": task.task_id,
+        "iteration": one.iteration,
+        "label": task.label,
+        "backend": one.backend,
+        "model": one.model,
+    }

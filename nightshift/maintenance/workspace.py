@@ -1,0 +1,98 @@
+"""Keeps the daemon's own repository small, as a periodic job: packed often, cleaned once a week while all is quiet.
+
+Integrated branches of tasks that ended long ago are deleted; main holds their commits. A branch that was never
+integrated stays whatever its age: it is the only name of work that was paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+from nightshift.core.clock import Clock, from_text, to_text
+from nightshift.core.events import Emitter, Kind
+from nightshift.git.maintenance import RepositoryMaintenance, Stored
+from nightshift.storage.db import pruning
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import StateStore
+
+LOOSE, PACKS = 2000, 20
+"""From so many loose objects or packs on it is packed: some 200 tasks, a second's work."""
+CLEAN_EVERY = timedelta(days=7)
+_CLEANED = "workspace_cleaned_at"
+
+
+class Workspace:
+    """Keeps the workspace of one home small.
+
+    Args:
+        repository: packs, drops and deletes.
+        db: knows when tasks ended.
+        state: keeps when it was cleaned last.
+        events: gets an event for each time.
+        keep_days: how long the integrated branch of an ended task stays.
+        quiet: tells whether no task runs.
+        clock: the time.
+    """
+
+    def __init__(
+        self,
+        repository: RepositoryMaintenance,
+        db: Database,
+        state: StateStore,
+        events: EventLog,
+        *,
+        keep_days: Callable[[], float],
+        quiet: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._repository, self._db, self._state, self._events = repository, db, state, Emitter(events.emit)
+        self._keep_days, self._quiet, self._clock = keep_days, quiet, clock
+
+    async def run(self) -> None:
+        """Clean it when that is due and nothing runs, else pack it when there is enough to pack.
+
+        Raises:
+            GitError: git failed; nothing is lost.
+        """
+        before = await asyncio.to_thread(self._repository.stored)
+        if await self._is_due() and self._quiet():
+            branches = await asyncio.to_thread(self._repository.delete_of, self._long_ended)
+            await asyncio.to_thread(self._repository.pack)
+            await asyncio.to_thread(self._repository.drop)
+            await asyncio.wrap_future(self._state.set(_CLEANED, to_text(self._clock())))
+            await self._report("cleaned", before, len(branches))
+        elif before.loose >= LOOSE or before.packs >= PACKS:
+            await asyncio.to_thread(self._repository.pack)
+            await self._report("packed", before, 0)
+
+    async def _is_due(self) -> bool:
+        """The first cleaning is due a week after the first look."""
+        now, last = self._clock(), await asyncio.to_thread(self._state.get, _CLEANED)
+        if last is None or from_text(str(last)) > now:
+            await asyncio.wrap_future(self._state.set(_CLEANED, to_text(now)))
+            return False
+        return now - from_text(str(last)) >= CLEAN_EVERY
+
+    def _long_ended(self, task_ids: Collection[int]) -> frozenset[int]:
+        before: datetime = self._clock() - timedelta(days=self._keep_days())
+        return pruning.ended_among(self._db.reader(), task_ids, before)
+
+    async def _report(self, what: str, before: Stored, branches: int) -> None:
+        after = await asyncio.to_thread(self._repository.stored)
+        gone = f", {branches} integrated branches deleted" if branches else ""
+        text = (
+            f"the workspace was {what}: {before.loose} loose objects and {before.packs} packs became "
+            f"{after.loose} and {after.packs}, {before.kb / 1024:.1f} MB {after.kb / 1024:.1f} MB{gone}"
+        )
+        self._events.emit(
+            Kind.PRUNED,
+            text,
+            loose_before=before.loose,
+            loose_after=after.loose,
+            kb_before=before.kb,
+            kb_after=after.kb,
+            branches=branches,
+        )

@@ -1,0 +1,204 @@
+"""The agent that the owner configured: its command, what it is shown and may reach, and one run of it in a sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nightshift.core.isolation import WORK, Mount, SandboxJob, SandboxLimits, SandboxResult
+from nightshift.models.acp.connection import MOST_LINE, Connection, Handler
+from nightshift.models.acp.working_copy import WorkingCopy
+from nightshift.sandbox import job_folders
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments import proxied
+from nightshift.verdict.environments.proxied import ProxiedRun
+from nightshift.verdict.environments.registries import CERTIFICATES, Registries
+from nightshift.verdict.environments.registry_proxy import Endpoint, RegistryProxy, Traffic
+
+TMP = "/tmp"  # noqa: S108 (inside)
+HOME = f"{TMP}/home"
+LIMITS = SandboxLimits(cpus=2.0, memory_mb=4096, pids=1024, work_mb=512, output_bytes=4 << 20, reserved_mb=1 << 16)
+"""Of one run; `work_mb` is what a single file may hold, `output_bytes` what it may complain."""
+MOST_TRAFFIC = 2 << 30
+_SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/sbin")
+_HIDDEN = Path("/usr/local")
+GRACE_S = 5.0
+"""How long an agent that has answered, or is told to stop, may take to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What the owner set.
+
+    Attributes:
+        command: the program and its arguments.
+        hosts: what it may reach.
+        variables: the environment that it gets besides the usual one, its key among them.
+        folders: folders of this machine that it is shown read-only, at the same place.
+        auth_method: the way in which it is told to log in; empty for none.
+        turn_s: how long one turn may take.
+        most_mb: what it may take of the disk.
+    """
+
+    command: tuple[str, ...]
+    hosts: tuple[Endpoint, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folders: tuple[Path, ...] = ()
+    auth_method: str = ""
+    turn_s: float = 840.0
+    most_mb: float = 2048
+
+    @property
+    def program(self) -> str:
+        """Where its program is on this machine; empty where there is none."""
+        places = [*(str(folder / "bin") for folder in self.folders), "/usr/local/bin", "/usr/bin", "/bin"]
+        return shutil.which(self.command[0], path=":".join(places)) or ""
+
+    @property
+    def fault(self) -> str:
+        """Why it cannot be started, and how to mend that, in words for the owner; empty where it can."""
+        for folder in self.folders:
+            if not folder.is_absolute() or not folder.is_dir():
+                return f"ACP_FOLDERS: {folder} is no folder of this machine; give its whole path"
+            if Path.home().resolve().is_relative_to(folder.resolve()):
+                return f"ACP_FOLDERS: {folder} holds your home; name the folder of the program alone"
+            if not job_folders.enterable(folder):
+                return f"ACP_FOLDERS: the sandbox's user may not enter {folder}; install the agent elsewhere"
+        found = self.program
+        if not found:
+            where = "in /usr/bin, /usr/local/bin or a folder of ACP_FOLDERS"
+            return f"ACP_COMMAND: there is no program {self.command[0]!r} {where}"
+        real = Path(found).resolve()
+        hidden = next((path for path in (Path(found), real) if not self._shows(path)), None)
+        if hidden is not None:
+            return f"ACP_COMMAND: the sandbox does not show {hidden}; name a folder that holds it in ACP_FOLDERS"
+        return ""
+
+    def _shows(self, path: Path) -> bool:
+        if any(path.is_relative_to(folder) or path.is_relative_to(folder.resolve()) for folder in self.folders):
+            return True
+        return any(path.is_relative_to(system) for system in _SYSTEM) and not path.is_relative_to(_HIDDEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlace:
+    """Where agents run.
+
+    Attributes:
+        sandbox: holds them.
+        runtime: the interpreter that starts them, and what tests need.
+        folder: for the copies that they work on; nobody else's.
+        network: the certificates that this machine trusts and the proxy that it must use.
+    """
+
+    sandbox: BubblewrapSandbox
+    runtime: Runtime
+    folder: Path
+    network: Callable[[], Registries]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRun:
+    """A started agent.
+
+    Attributes:
+        connection: to it.
+        ended: its end.
+        proxy: its way out.
+    """
+
+    connection: Connection
+    ended: asyncio.Task[SandboxResult]
+    proxy: RegistryProxy
+
+    @property
+    def traffic(self) -> Traffic:
+        """What it reached and what was refused to it."""
+        return self.proxy.traffic
+
+
+@asynccontextmanager
+async def started(
+    settings: AgentSettings, place: AgentPlace, copy: WorkingCopy, handler: Handler
+) -> AsyncIterator[AgentRun]:
+    """Start the agent on a copy; with the block it ends, and nothing of it runs any more.
+
+    Args:
+        settings: which agent.
+        place: where.
+        copy: what it works on; `tmp` beside its folder is its `/tmp`.
+        handler: answers it.
+    """
+    network = await asyncio.to_thread(place.network)
+    proxy = RegistryProxy(
+        settings.hosts, upstream=network.upstream, most_bytes=MOST_TRAFFIC, client="agent", setting="ACP_HOSTS"
+    )
+    root = copy.folder.parent
+    writable = (Mount(host=copy.folder, inside=WORK), Mount(host=root / "tmp", inside=TMP))
+    await asyncio.to_thread(_prepare, root, network, writable)
+    (to_agent, its_input), (from_agent, its_output) = socket.socketpair(), socket.socketpair()
+    runs = ProxiedRun(place.sandbox, proxy, writable=writable, most_mb=settings.most_mb, who="the agent")
+    talks = (its_input, its_output)
+    order = _order(settings, place.runtime, network, [each.fileno() for each in talks])
+    ended = asyncio.create_task(
+        runs.run(lambda channel: _job(settings, place.runtime, network, root, channel), order, passed=talks)
+    )
+    try:
+        reader, other = await asyncio.open_connection(sock=from_agent, limit=MOST_LINE)
+        _, writer = await asyncio.open_connection(sock=to_agent)
+        try:
+            yield AgentRun(connection=Connection(reader, writer, handler), ended=ended, proxy=proxy)
+        finally:
+            other.transport.abort()
+            writer.transport.abort()
+    finally:
+        ended.cancel()
+        await asyncio.gather(ended, return_exceptions=True)
+        for each in (to_agent, from_agent, *talks):
+            each.close()
+
+
+def _prepare(root: Path, network: Registries, writable: tuple[Mount, ...]) -> None:
+    (root / "tmp" / "home").mkdir(parents=True)
+    (root / "certificates.pem").write_text(network.certificates)
+    root.chmod(0o755)
+    proxied.give_to_jobs([mount.host for mount in writable])
+
+
+def _job(settings: AgentSettings, runtime: Runtime, network: Registries, root: Path, channel: int) -> SandboxJob:
+    mounts = [*runtime.mounts, *(Mount(host=folder, inside=str(folder)) for folder in settings.folders)]
+    if network.certificates:
+        mounts.append(Mount(host=root / "certificates.pem", inside=CERTIFICATES))
+    return SandboxJob(
+        argv=(*runtime.python, "-I", "-S", "-B", f"{runtime.inside}/{proxied.START}", str(channel)),
+        mounts=tuple(mounts),
+        limits=replace(LIMITS, wall_s=settings.turn_s + 4 * GRACE_S),
+    )
+
+
+def _order(settings: AgentSettings, runtime: Runtime, network: Registries, talks: list[int]) -> bytes:
+    words = dict(word.split("=", 1) for word in runtime.python if "=" in word)
+    certificates = {name: value for name, value in network.variables.items() if value == CERTIFICATES}
+    places = [str(folder / "bin") for folder in settings.folders]
+    if runtime.node and runtime.node.folder:
+        places.append(str(runtime.node.folder))
+    environ = {
+        **dict(runtime.variables),
+        **words,
+        **certificates,
+        **settings.variables,
+        "PATH": ":".join([*places, "/usr/bin", "/bin"]),
+        "HOME": HOME,
+        "TMPDIR": TMP,
+        "LANG": "C.UTF-8",
+        "NIGHTSHIFT": "agent",
+    }
+    argv = [settings.program, *settings.command[1:]]
+    return json.dumps({"argv": argv, "environ": environ, "folder": WORK, "talks": talks}).encode()

@@ -1,0 +1,260 @@
+"""Our side of one session with an agent: what it is told and asked, and what its requests are answered.
+
+A permission is given for what stays inside of the sandbox and refused for what names a path outside; the sandbox would
+not let it through either. Files are read and written for it in the copy of the task alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nightshift.core.isolation import WORK
+from nightshift.core.text.masking import printable
+from nightshift.core.version import VERSION
+from nightshift.models.acp.connection import (
+    AUTH_REQUIRED,
+    INTERNAL,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    NOT_FOUND,
+    Connection,
+    PeerFault,
+    RpcError,
+)
+from nightshift.models.acp.working_copy import WorkingCopy
+from nightshift.models.base import CallName, CallText, OnText
+
+PROTOCOL = 1
+OWN_PLACES = (WORK, "/tmp")  # noqa: S108 (inside)
+"""Where an agent may do what it likes."""
+_ALLOWING = ("allow_once", "allow_always")
+_REFUSING = ("reject_once", "reject_always")
+_MOST_REFUSED, _MOST_TITLE = 20, 200
+
+
+class NotLoggedIn(RpcError):
+    """The agent wants to know who pays; the message says what the owner can do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """How a turn ended.
+
+    Attributes:
+        reason: the protocol's word for it.
+        said: the agent's last message.
+        tokens: what it says that it used, in and out; None where it says nothing.
+        cost_usd: likewise.
+        refused: what it was not allowed, in lines.
+    """
+
+    reason: str
+    said: str
+    tokens: tuple[int, int] | None = None
+    cost_usd: float | None = None
+    refused: tuple[str, ...] = ()
+
+
+class AgentSession:
+    """One session with one turn; the handler of its connection.
+
+    Args:
+        copy: the files that the agent works on.
+        on_text: gets what it writes, and its tool calls.
+    """
+
+    def __init__(self, copy: WorkingCopy, on_text: OnText) -> None:
+        self._copy, self._on_text = copy, on_text
+        self._said, self._before, self._calls = list[str](), "", set[str]()
+        self._id, self._refused = "", dict[str, None]()
+        self._cost: float | None = None
+
+    async def begin(self, connection: Connection, auth_method: str) -> None:
+        """Agree on the protocol, and open the session.
+
+        Raises:
+            NotLoggedIn: the agent wants to be told who pays.
+            PeerFault: it speaks another version.
+            RpcError: it refuses.
+        """
+        answer = _mapping(
+            await connection.request(
+                "initialize",
+                {
+                    "protocolVersion": PROTOCOL,
+                    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
+                    "clientInfo": {"name": "nightshift", "version": VERSION},
+                },
+            )
+        )
+        if answer.get("protocolVersion") != PROTOCOL:
+            raise PeerFault(f"it speaks version {printable(str(answer.get('protocolVersion')))} of the protocol, not 1")
+        methods = [str(each.get("id")) for each in _mappings(answer.get("authMethods"))]
+        if auth_method:
+            await connection.request("authenticate", {"methodId": auth_method})
+        try:
+            opened = _mapping(await connection.request("session/new", {"cwd": WORK, "mcpServers": []}))
+        except RpcError as error:
+            if error.code != AUTH_REQUIRED:
+                raise
+            ways = printable(", ".join(methods[:20])) or "none"
+            raise NotLoggedIn(
+                error.code,
+                f"{error}; name the variable of its key in ACP_VARIABLES, and the way in ACP_AUTH (it knows {ways})",
+            ) from None
+        if not isinstance(found := opened.get("sessionId"), str):
+            raise PeerFault("it opened a session without an id")
+        self._id = found
+
+    async def prompt(self, connection: Connection, text: str) -> Turn:
+        """Have it work until it says that its turn is over; raises as `Connection.request`."""
+        asked = {"sessionId": self._id, "prompt": [{"type": "text", "text": text}]}
+        return self._turn(_mapping(await connection.request("session/prompt", asked)))
+
+    async def cancel(self, connection: Connection) -> None:
+        """Ask it to end its turn."""
+        await connection.notify("session/cancel", {"sessionId": self._id})
+
+    def cut_short(self) -> Turn:
+        """The turn as it stands."""
+        return self._turn({"stopReason": "cancelled"})
+
+    def _turn(self, answer: Mapping[str, Any]) -> Turn:
+        usage = _mapping(answer.get("usage"))
+        counts = (usage.get("inputTokens"), usage.get("outputTokens"))
+        known = all(isinstance(count, int) and count >= 0 for count in counts)
+        return Turn(
+            reason=str(answer.get("stopReason", "")),
+            said="".join(self._said).strip() or self._before,
+            tokens=(int(counts[0] or 0), int(counts[1] or 0)) if known else None,
+            cost_usd=self._cost,
+            refused=tuple(self._refused),
+        )
+
+    # What the agent tells.
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take an update; of other notifications nothing follows."""
+        self._on_text("")
+        if method != "session/update" or params.get("sessionId") != self._id:
+            return
+        update = _mapping(params.get("update"))
+        kind = update.get("sessionUpdate")
+        if kind == "agent_message_chunk":
+            text = _mapping(update.get("content")).get("text")
+            if isinstance(text, str) and text:
+                self._said.append(text)
+                self._on_text(text)
+        elif kind == "tool_call":
+            self._call_began(update)
+        elif kind == "plan":
+            self._shown("plan", [entry.get("content") for entry in _mappings(update.get("entries"))][:20])
+        elif kind == "usage_update":
+            cost = _mapping(update.get("cost"))
+            amount = cost.get("amount")
+            if cost.get("currency") == "USD" and isinstance(amount, int | float) and 0 <= amount < 1e6:
+                self._cost = float(amount)
+
+    def _call_began(self, update: Mapping[str, Any]) -> None:
+        """A tool call ends a message: what is said last counts as the answer."""
+        name = str(update.get("toolCallId"))
+        if name in self._calls or len(self._calls) > 10_000:
+            return
+        self._calls.add(name)
+        if said := "".join(self._said).strip():
+            self._before = said
+        self._said.clear()
+        given = update.get("rawInput") or [place.get("path") for place in _mappings(update.get("locations"))]
+        self._shown(str(update.get("title") or update.get("kind") or "tool"), given)
+
+    def _shown(self, name: str, given: object) -> None:
+        self._on_text(CallName(printable(name, max_chars=_MOST_TITLE).replace("\n", " ")))
+        self._on_text(CallText(json.dumps(given, ensure_ascii=False)[:4000]))
+
+    # What it asks.
+
+    async def asked(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Answer a request of the agent.
+
+        Raises:
+            RpcError: it is not carried out.
+        """
+        self._on_text("")
+        if method == "session/request_permission":
+            return {"outcome": self._decided(params)}
+        if method == "fs/read_text_file":
+            return await self._read(params)
+        if method == "fs/write_text_file":
+            return await self._written(params)
+        raise RpcError(METHOD_NOT_FOUND, f"{printable(method, max_chars=100)} is not offered here")
+
+    def _decided(self, params: Mapping[str, Any]) -> Mapping[str, str]:
+        call = _mapping(params.get("toolCall"))
+        paths = [place.get("path") for key in ("locations", "content") for place in _mappings(call.get(key))]
+        outside = [path for path in paths if path is not None and not _is_own(path)]
+        if outside:
+            self._note_refused(f"{call.get('title') or call.get('kind') or 'a tool call'} on {outside[0]}")
+        wanted = _REFUSING if outside else _ALLOWING
+        options = {each.get("kind"): each.get("optionId") for each in _mappings(params.get("options"))}
+        chosen = next((options[kind] for kind in wanted if isinstance(options.get(kind), str)), None)
+        return {"outcome": "cancelled"} if chosen is None else {"outcome": "selected", "optionId": chosen}
+
+    async def _read(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        path = self._path(params)
+        first, most = params.get("line"), params.get("limit")
+        try:
+            text = await asyncio.to_thread(self._copy.read, path)
+        except FileNotFoundError:
+            raise RpcError(NOT_FOUND, f"there is no file {path}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise RpcError(INTERNAL, f"{path} cannot be read: {error}") from None
+        if isinstance(first, int) or isinstance(most, int):
+            lines = text.splitlines(keepends=True)[max(0, (first or 1) - 1) if isinstance(first, int) else 0 :]
+            text = "".join(lines[:most] if isinstance(most, int) and most >= 0 else lines)
+        return {"content": text}
+
+    async def _written(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        path, text = self._path(params), params.get("content")
+        if not isinstance(text, str):
+            raise RpcError(INVALID_PARAMS, "content must be a text")
+        try:
+            await asyncio.to_thread(self._copy.write, path, text)
+        except OSError as error:
+            raise RpcError(INTERNAL, f"{path} cannot be written: {error}") from None
+        return {}
+
+    def _path(self, params: Mapping[str, Any]) -> str:
+        """The path that a request names, below the copy."""
+        given = params.get("path")
+        if params.get("sessionId") != self._id or not isinstance(given, str) or not given or "\0" in given:
+            raise RpcError(INVALID_PARAMS, "there is no such session or path")
+        path = posixpath.normpath(posixpath.join(WORK, given))
+        if not path.startswith(f"{WORK}/"):
+            self._note_refused(f"a file at {given}")
+            raise RpcError(INVALID_PARAMS, f"only files below {WORK} may be read and written")
+        return path.removeprefix(f"{WORK}/")
+
+    def _note_refused(self, what: str) -> None:
+        if len(self._refused) < _MOST_REFUSED:
+            self._refused[printable(what, max_chars=_MOST_TITLE).replace("\n", " ")] = None
+
+
+def _is_own(path: object) -> bool:
+    """Tell whether a path is the agent's own to use; one that is relative begins in its folder."""
+    if not isinstance(path, str):
+        return False
+    whole = posixpath.normpath(posixpath.join(WORK, path))
+    return any(whole == own or whole.startswith(f"{own}/") for own in OWN_PLACES)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: object) -> Sequence[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

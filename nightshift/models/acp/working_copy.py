@@ -1,0 +1,220 @@
+"""A copy of a task's files on the disk, in which code that is not trusted may do whatever it likes.
+
+Nothing here follows a link: each folder of a path is opened by its own name, below the one before, so what the agent
+puts in the place of a file or a folder leads nowhere, also while it is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nightshift.core.code.ignore_files import NAME, IgnoreRules
+from nightshift.core.code.paths import MAX_FILES, MAX_TOTAL_CHARS, path_fault
+from nightshift.sandbox import launcher
+
+LEFT_OUT = frozenset({
+    ".git", "__pycache__", ".pytest_cache", ".hypothesis", "node_modules", ".mypy_cache", ".ruff_cache", ".venv",
+    "venv", ".tox", ".cache", ".npm",
+})  # fmt: skip
+"""Folders of tools, whose new files are no part of a change; nor are those that a `.gitignore` names."""
+LEFT_OUT_ENDS = (".pyc", ".egg-info", ".orig", ".rej", ".swp")
+_NOT_QUOTED = frozenset('"`')
+MOST_READ = 8 << 20
+"""The bytes of a file that is read or written at an agent's request."""
+MOST_ENTRIES = 200_000
+MOST_DROPPED = 40
+
+
+class OutsideCopy(OSError):
+    """A path that does not name a plain file of the copy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harvest:
+    """What became of the files: path to new text, None where one is gone; `dropped` says what else does not count."""
+
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    dropped: Mapping[str, str] = field(default_factory=dict)
+
+
+class WorkingCopy:
+    """The copy in one folder; `lay_out` comes first.
+
+    Args:
+        folder: where it lies; it is made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._before = dict[str, tuple[int, str]]()
+
+    def lay_out(self, files: Iterable[tuple[str, bytes]]) -> None:
+        """Write the files."""
+        self.folder.mkdir(parents=True)
+        for path, content in files:
+            target = self.folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            target.chmod(0o755 if content.startswith(b"#!") else 0o644)
+            self._before[path] = (len(content), _digest(content))
+
+    def read(self, path: str) -> str:
+        """The text of a file.
+
+        Raises:
+            OSError: it is no plain file of the copy, or too large.
+            UnicodeDecodeError: it is no text.
+        """
+        return self._content(path, MOST_READ).decode()
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file, with the folders above it.
+
+        Raises:
+            OSError: that is no place for a file of the copy, or it is too large.
+        """
+        content = text.encode("utf-8", "surrogatepass")
+        if len(content) > MOST_READ:
+            raise OutsideCopy(f"a file may have {MOST_READ >> 20} MB at most")
+        folder, _, name = path.rpartition("/")
+        with self._folder(folder, make=True) as above, _opened(name, above, os.O_WRONLY | os.O_CREAT) as file:
+            _own(file)
+            os.ftruncate(file, 0)
+            view = memoryview(content)
+            while view:
+                view = view[os.write(file, view) :]
+
+    def harvest(self) -> Harvest:
+        """What differs from what was laid out; nothing may be running that changes it."""
+        files, dropped, seen = dict[str, str | None](), dict[str, str](), set[str]()
+        chars = 0
+        for path, found in self._walked():
+            seen.add(path)
+            why, text = self._changed(path, found)
+            if why is None and text is None:
+                continue
+            if text is not None:
+                chars += len(text)
+                why = why or (f"the change has more than {MAX_FILES} files" if len(files) >= MAX_FILES else None)
+                why = why or ("the change is too large" if chars > MAX_TOTAL_CHARS else None)
+            if why is None:
+                files[path] = text
+            elif len(dropped) < MOST_DROPPED:
+                dropped[path] = why
+        files |= dict.fromkeys(sorted(self._before.keys() - seen))
+        return Harvest(files=files, dropped=dropped)
+
+    def _walked(self) -> Iterator[tuple[str, os.stat_result]]:
+        """All entries that are no folders, but for new ones that are left out."""
+        count, rules = 0, IgnoreRules()
+        for root, folders, names in os.walk(self.folder):
+            below = os.path.relpath(root, self.folder)
+            if NAME in names:
+                rules.add(_joined(below, NAME), self._text(_joined(below, NAME)))
+            links = [name for name in folders if Path(root, name).is_symlink()]
+            folders[:] = sorted(
+                name for name in folders if not self._left_out(_joined(below, name), rules, folder=True)
+            )
+            for name in sorted((*names, *links)):
+                path = _joined(below, name)
+                count += 1
+                if count > MOST_ENTRIES:
+                    raise OutsideCopy(f"it left more than {MOST_ENTRIES:,} files behind")
+                if path in self._before or not self._left_out(path, rules):
+                    yield path, Path(root, name).lstat()
+
+    def _left_out(self, path: str, rules: IgnoreRules, *, folder: bool = False) -> bool:
+        """Whether a new entry is no part of a change: one of tools, or one that the repository ignores."""
+        name = path.rpartition("/")[2]
+        if name not in LEFT_OUT and not name.endswith(LEFT_OUT_ENDS) and not rules.ignore(path, folder=folder):
+            return False
+        return not any(known == path or known.startswith(f"{path}/") for known in self._before)
+
+    def _text(self, path: str) -> str:
+        """The text of an ignore file; one that cannot be read says nothing, as with git."""
+        try:
+            return self._content(path, MOST_READ).decode("utf-8", "surrogateescape")
+        except OSError:
+            return ""
+
+    def _changed(self, path: str, found: os.stat_result) -> tuple[str | None, str | None]:
+        """Why a file does not count, or its text; neither where it is what it was."""
+        size, digest = self._before.get(path, (-1, ""))
+        if not stat.S_ISREG(found.st_mode):
+            return "is no plain file", None
+        if path_fault(path) and path not in self._before:
+            return path_fault(path), None
+        if set(path) & _NOT_QUOTED:
+            return "has a name that no reply can hold", None
+        if found.st_size > MOST_READ and found.st_size != size:
+            return "is too large", None
+        try:
+            content = self._content(path, max(MOST_READ, size))
+            if len(content) == size and _digest(content) == digest:
+                return None, None
+            return None, content.decode()
+        except UnicodeDecodeError:
+            return "is no text", None
+        except OSError as error:
+            return f"cannot be read: {error}", None
+
+    def _content(self, path: str, most: int) -> bytes:
+        folder, _, name = path.rpartition("/")
+        with self._folder(folder) as above, _opened(name, above, os.O_RDONLY) as file:
+            if os.fstat(file).st_size > most:
+                raise OutsideCopy(f"it has more than {most >> 20} MB")
+            with os.fdopen(os.dup(file), "rb") as stream:
+                return stream.read(most)
+
+    @contextmanager
+    def _folder(self, path: str, *, make: bool = False) -> Iterator[int]:
+        """A descriptor of a folder of the copy; with `make` it is made."""
+        at = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for name in filter(None, path.split("/")):
+                if make:
+                    try:
+                        os.mkdir(name, 0o755, dir_fd=at)
+                    except FileExistsError:
+                        pass
+                    else:
+                        with _opened(name, at, os.O_RDONLY | os.O_DIRECTORY, plain=False) as made:
+                            _own(made)
+                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+                os.close(at)
+                at = below
+            yield at
+        finally:
+            os.close(at)
+
+
+@contextmanager
+def _opened(name: str, above: int, flags: int, *, plain: bool = True) -> Iterator[int]:
+    """A descriptor of a plain file, or a folder, by its own name; a pipe of the agent's holds nobody up."""
+    file = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644, dir_fd=above)
+    try:
+        if plain and not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OutsideCopy(f"{name} is no plain file")
+        yield file
+    finally:
+        os.close(file)
+
+
+def _own(descriptor: int) -> None:
+    """What the daemon writes for a job is the job's to change."""
+    if os.geteuid() == 0:
+        os.fchown(descriptor, launcher.JOB_UID, launcher.JOB_UID)
+
+
+def _joined(below: str, name: str) -> str:
+    return name if below == "." else f"{below}/{name}"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

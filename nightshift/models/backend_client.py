@@ -1,0 +1,668 @@
+"""The client of one backend: availability, retries, circuit breaker, prices and statistics around its calls.
+
+The circuit breaker (M. Nygard, Release It!) leaves a backend alone for a while that fails again and again:
+
+closed ─ too many failures in a row ─> open ─ pause over ─> half open ─ one probe succeeds ─> closed
+                                        ^                      │
+                                        └── it fails: twice the pause
+
+A pause that the provider asked for (a limit that resets at a stated time) opens it as well. That one outlives what ends
+the others: that the server goes away and comes back, or that the daemon is started again (`PauseStore`).
+
+An outage is waited out, however long it lasts. But a reply that always breaks off at the same word, or a prompt that
+crashes the server, would be tried, and perhaps be paid for, for ever. The difference shows in other requests: only
+failures between which the backend has answered somebody else count against a task (`PoisonRequestDetector`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any, Protocol
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
+from nightshift.core.events import BackendData, CallFailureData, Emitter, Kind, Level
+from nightshift.core.ports import Sink
+from nightshift.core.status import ModelStatus
+from nightshift.core.tasks.states import CircuitState
+from nightshift.core.tool_forms import FormCounts, KnownForms, choose_form
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tool_text import as_text
+from nightshift.models.base import BaseModelHandler, events_about
+from nightshift.models.budgets import Price, price_of
+from nightshift.models.call import CallPolicy, Charge, call_once
+from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, TimedOut, ToolsRefused
+from nightshift.models.live import LiveCalls
+from nightshift.models.token_estimates import TokenEstimator
+
+CLOCK_SLACK = timedelta(minutes=5)
+"""A pause that begins further in the future than this was begun under a wrong clock, and does not hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """From when to when a backend is left alone, aware UTC."""
+
+    since: datetime
+    until: datetime
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it is not over yet."""
+        return self.since - CLOCK_SLACK <= now < self.until
+
+
+class CircuitBreaker:
+    """Counts failures in a row and says whether the backend may be asked.
+
+    Args:
+        clock: the time.
+        failures: how many in a row open it.
+        pause_s: the first pause; it doubles up to `pause_max_s` as long as the probes fail.
+        pause_max_s: the longest pause.
+
+    Attributes:
+        pause_s: the next pause, in seconds.
+        asked: the pause that the provider asked for, if it did.
+    """
+
+    def __init__(self, clock: Clock, *, failures: int, pause_s: float, pause_max_s: float) -> None:
+        self._clock, self._failures, self._first_s, self._max_s = clock, failures, pause_s, pause_max_s
+        self._in_a_row = 0
+        self.pause_s = pause_s
+        self._probing = False
+        self._own: Pause | None = None
+        self.asked: Pause | None = None
+
+    @property
+    def opens_at(self) -> datetime | None:
+        """When the last pause ends or ended; None while it is closed."""
+        return max((pause.until for pause in self._pauses()), default=None)
+
+    @property
+    def state(self) -> CircuitState:
+        """Closed, open, or half open once the pause is over."""
+        pauses, now = self._pauses(), self._clock()
+        if not pauses:
+            return CircuitState.CLOSED
+        return CircuitState.OPEN if any(pause.holds(now) for pause in pauses) else CircuitState.HALF_OPEN
+
+    def enter(self) -> bool:
+        """Whether the backend may be asked now; half open lets one caller through at a time.
+
+        A caller that was let through reports with `succeeded`, `failed` or `left`.
+        """
+        if self.state is CircuitState.HALF_OPEN and not self._probing:
+            self._probing = True
+            return True
+        return self.state is CircuitState.CLOSED
+
+    def succeeded(self) -> None:
+        """It answered: the circuit closes. A pause that its provider asked another call for meanwhile still holds."""
+        self.asked = self.asked if self.asked and self.asked.holds(self._clock()) else None
+        self.came_up()
+
+    def came_up(self) -> None:
+        """It is available again: failures are forgotten, but not a pause that its provider asked for."""
+        self._in_a_row, self.pause_s, self._own, self._probing = 0, self._first_s, None, False
+
+    def failed(self) -> None:
+        """It failed; enough of that opens the circuit, and a failing probe opens it for longer."""
+        self._in_a_row += 1
+        if self.state is CircuitState.HALF_OPEN:
+            self.pause_s = min(2 * self.pause_s, self._max_s)
+        if self._in_a_row >= self._failures:
+            self.open_for(self.pause_s)
+        self._probing = False
+
+    def open_for(self, pause_s: float, *, asked: bool = False) -> None:
+        """Leave it alone for at least so long, as it asked itself or because only its owner can mend it."""
+        now, before = self._clock(), self.asked if asked else self._own
+        until = now + timedelta(seconds=pause_s)
+        pause = Pause(since=now, until=max(until, before.until) if before and before.holds(now) else until)
+        if asked:
+            self.asked = pause
+        else:
+            self._own = pause
+        self._probing = False
+
+    def restore(self, pause: Pause) -> None:
+        """Keep to a pause that the provider asked an earlier process for."""
+        if pause.holds(self._clock()):
+            self.asked = pause
+
+    def left(self) -> None:
+        """The caller went away before there was an answer; nothing was learnt."""
+        self._probing = False
+
+    def _pauses(self) -> list[Pause]:
+        return [pause for pause in (self._own, self.asked) if pause]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPause:
+    """A pause, and the provider's words for it."""
+
+    pause: Pause
+    why: str
+
+
+class PauseStore(Protocol):
+    """Keeps one pause for each account."""
+
+    def read(self, account: str) -> StoredPause | None:
+        """The last pause that was kept, over or not."""
+        ...
+
+    def write(self, account: str, kept: StoredPause) -> None:
+        """Keep it; returns before it is durable."""
+        ...
+
+
+class InMemoryPauseStore:
+    """Keeps pauses as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, StoredPause] = {}
+
+    def read(self, account: str) -> StoredPause | None:
+        """See `PauseStore`."""
+        return self._kept.get(account)
+
+    def write(self, account: str, kept: StoredPause) -> None:
+        """See `PauseStore`."""
+        self._kept[account] = kept
+
+
+POISON_FAILURES = 40
+"""So many failures in a row; one that was paid for counts as `PAID_FAILURE_WEIGHT`."""
+PAID_FAILURE_WEIGHT = 4
+REMEMBERED_TASKS = 1000
+
+
+class PoisonRequestDetector:
+    """Counts, for each task, the failures since its last reply from one backend, and says when to give up."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[int, tuple[int, int]] = OrderedDict()
+
+    def answered(self, task_id: int | None) -> None:
+        """The task got a reply: all is forgotten."""
+        if task_id is not None:
+            self._counts.pop(task_id, None)
+
+    def failed(self, task_id: int | None, answers: int, *, paid: bool) -> bool:
+        """Note a failure.
+
+        Args:
+            task_id: whose request it was; one outside any task never counts.
+            answers: how many replies the backend has given so far, to anybody.
+            paid: whether part of a reply came, which costs.
+
+        Returns:
+            Whether it makes no sense to go on.
+        """
+        if task_id is None:
+            return False
+        count, seen = self._counts.pop(task_id, (0, -1))
+        if answers > seen:
+            count += PAID_FAILURE_WEIGHT if paid else 1
+        self._counts[task_id] = (count, answers)
+        while len(self._counts) > REMEMBERED_TASKS:
+            self._counts.popitem(last=False)
+        return count >= POISON_FAILURES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a look at a backend found, and since when that is so; `at` is None where nobody has looked."""
+
+    available: bool
+    why: str = ""
+    at: datetime | None = None
+    since: datetime | None = None
+
+
+NOT_SEEN = Seen(available=False)
+
+
+class HealthProbe:
+    """Whether a backend is available: checked in a thread, one check at a time; an event reports each change.
+
+    `available` is False before the first check. What is shown to people until then (`seen`) may come from a probe of
+    the same backend under earlier settings: that settings were saved says nothing of it.
+
+    Attributes:
+        seen: the last answer that is known, of this probe or an earlier one.
+    """
+
+    def __init__(
+        self,
+        backend: BaseModelHandler,
+        emit: Sink,
+        masker: Callable[[str], str],
+        wait_s: float = 10.0,
+        clock: Clock = utc_now,
+    ) -> None:
+        self._backend, self._events, self._masker, self._wait_s = backend, Emitter(emit), masker, wait_s
+        self._clock, self.seen = clock, NOT_SEEN
+        self._known: bool | None = None
+        self._broken = ""
+        self._checked_at_s = -math.inf
+        self._checking = asyncio.Lock()
+        self._asked: asyncio.Task[tuple[bool, str]] | None = None
+
+    @property
+    def available(self) -> bool:
+        """The answer of the last check."""
+        return bool(self._known)
+
+    @property
+    def label(self) -> str:
+        """`backend=model`, or the backend alone while its model is not known."""
+        return f"{self._backend.name}={self._backend.model}" if self._backend.model else self._backend.name
+
+    @property
+    def why(self) -> str:
+        """Why it is not available, in words for the owner."""
+        return self._broken or self._backend.detail
+
+    async def check(self, fresh_s: float = 0.0) -> bool:
+        """Check, unless somebody did within `fresh_s` or while this waited for its turn.
+
+        Returns:
+            Whether the backend has just come up; an event reports each change.
+        """
+        loop = asyncio.get_running_loop()
+        since_s = loop.time() - fresh_s
+        async with self._checking:
+            if self._checked_at_s > since_s:
+                return False
+            found = await self._found()
+            self._checked_at_s = loop.time()
+            changed, self._known = found != self._known, found
+            now, before = self._clock(), self.seen
+            since = before.since if before.at and before.available == found else now
+            self.seen = Seen(available=found, why=self.why, at=now, since=since)
+        if changed:
+            self._report(found)
+        return changed and found
+
+    async def _found(self) -> bool:
+        """The backend's answer; one that does not come is a no, and is not asked for again before it came."""
+        self._asked = self._asked or asyncio.create_task(asyncio.to_thread(self._is_available))
+        await asyncio.wait({self._asked}, timeout=self._wait_s)
+        if not self._asked.done():
+            self._broken = f"{self._backend.name} does not say whether it is available"
+            return False
+        asked, self._asked = self._asked, None
+        found, self._broken = asked.result()
+        return found
+
+    def _is_available(self) -> tuple[bool, str]:
+        try:
+            return self._backend.is_available(), ""
+        except Exception as error:  # noqa: BLE001 - a backend that breaks its promise not to raise is not there
+            name, kind = self._backend.name, type(error).__name__
+            return False, f"{name} cannot tell whether it is available: {kind}: {error}"
+
+    def _report(self, found: bool) -> None:
+        kind, level = (Kind.MODEL_UP, Level.INFO) if found else (Kind.MODEL_DOWN, Level.WARNING)
+        text = f"{self.label} is available" if found else f"{self.label} is not available: {self.why}"
+        data = BackendData(backend=self._backend.name, model=self._backend.model)
+        self._events.emit(kind, self._masker(text), level=level, **data)
+
+
+@dataclass(slots=True)
+class BackendStats:
+    """Sums over replies, and how many requests failed. `unpriced` counts replies whose cost is not known."""
+
+    calls: int = 0
+    failures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    latency_s: float = 0.0
+
+    def answered(self, completion: Completion) -> None:
+        """Count a reply."""
+        self.calls += 1
+        self.tokens_in += completion.tokens_in
+        self.tokens_out += completion.tokens_out
+        self.cost_usd += completion.cost_usd or 0.0
+        self.unpriced += completion.cost_usd is None
+        self.latency_s += completion.latency_s
+
+    @property
+    def mean_latency_s(self) -> float | None:
+        """How long a reply took on average."""
+        return self.latency_s / self.calls if self.calls else None
+
+
+class Forms(Protocol):
+    """How well models called tools (`storage.db.tool_forms.ToolForms`)."""
+
+    def known(self, backend: str, model: str) -> KnownForms:
+        """The counts of a model, by the form of its calls."""
+        ...
+
+
+class NothingKnown:
+    """Of no model anything is known."""
+
+    def known(self, _backend: str, _model: str) -> KnownForms:
+        """See `Forms`."""
+        return {}
+
+
+class BackendClient:
+    """One backend of the chain. Used from one event loop.
+
+    Args:
+        backend: who answers.
+        policy: its time-outs and retries.
+        clock: the time, for pauses that may last hours; short waits are measured by the event loop.
+        emit: takes the events.
+        masker: takes secrets out of what vendors say.
+        prices: what the owner's models cost.
+        pauses: where it is kept that a provider asked to be left alone, over restarts.
+        forms: how well its model called tools.
+        live: gets what it writes as it comes.
+
+    Attributes:
+        recoveries: how often it came up since the process began.
+    """
+
+    def __init__(  # noqa: PLR0913 (all by name, and two have a default)
+        self,
+        backend: BaseModelHandler,
+        *,
+        policy: CallPolicy,
+        clock: Clock,
+        emit: Sink,
+        masker: Callable[[str], str],
+        prices: Mapping[str, Price],
+        pauses: PauseStore,
+        forms: Forms | None = None,
+        live: LiveCalls | None = None,
+    ) -> None:
+        self.backend, self._policy, self._clock, self._emit, self._masker = backend, policy, clock, emit, masker
+        self._prices, self._pauses, self._forms = prices, pauses, forms or NothingKnown()
+        self._live = live
+        self._known: KnownForms = {}
+        self.circuit = CircuitBreaker(
+            clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
+        )
+        self.health = HealthProbe(backend, emit, masker, clock=clock)
+        self.recoveries = 0
+        self._why = ""
+        self._asked_until: datetime | None = None
+        limit = backend.parallel
+        self._slots: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
+        self._stats = BackendStats()
+        self._poison = PoisonRequestDetector()
+
+    @property
+    def label(self) -> str:
+        """`backend=model`, as settings write it."""
+        return self.health.label
+
+    @property
+    def account(self) -> str:
+        """What a provider's limits are about: the model, and whose key asks for it."""
+        return f"{self.label} {self.backend.account}".strip()
+
+    @property
+    def token_estimator(self) -> TokenEstimator:
+        """How long texts are for its model."""
+        return self.backend.token_estimator
+
+    def inherit(self, earlier: BackendClient) -> None:
+        """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
+        self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.token_estimator
+        self.health.seen = earlier.health.seen
+
+    @property
+    def is_engine(self) -> bool:
+        """Whether it is the built-in engine, which works on code and is no model."""
+        return self.backend.name == BUILT_IN
+
+    def matches(self, wanted: str) -> bool:
+        """Whether the settings mean this backend by `backend=model`, `backend` or `model`."""
+        return wanted in {self.label, self.backend.name, self.backend.model}
+
+    @property
+    def price(self) -> Price | None:
+        """What its model costs, if that is known."""
+        return price_of(self._prices, self.backend.name, self.backend.model, free=self.backend.free)
+
+    @property
+    def why(self) -> str:
+        """Why it does not answer, in words for the owner."""
+        return self.health.why or self._why
+
+    @property
+    def next_time(self) -> datetime | None:
+        """When to ask again; None while the backend is not there, for then nobody knows."""
+        now = self._clock()
+        if not self.health.available:
+            return None
+        held = self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
+        known = [at for at in (held, self._asked_until) if at and at > now]
+        # Where somebody else is trying it just now, it is known no sooner than after the next pause.
+        return max(known, default=now + timedelta(seconds=self.circuit.pause_s))
+
+    def status(self) -> ModelStatus:
+        """The backend as pages show it; `latency_s` is the mean."""
+        stats, backend, known = self._stats, self.backend, self._known
+        protocol = None if self.is_engine else choose_form(backend.protocols, known)
+        unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
+        seen, held = self.health.seen, self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
+        return ModelStatus(
+            name=backend.name,
+            model=backend.model,
+            available=seen.available,
+            checked_at=seen.at,
+            since=seen.since,
+            next_check_at=held or (seen.at + timedelta(seconds=self._policy.probe_s) if seen.at else None),
+            detail=self._masker("; ".join(filter(None, (self.why or seen.why, backend.advice, unpriced)))),
+            circuit=self.circuit.state,
+            calls=stats.calls,
+            failures=stats.failures,
+            tokens_in=stats.tokens_in,
+            tokens_out=stats.tokens_out,
+            cost_usd=stats.cost_usd,
+            unpriced=stats.unpriced,
+            latency_s=stats.mean_latency_s,
+            protocol=protocol,
+            malformed_share=known.get(protocol, FormCounts()).malformed_share if protocol else None,
+        )
+
+    def formed(self, request: ModelRequest) -> ModelRequest:
+        """The request as the backend takes it: with `tools` for native calls, else all of them within the texts.
+
+        Its `protocol` says which. The form is that of the request if the backend speaks it, else what earlier replies
+        of the model teach. The built-in engine has no use for tools.
+        """
+        spoken = request.tools or any(message.tool_calls or message.role == "tool" for message in request.messages)
+        if self.is_engine or not spoken:
+            return request
+        protocols, protocol = self.backend.protocols, request.protocol
+        if protocol not in protocols:
+            self._learn_forms()
+            protocol = choose_form(protocols, self._known)
+        if request.tools and protocol is ToolProtocol.NATIVE:
+            return replace(request, protocol=protocol)
+        messages = as_text(request.messages, request.tools)
+        return replace(request, messages=messages, tools=(), protocol=ToolProtocol.TEXT)
+
+    def _learn_forms(self) -> None:
+        if not self.is_engine:
+            self._known = self._forms.known(self.backend.name, self.backend.model)
+
+    async def ready(self) -> bool:
+        """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
+        if not self.health.available:
+            await self.check(self._policy.probe_fresh_s)
+        return self.health.available and self.circuit.state is not CircuitState.OPEN
+
+    async def check(self, fresh_s: float = 0.0) -> bool:
+        """Check whether it is available; one that has just come up gets a new chance."""
+        came_up = await self.health.check(fresh_s)
+        self._learn_forms()
+        if came_up:
+            self.recoveries += 1
+            self.circuit.came_up()
+            self._why = ""
+            self._restore_pause()
+        return came_up
+
+    def _restore_pause(self) -> None:
+        """Keep to a pause that the provider asked this process or an earlier one for."""
+        if kept := self._pauses.read(self.account):
+            self.circuit.restore(kept.pause)
+            self._why = kept.why if self.circuit.state is CircuitState.OPEN else ""
+
+    async def ask(self, request: ModelRequest, charge: Charge) -> Completion:
+        """Ask until there is an answer or no try is left. `charge` gets what was used, also by a lost reply.
+
+        Raises:
+            ModelUnavailable: it did not answer; `next_time` tells when to try again.
+            ModelRefused: it will not answer this; `BackendUnfit` where that is no fault.
+        """
+        for tries in count(1):
+            await self._wait_as_asked()
+            if not self.circuit.enter():
+                raise CircuitOpen(f"{self.label} is left alone for a while: {self._why}")
+            lost: list[Completion] = []
+            formed = self.formed(request)
+            try:
+                async with self._slots:
+                    completion = await call_once(
+                        self.backend, formed, self._policy, self._lost_to(charge, lost), self._live
+                    )
+            except BackendUnfit:
+                self.circuit.succeeded()
+                raise
+            except ToolsRefused as error:
+                self.circuit.succeeded()
+                self._report(request, error, tries, 0.0 if formed.tools else None)
+                if not formed.tools:
+                    raise
+            except ModelError as error:
+                wait_s = self._failed(request, error, tries)
+                self._check_poison(request, error, paid=bool(lost))
+                if wait_s is None:
+                    raise
+                await asyncio.sleep(wait_s)
+            except BaseException:
+                self.circuit.left()
+                raise
+            else:
+                self._poison.answered(request.task_id)
+                self.token_estimator.learn(formed, completion)
+                protocol = formed.protocol if request.tools and not self.is_engine else None
+                return self._answered(replace(completion, protocol=protocol), charge)
+        raise AssertionError("the loop above ends by itself")
+
+    async def _wait_as_asked(self) -> None:
+        """Wait as the server asked, whichever call it told; a little longer, so that not all come back at once."""
+        if self._asked_until and (wait_s := (self._asked_until - self._clock()).total_seconds()) > 0:
+            # Never longer than it can have asked for, in case somebody has set the clock back.
+            await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
+
+    def _lost_to(self, charge: Charge, lost: list[Completion]) -> Charge:
+        """Charges a reply that broke off, at this client's price, and notes it."""
+
+        def lose(completion: Completion) -> None:
+            lost.append(completion)
+            charge(self._priced(completion))
+
+        return lose
+
+    def _check_poison(self, request: ModelRequest, error: ModelError, *, paid: bool) -> None:
+        """Give up on a request that fails and fails while others are answered.
+
+        Raises:
+            ModelRefused: it did, too often.
+        """
+        passing = isinstance(error, ModelUnavailable) and error.retry_after_s is None
+        if passing and self._poison.failed(request.task_id, self._stats.calls, paid=paid):
+            raise ModelRefused(
+                f"{self.label} fails at this again and again while it answers others: {error}"
+            ) from error
+
+    def _priced(self, completion: Completion) -> Completion:
+        price = self.price if completion.cost_usd is None else None
+        return replace(completion, cost_usd=price.of(completion)) if price else completion
+
+    def _answered(self, completion: Completion, charge: Charge) -> Completion:
+        """Price, charge and count a reply, before anybody looks into it."""
+        self.circuit.succeeded()
+        self._why = ""
+        completion = self._priced(completion)
+        charge(completion)
+        self._stats.answered(completion)
+        return completion
+
+    def _failed(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:
+        """Count and report a failure; the wait before the next try in seconds, or None when there is to be none."""
+        self._stats.failures += 1
+        self._why = str(error)
+        wait_s = self._consequences(error, tries)
+        again = wait_s is not None and tries < self._policy.tries and self.circuit.state is not CircuitState.OPEN
+        self._report(request, error, tries, wait_s if again else None)
+        return wait_s if again else None
+
+    def _consequences(self, error: ModelError, tries: int) -> float | None:
+        policy = self._policy
+        if isinstance(error, BackendMisconfigured):
+            self.circuit.open_for(policy.breaker_max_s)
+        elif isinstance(error, ModelRefused):
+            self.circuit.succeeded()
+        elif isinstance(error, TimedOut):
+            self.circuit.failed()
+        elif isinstance(error, ModelUnavailable):
+            return self._pause(error.retry_after_s, tries)
+        else:
+            self.circuit.failed()
+        return None
+
+    def _pause(self, asked_s: float | None, tries: int) -> float | None:
+        policy = self._policy
+        if asked_s is not None and asked_s > policy.max_wait_s:
+            self.circuit.open_for(asked_s, asked=True)
+            if self.circuit.asked:
+                self._pauses.write(self.account, StoredPause(pause=self.circuit.asked, why=self._masker(self._why)))
+            return None
+        # One that is busy again and again is left alone like one that fails: asking it all night helps nobody.
+        self.circuit.failed()
+        if asked_s is not None:
+            self._asked_until = self._clock() + timedelta(seconds=asked_s)
+            return 0.0
+        longest_s = min(policy.backoff_s * 2 ** (tries - 1), policy.backoff_max_s)
+        return random.uniform(0, longest_s)  # noqa: S311 - no secret
+
+    def _report(self, request: ModelRequest, error: ModelError, tries: int, retry_in_s: float | None) -> None:
+        data = CallFailureData(
+            {
+                "backend": self.backend.name,
+                "model": self.backend.model,
+                "error": type(error).__name__,
+                "try": tries,
+                "retry_in_s": None if retry_in_s is None else round(retry_in_s, 6),
+                "circuit": self.circuit.state.value,
+            }
+        )
+        text, about = self._masker(str(error)), events_about(request, self._emit)
+        about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)

@@ -1,0 +1,220 @@
+"""The clients of all backends under one set of settings: who is there, what is sent, and the owner's own order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from nightshift.core.clock import Clock
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.gauge import Gauge
+from nightshift.core.ports import Sink
+from nightshift.core.status import ModelStatus
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.models.backend_client import BackendClient, Forms, InMemoryPauseStore, PauseStore
+from nightshift.models.base import BaseModelHandler
+from nightshift.models.budgets import Price
+from nightshift.models.call import CallPolicy
+from nightshift.models.live import LiveCalls
+from nightshift.models.token_estimates import most_cautious
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingConfig:
+    """How backends are asked: all that the settings say about models beside budgets.
+
+    Attributes:
+        policy: time-outs and retries of a backend.
+        prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
+        masker: takes secrets out of prompts and messages.
+        phase_models: the backend, model or `backend=model` that is asked first in a phase.
+        measured: models are ordered by what they did with earlier tasks, and not as the owner ordered them.
+    """
+
+    policy: CallPolicy = field(default_factory=CallPolicy)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    masker: Masker = field(default_factory=Masker)
+    phase_models: Mapping[Phase, str] = field(default_factory=dict)
+    measured: bool = False
+
+
+class BackendPool:
+    """The clients of all backends under one set of settings. Used from one event loop.
+
+    Settings may change while calls are under way. A request keeps to the pool that it began with; the old pool closes
+    its backends when the last of its requests has ended.
+
+    Args:
+        backends: the chain, best first (`models.chain.build_chain`).
+        config: how they are asked.
+        clock: the time.
+        emit: takes the events.
+        pauses: where it is kept that a provider asked to be left alone.
+        forms: how well models called tools.
+        live: gets what models write as it comes.
+
+    Attributes:
+        clients: of all backends, in the order of the chain.
+        models: those of models.
+        engine: that of the built-in engine, if it takes part.
+    """
+
+    def __init__(
+        self,
+        backends: Sequence[BaseModelHandler],
+        config: RoutingConfig,
+        *,
+        clock: Clock,
+        emit: Sink,
+        pauses: PauseStore | None = None,
+        forms: Forms | None = None,
+        live: LiveCalls | None = None,
+    ) -> None:
+        self.config, kept = config, pauses or InMemoryPauseStore()
+        self.clients = tuple(
+            BackendClient(
+                backend,
+                policy=config.policy,
+                clock=clock,
+                emit=emit,
+                masker=config.masker,
+                prices=config.prices,
+                pauses=kept,
+                forms=forms,
+                live=live,
+            )
+            for backend in backends
+        )
+        self.models = tuple(client for client in self.clients if not client.is_engine)
+        self.engine = next((client for client in self.clients if client.is_engine), None)
+        self._users = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @asynccontextmanager
+    async def in_use(self) -> AsyncIterator[None]:
+        """Keep the backends open for a request."""
+        self._users += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._idle.set()
+
+    def inherit(self, earlier: BackendPool) -> None:
+        """Go on with what is known of the models that both have; one whose name its server tells is known by that."""
+        before = {client.label: client for client in earlier.clients}
+        by_backend = {client.backend.name: client for client in reversed(earlier.clients)}
+        for client in self.clients:
+            found = before.get(client.label) if client.backend.model else by_backend.get(client.backend.name)
+            if found is not None:
+                client.inherit(found)
+
+    async def retire(self) -> None:
+        """Close the backends once nobody uses them any more."""
+        await self._idle.wait()
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the backends."""
+        for client in self.clients:
+            await client.backend.aclose()
+
+    def prepared(self, request: ModelRequest) -> ModelRequest:
+        """The request as it is sent: without secrets, and bolder the more often the loop was stuck."""
+        heats, masker = self.config.policy.temperatures, self.config.masker
+        heat = heats[min(request.escalation, len(heats) - 1)]
+        known = [t for t in (request.temperature, heat) if t is not None]
+        wanted = max(known, default=None) if request.escalation or request.temperature is None else request.temperature
+        messages = tuple(_masked(message, masker) for message in request.messages)
+        return replace(request, messages=messages, temperature=wanted)
+
+    def route(self, request: ModelRequest) -> list[BackendClient]:
+        """The models in the owner's order. Stuck twice and more, the next one begins."""
+        wanted = self._wanted(request)
+        first = [client for client in self.models if wanted and client.matches(wanted)][:1]
+        clients = [*first, *(client for client in self.models if client not in first)]
+        turn = max(0, request.escalation - 1) % max(1, len(clients))
+        return clients[turn:] + clients[:turn]
+
+    def _wanted(self, request: ModelRequest) -> str | None:
+        """Whom the owner wants to be asked first: what he said of the task goes before what he said of the phase."""
+        named = bool(request.wanted) and any(client.matches(request.wanted) for client in self.clients)
+        return request.wanted if named else self.config.phase_models.get(request.phase)
+
+    def gauge(self, phase: Phase, escalation: int, wanted: str = "") -> Gauge:
+        """How long texts are for the model that will be asked; where that is still open, what holds for each of them.
+
+        Models that are not there do not count while another one is.
+        """
+        clients = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation, wanted=wanted))
+        clients = [client for client in clients if client.health.available] or clients
+        asked = clients if self.config.measured and not wanted else clients[:1]
+        known = [(client.token_estimator, client.backend) for client in asked]
+        return most_cautious([rate.gauge(backend.window, own_tools=backend.own_tools) for rate, backend in known])
+
+    def engine_for(self, request: ModelRequest) -> BackendClient | None:
+        """The engine, if it may answer: it knows nothing of tools, so it cannot go on where a model has called some."""
+        return None if request.tools and request.call_no else self.engine
+
+    def precheck(self, request: ModelRequest) -> tuple[BackendClient, float | None] | None:
+        """The engine where it may look before a model is asked, and for how long; None is as long as usual."""
+        engine, wanted = self.engine_for(request), self._wanted(request)
+        preferred = bool(engine and wanted and engine.matches(wanted))
+        # A task with a model of its own asks that one.
+        unasked = wanted == request.wanted or not self.config.policy.precheck_s
+        if engine is None or request.material is None or (unasked and not preferred):
+            return None
+        return engine, None if preferred else self.config.policy.precheck_s
+
+    def status(self, measured: Callable[[str], str] | None = None) -> tuple[ModelStatus, ...]:
+        """All backends, in the order of the chain; `measured` tells what is known of a model, by `backend=model`."""
+        known = measured or (lambda _label: "")
+        return tuple(replace(client.status(), measured=known(client.label)) for client in self.clients)
+
+    async def check(self, *, models: bool = True, sandboxed: bool = True) -> None:
+        """Check which backends are available, all at once: models, and what works in a sandbox."""
+        asked = [client for client in self.clients if (sandboxed if client.backend.needs_sandbox else models)]
+        await asyncio.gather(*(client.check() for client in asked))
+
+    @property
+    def recoveries(self) -> int:
+        """How often backends came up."""
+        return sum(client.recoveries for client in self.clients)
+
+
+def _masked(message: Message, masker: Masker) -> Message:
+    """A message as it may leave: without secrets, and with a mark where half a character has no form to be sent in."""
+    text = masker(message.text)
+    calls = tuple(replace(call, arguments=_masked_arguments(call.arguments, masker)) for call in message.tool_calls)
+    return replace(message, text=text if text.isascii() else _whole(text), tool_calls=calls)
+
+
+def _masked_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str, Any]:
+    masked = json.dumps(masker.masked_data(dict(arguments)), ensure_ascii=False)
+    return cast("Mapping[str, Any]", json.loads(masked if masked.isascii() else _whole(masked)))
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters, which a model can write in JSON and nobody can send."""
+    return text.encode("utf-8", "replace").decode()
+
+
+async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:
+    """The first of these that may be asked now."""
+    for client in clients:
+        if await client.ready():
+            return client
+    return None
+
+
+def available(clients: Sequence[BackendClient]) -> bool:
+    """Whether any of these backends is there."""
+    return any(client.health.available for client in clients)

@@ -1,0 +1,400 @@
+"""Budgets and prices: what one call, one task, one UTC day and all time may cost.
+
+Room for a call is reserved in every budget before it is made, so that calls at the same time cannot overspend.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Protocol
+
+from nightshift.core.clock import Clock
+from nightshift.core.dialogue import Completion
+from nightshift.core.errors import BudgetSpent, Interruption, NeedsSettings, Parked
+from nightshift.core.program import typed
+from nightshift.core.status import SpentBudget
+from nightshift.core.tasks.allowance import Measure
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.task import Limits, Spent
+from nightshift.core.text.formats import money
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendingLimits:
+    """What may be spent by one call, in one UTC day, and ever; None is unlimited. Tokens are prompt and reply."""
+
+    call_tokens: int | None = None
+    call_cost_usd: float | None = None
+    day_tokens: int | None = None
+    day_cost_usd: float | None = None
+    total_tokens: int | None = None
+    total_cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a model costs, in USD for a million tokens; None: tokens of the prompt cache cost like any others."""
+
+    input_per_million_usd: float
+    output_per_million_usd: float
+    cached_per_million_usd: float | None = None
+    cache_write_per_million_usd: float | None = None
+
+    def of(self, completion: Completion) -> float:
+        """What this reply costs, in USD."""
+        read = int(completion.extra.get("cached_tokens", 0))
+        written = int(completion.extra.get("cache_write_tokens", 0))
+        plain = max(0, completion.tokens_in - read - written)
+        each = self.input_per_million_usd
+        prompt = (
+            plain * each
+            + read * (each if self.cached_per_million_usd is None else self.cached_per_million_usd)
+            + written * (each if self.cache_write_per_million_usd is None else self.cache_write_per_million_usd)
+        )
+        return (prompt + completion.tokens_out * self.output_per_million_usd) / 1e6
+
+
+FREE = Price(input_per_million_usd=0.0, output_per_million_usd=0.0)
+"""A model that runs on the owner's machine."""
+
+
+def price_of(prices: Mapping[str, Price], backend: str, model: str, *, free: bool) -> Price | None:
+    """The price that the owner stated for `backend=model` or `model`; zero for a local one; None when it is not known.
+
+    Nothing is looked up by resemblance: a wrong price is worse than none.
+    """
+    stated = prices.get(f"{backend}={model}") or prices.get(model)
+    return stated or (FREE if free else None)
+
+
+LEAST_REPLY = 64
+"""A reply shorter than this many tokens is worth nothing: then the budget counts as spent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEstimate:
+    """What a call is about to use: its prompt and the longest reply in tokens, and the price where it is known."""
+
+    prompt: int
+    reply: int
+    price: Price | None = None
+
+    def cost_usd(self, reply: int) -> float:
+        """The most that it costs with a reply so long."""
+        each = self.price
+        return (self.prompt * each.input_per_million_usd + reply * each.output_per_million_usd) / 1e6 if each else 0.0
+
+    def spent(self, reply: int) -> Spent:
+        """The same as an amount."""
+        return Spent(model_calls=1, tokens_in=self.prompt, tokens_out=reply, cost_usd=self.cost_usd(reply))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """Which limit has no room, how much too little is left for the call, and what to say of it."""
+
+    measure: Measure
+    short: float
+    text: str
+
+
+class BudgetExhausted(Exception):
+    """A budget has no room for the call; the text names limit, used and allowed."""
+
+    def __init__(self, budget: Budget, shortage: Shortage) -> None:
+        super().__init__(f"{budget.what}: {shortage.text}")
+        self.budget, self.shortage = budget, shortage
+
+
+class Budget:
+    """One budget. Used from one event loop.
+
+    Args:
+        what: how the budget is called: “the task”, “today”.
+        spent: what was used before.
+        calls, tokens, cost_usd: the limits; None is unlimited.
+
+    Attributes:
+        reported: whether an event said that it is used up; kept here for whoever emits it.
+    """
+
+    what: str
+
+    def __init__(
+        self,
+        what: str,
+        spent: Spent,
+        *,
+        calls: int | None = None,
+        tokens: int | None = None,
+        cost_usd: float | None = None,
+    ) -> None:
+        self.what, self.spent = what, spent
+        self.reported = False
+        self._reserved: list[Spent] = []
+        self._settled = asyncio.Event()
+        self.limit(calls=calls, tokens=tokens, cost_usd=cost_usd)
+
+    def limit(self, *, calls: int | None = None, tokens: int | None = None, cost_usd: float | None = None) -> None:
+        """Set the limits anew; what was spent and what is reserved stays, and calls that wait for room check again."""
+        self._calls, self._tokens, self._cost_usd = calls, tokens, cost_usd
+        self.reported = False
+        self._wake_waiting()
+
+    @asynccontextmanager
+    async def reserve(self, need: CallEstimate) -> AsyncIterator[CallEstimate]:
+        """Reserve room for a call; gives the need with its reply cut to what is allowed.
+
+        While other calls have reserved the room that this one lacks, it waits for them to settle.
+
+        Raises:
+            BudgetExhausted: there is no room even when all others have settled.
+        """
+        while (granted := self._allowed_reply(need, sum(self._reserved, self.spent))) < need.reply and self._reserved:
+            await self._settled.wait()
+        if granted < min(need.reply, LEAST_REPLY):
+            raise BudgetExhausted(self, self._shortage(need))
+        reserved = need.spent(granted)
+        self._reserved.append(reserved)
+        try:
+            yield replace(need, reply=granted)
+        finally:
+            self._reserved.remove(reserved)
+            self._wake_waiting()
+
+    def charge(self, spent: Spent) -> None:
+        """Count what a call used in the end."""
+        self.spent = self.spent + spent
+
+    def _wake_waiting(self) -> None:
+        self._settled.set()
+        self._settled = asyncio.Event()
+
+    def _allowed_reply(self, need: CallEstimate, used: Spent) -> int:
+        """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
+        left = [need.reply]
+        if self._calls is not None and used.model_calls >= self._calls:
+            left.append(-1)
+        if self._tokens is not None:
+            left.append(self._tokens - used.tokens - need.prompt)
+        if self._cost_usd is not None:
+            left.append(self._for_money(need, self._cost_usd - used.cost_usd))
+        return min(left)
+
+    def _for_money(self, need: CallEstimate, left_usd: float) -> int:
+        if left_usd <= 0 and not (need.price and need.cost_usd(need.reply) == 0):
+            return -1
+        each = need.price.output_per_million_usd if need.price else 0.0
+        left_usd -= need.cost_usd(0)
+        return need.reply if each == 0 and left_usd >= 0 else int(left_usd * 1e6 / each) if each else -1
+
+    def _shortage(self, need: CallEstimate) -> Shortage:
+        used, least = self.spent, min(need.reply, LEAST_REPLY)
+        if self._calls is not None and used.model_calls >= self._calls:
+            text = f"the limit of {self._calls} model calls is reached ({used.model_calls} used)"
+            return Shortage(measure=Measure.MODEL_CALLS, short=used.model_calls + 1 - self._calls, text=text)
+        if self._tokens is not None and (short := used.tokens + need.prompt + least - self._tokens) > 0:
+            next_one = f"the next prompt has about {need.prompt:,}"
+            text = f"the limit of {self._tokens:,} tokens is reached ({used.tokens:,} used, {next_one})"
+            return Shortage(measure=Measure.TOKENS, short=short, text=text)
+        each_usd = need.cost_usd(least)
+        next_one = f"the next call costs at least {money(each_usd)}"
+        text = f"the limit of {money(self._cost_usd or 0.0)} is reached ({money(used.cost_usd)} used, {next_one})"
+        short_usd = used.cost_usd + each_usd - (self._cost_usd or 0.0)
+        return Shortage(measure=Measure.COST_USD, short=max(0.0, short_usd), text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRoom:
+    """What a budget that several machines share says to a call.
+
+    Attributes:
+        reservation: to be settled when the call has ended; None where nothing has to be.
+        lacks: `day` or `total` where there is no room; empty where there is.
+        left_tokens: what is left of it; None is unlimited, as for `left_cost_usd`.
+        may_grow: whether calls of others that are under way may give some of it back.
+        away: why the budget cannot be asked now; empty where it could.
+    """
+
+    reservation: int | None = None
+    lacks: str = ""
+    left_tokens: int | None = None
+    left_cost_usd: float | None = None
+    may_grow: bool = False
+    away: str = ""
+
+
+class SharedBudget(Protocol):
+    """What several machines together may spend."""
+
+    async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
+        """Reserve room for a call, or say what is left."""
+        ...
+
+    async def settle(self, reservation: int, spent: Spent) -> None:
+        """Tell what the call used."""
+        ...
+
+
+Charge = Callable[[Completion], None]
+"""Counts what a call used."""
+SpentSince = Callable[[datetime | None], Spent]
+"""What was spent since a moment, or in all (None), as the database knows it."""
+
+_ONE_CALL = "one call"
+_TODAY = "today"
+_ALL_NODES = {"day": "all nodes today", "total": "all nodes, all time"}
+_AGAIN_S = 30.0
+"""What waits for other machines looks again after so long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Room for one call: the longest reply in tokens, and where to charge what it used."""
+
+    reply: int
+    charge: Charge
+
+
+class BudgetLedger:
+    """The budgets around every call, over all tasks. Used from one event loop.
+
+    Args:
+        budgets: the limits.
+        clock: tells the day. A clock that was set back comes to a day for the second time, so with each new day
+            `spent_since` is asked what was spent on it.
+        spent_since: what was spent before.
+    """
+
+    def __init__(self, budgets: SpendingLimits, clock: Clock, spent_since: SpentSince) -> None:
+        self._limits, self._clock, self._spent_since = budgets, clock, spent_since
+        self._day = self._date()
+        self.shared: SharedBudget | None = None
+        self._found_spent: SpentBudget | None = None
+        self._today = self._new_day()
+        self._total = Budget(
+            "all time", spent_since(None), tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd
+        )
+
+    @property
+    def today(self) -> Spent:
+        """What was spent on this UTC day."""
+        return self._todays_budget().spent
+
+    @property
+    def total(self) -> Spent:
+        """What was ever spent."""
+        return self._total.spent
+
+    def set_limits(self, budgets: SpendingLimits) -> None:
+        """Set other limits; what was spent stays."""
+        self._limits, self._found_spent = budgets, None
+        self._todays_budget().limit(tokens=budgets.day_tokens, cost_usd=budgets.day_cost_usd)
+        self._total.limit(tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd)
+
+    def for_task(self, task_id: int | None, limits: Limits, spent: Spent) -> Budget:
+        """A budget for a task's own limits."""
+        what = "outside a task" if task_id is None else f"task {task_id}"
+        return Budget(what, spent, calls=limits.model_calls, tokens=limits.tokens, cost_usd=limits.cost_usd)
+
+    @asynccontextmanager
+    async def reserve(self, task: Budget, need: CallEstimate) -> AsyncIterator[Reservation]:
+        """Reserve room for a call in all budgets.
+
+        Raises:
+            BudgetExhausted: one of them has none.
+        """
+        budgets = self._limits
+        one_call = Budget(_ONE_CALL, Spent(), tokens=budgets.call_tokens, cost_usd=budgets.call_cost_usd)
+
+        def charge(completion: Completion) -> None:
+            # Today's is whichever it is by now: a call may end on another day than it began.
+            for budget in (one_call, task, self._todays_budget(), self._total):
+                budget.charge(completion.spent)
+
+        charge_all: Charge = charge
+        async with AsyncExitStack() as stack:
+            for budget in (one_call, task, self._todays_budget(), self._total):
+                need = await stack.enter_async_context(budget.reserve(need))
+            if self.shared:
+                shared_room = self._shared_room(self.shared, need, charge)
+                need, charge_all = await stack.enter_async_context(shared_room)
+            self._found_spent = None
+            yield Reservation(reply=need.reply, charge=charge_all)
+
+    @asynccontextmanager
+    async def _shared_room(
+        self, shared: SharedBudget, need: CallEstimate, charge: Charge
+    ) -> AsyncIterator[tuple[CallEstimate, Charge]]:
+        """Room in what several machines may spend together; the reply is cut to it as in the budgets of this one."""
+        used = Spent()
+
+        def charge_both(completion: Completion) -> None:
+            nonlocal used
+            used = used + completion.spent
+            charge(completion)
+
+        while (room := await shared.reserve(need.spent(need.reply).tokens, need.cost_usd(need.reply))).lacks:
+            left = Budget(_ALL_NODES[room.lacks], Spent(), tokens=room.left_tokens, cost_usd=room.left_cost_usd)
+            try:
+                async with left.reserve(need) as smaller:
+                    # What lacks may be less than a token: then the same need would be refused again.
+                    need = replace(need, reply=min(smaller.reply, need.reply - 1))
+            except BudgetExhausted as over:
+                raise self._waits(over) if room.may_grow else over from None
+        if room.away:
+            until = self._clock() + timedelta(seconds=_AGAIN_S)
+            raise Parked(f"all nodes share a budget, and it cannot be asked: {room.away}", until)
+        try:
+            yield need, charge_both
+        finally:
+            if room.reservation is not None:
+                await asyncio.shield(shared.settle(room.reservation, used))
+
+    def _waits(self, over: BudgetExhausted) -> Parked:
+        return Parked(f"{over}; calls of other nodes may leave some", self._clock() + timedelta(seconds=_AGAIN_S))
+
+    def interruption(self, cause: BudgetExhausted) -> Interruption:
+        """How a task that finds a budget spent ends, or until when it waits."""
+        if cause.budget.what == _TODAY:
+            over = cause.budget is not self._today  # the day has ended meanwhile
+            until = self._clock() if over else _midnight(self._day + timedelta(days=1))
+            self._found_spent = SpentBudget(reason=str(cause), until=until)
+            return Parked(f"{cause}; going on after midnight UTC, or when DAY_TOKENS or DAY_COST_USD is raised", until)
+        if cause.budget is self._total:
+            self._found_spent = SpentBudget(reason=str(cause))
+            return NeedsSettings(f"{cause}; going on when TOTAL_TOKENS or TOTAL_COST_USD is raised", Ending.BUDGET)
+        if cause.budget.what in _ALL_NODES.values():
+            day_ends = _midnight(self._date() + timedelta(days=1)) if cause.budget.what == _ALL_NODES["day"] else None
+            self._found_spent = SpentBudget(reason=str(cause), until=day_ends)
+            again = day_ends or self._clock() + timedelta(hours=1)
+            return Parked(f"{cause}; going on when the hub's budget is raised ({typed('hub budget')})", again)
+        if cause.budget.what == _ONE_CALL:
+            return NeedsSettings(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised", Ending.BUDGET)
+        return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
+
+    def spent_now(self) -> SpentBudget | None:
+        """Today's budget or that of all time, if it had no room for the last call; forgotten when the day is over."""
+        found = self._found_spent
+        return found if found and (found.until is None or self._clock() < found.until) else None
+
+    def _todays_budget(self) -> Budget:
+        if (day := self._date()) != self._day:
+            self._day = day
+            self._today = self._new_day()
+        return self._today
+
+    def _new_day(self) -> Budget:
+        spent = self._spent_since(_midnight(self._day))
+        return Budget(_TODAY, spent, tokens=self._limits.day_tokens, cost_usd=self._limits.day_cost_usd)
+
+    def _date(self) -> date:
+        return self._clock().astimezone(UTC).date()
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)

@@ -1,0 +1,142 @@
+"""From the owner's settings to the chain of backends: which ones, in which order, with which models.
+
+`MODEL_TYPE` is `auto`, a backend's name, or several in order of preference (`openai,ollama`). `MODEL_NAME` is a model,
+or several: `backend=model` says whose it is, a plain name belongs to the backend at the same place of `MODEL_TYPE`.
+A backend that is named with several models takes part with each of them, one after the other.
+With `auto` every backend that is configured takes part, and a plain name goes to the vendor whose models are called so
+(`claude…`, `gpt-…`, `….gguf`), otherwise to Ollama and to a server of one's own behind `OPENAI_BASE_URL`.
+`repair` is the built-in engine, which takes no model's name.
+Behind GPT4All stands llama.cpp with the same file, which is asked where GPT4All cannot load that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.errors import ConfigError
+from nightshift.core.tasks.states import TERMINAL_PHASES, Phase
+from nightshift.models import BACKENDS, backend_class
+from nightshift.models.base import BackendSettings, BaseModelHandler
+
+_SHAPES = (("anthropic", r"^claude"), ("openai", r"^(gpt-\d|o\d|chatgpt)"))
+_LLAMA_CPP = "llama_cpp"
+
+
+def build_chain(
+    settings: BackendSettings,
+    *,
+    model_type: str = "auto",
+    model_name: str | None = None,
+    phase_models: Mapping[str, str] | None = None,
+) -> tuple[BaseModelHandler, ...]:
+    """Make the backends, in the order in which they are asked; those for single phases come last.
+
+    Raises:
+        ConfigError: names an unknown backend, or one that is asked for and not configured.
+    """
+    automatic = model_type.strip().lower() in {"", "auto"}
+    kinds = list(BACKENDS) if automatic else [kind.lower() for kind in _listed(model_type)]
+    named = _named(kinds, _listed(model_name or ""), settings, automatic=automatic)
+    if automatic and not settings.llama_cpp_model_path and _LLAMA_CPP not in named:
+        kinds.remove(_LLAMA_CPP)  # with GPT4All's file it is no more than its stand-in
+    # A model that the owner named comes before those that are merely found.
+    order = sorted(kinds, key=lambda kind: kind not in named) if automatic else kinds
+    pairs = [(kind, model) for kind in dict.fromkeys(order) for model in tuple(named.get(kind, ())) or (None,)]
+    made = [backend_class(kind).configured(settings, model) for kind, model in pairs]
+    if not automatic and (faults := [_missing(k) for (k, _), backend in zip(pairs, made, strict=True) if not backend]):
+        raise ConfigError(faults)
+    chain = [*_with_stand_ins([backend for backend in made if backend], settings)]
+    return (*chain, *_for_phases(settings, chain, (phase_models or {}).values()))
+
+
+def phase_routes(phase_models: Mapping[str, str]) -> dict[Phase, str]:
+    """The setting `PHASE_MODELS` with its phases checked.
+
+    Raises:
+        ConfigError: names what is no phase.
+    """
+    asking = {phase.value: phase for phase in Phase if phase not in TERMINAL_PHASES}
+    if wrong := [name for name in phase_models if name.upper() not in asking]:
+        known = ", ".join(asking)
+        raise ConfigError([f"phase_models (PHASE_MODELS): {name!r} is no phase; known are {known}" for name in wrong])
+    return {asking[name.upper()]: model for name, model in phase_models.items()}
+
+
+def how_to_get_one() -> str:
+    """What an owner without any model can do, in one sentence a way."""
+    ways = ("ollama", *(name for name in BACKENDS if name not in {"ollama", BUILT_IN}))
+    return "; or ".join(backend_class(name).setup for name in ways)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _named(
+    kinds: Sequence[str], entries: Sequence[str], settings: BackendSettings, *, automatic: bool
+) -> dict[str, list[str]]:
+    """Backend to the models that `MODEL_NAME` gives it."""
+    pairs = [re.fullmatch(r"(\w+)=(.+)", entry) for entry in entries]
+    named = [(pair[1], pair[2]) for pair in pairs if pair]
+    for kind, _ in named:
+        backend_class(kind)
+    plain = [entry for entry, pair in zip(entries, pairs, strict=True) if not pair]
+    if automatic:
+        return _grouped([*named, *((kind, model) for model in plain for kind in _backends_for(model, settings))])
+    free = [kind for kind in kinds if kind not in dict(named) and kind != BUILT_IN]
+    if len(plain) > len(free) and free:
+        raise ConfigError(["model_name (MODEL_NAME): more models than backends; write backend=model to pair them"])
+    return _grouped([*named, *zip(free, plain, strict=False)])
+
+
+def _grouped(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Each backend with its models in their order, each model once."""
+    found: dict[str, list[str]] = {}
+    for kind, model in dict.fromkeys(named):
+        found.setdefault(kind, []).append(model)
+    return found
+
+
+def _backends_for(model: str, settings: BackendSettings) -> list[str]:
+    for kind, shape in _SHAPES:
+        if re.search(shape, model):
+            return [kind]
+    if model.endswith(".gguf"):
+        files = {"gpt4all": settings.gpt4all_model_path, _LLAMA_CPP: settings.llama_cpp_model_path}
+        return [kind for kind, path in files.items() if path]
+    return ["ollama", "openai"] if settings.openai_base_url else ["ollama"]
+
+
+def _with_stand_ins(chain: Sequence[BaseModelHandler], settings: BackendSettings) -> Iterator[BaseModelHandler]:
+    """The backends, each followed by the one that stands in for it where the chain has that not already."""
+    known = {(backend.name, backend.model) for backend in chain}
+    for backend in chain:
+        yield backend
+        other = backend.stand_in(settings)
+        if other and (other.name, other.model) not in known:
+            yield other
+
+
+def _missing(kind: str) -> str:
+    return f"model_type (MODEL_TYPE): {kind} is not configured: {backend_class(kind).setup}"
+
+
+def _for_phases(
+    settings: BackendSettings, chain: Sequence[BaseModelHandler], wanted: Iterable[str]
+) -> list[BaseModelHandler]:
+    """The backends that `PHASE_MODELS` needs beside the chain; a plain model name belongs to the chain's first."""
+    more: list[BaseModelHandler] = []
+    first = next((backend.name for backend in chain if backend.name != BUILT_IN), "")
+    for text in dict.fromkeys(wanted):
+        if any(text in {b.name, b.model, f"{b.name}={b.model}"} for b in (*chain, *more)) or text in BACKENDS:
+            continue
+        kind, _, model = text.rpartition("=")
+        if not (kind := kind or first):
+            raise ConfigError([f"phase_models (PHASE_MODELS): {model!r}: say whose it is, as backend=model"])
+        made = backend_class(kind).configured(settings, model)
+        if made is None:
+            raise ConfigError([f"phase_models (PHASE_MODELS): {_missing(kind)}"])
+        more.append(made)
+    return more

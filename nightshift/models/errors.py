@@ -1,0 +1,157 @@
+"""From a vendor's error to ours: what may be tried again, how long the vendor asks to wait, how to mend it."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from nightshift.core.clock import from_text
+from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
+from nightshift.core.text.masking import MASK, printable
+
+RETRYABLE = frozenset({408, 409, 423, 425, 429})
+MISCONFIGURED = frozenset({401, 402, 403, 404})
+NO_CREDIT_WAIT_S = 3600.0
+LONGEST_WAIT_S = 31 * 86400.0
+"""A server that asks for more than a month does not mean it: it is asked again as if it had said nothing."""
+_RESETS = (
+    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
+)
+_UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
+"""What the standard library raises for dates that are none."""
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class BackendMisconfigured(ModelRefused):
+    """The backend's key, model or address is wrong: it will refuse every request until the owner mends it."""
+
+
+class TimedOut(ModelUnavailable):
+    """A whole time-out went by; the same backend is not asked again at once."""
+
+
+class CircuitOpen(ModelUnavailable):
+    """The backend was not asked, because it failed a moment ago; nothing new was learnt about it."""
+
+
+class ToolsRefused(ModelRefused):
+    """The server or its model takes no native tool calls: from now on the backend speaks the text form alone."""
+
+
+class BackendUnfit(ModelRefused):
+    """The backend cannot do this, which is no failure of its own: a reason to ask another.
+
+    Args:
+        message: why, in words for the owner.
+        seconds: how long it looked.
+        tried: how many candidates it tried.
+    """
+
+    def __init__(self, message: str, *, seconds: float = 0.0, tried: int = 0) -> None:
+        super().__init__(message)
+        self.seconds, self.tried = seconds, tried
+
+
+def too_long(model: str, num_ctx: int) -> ModelRefused:
+    """The prompt does not fit the context of a local model."""
+    advice = "raise MODEL_NUM_CTX or use a model with a larger context"
+    return ModelRefused(f"the prompt does not fit {model}'s context of {num_ctx} tokens: {advice}")
+
+
+def from_status(
+    who: str, status: int, headers: Mapping[str, str], message: str, *, fix: str = "", now: datetime | None = None
+) -> ModelError:
+    """The error for an HTTP status.
+
+    Args:
+        who: the backend, for the message.
+        status: the HTTP status, 400 or more.
+        headers: the response's, with lower-case names.
+        message: what the server said, already without secrets.
+        fix: what the owner can do about a wrong key or model.
+        now: the present, for headers that name a time of day, where the server does not say what it takes for it.
+    """
+    detail = f"{who} answered {status}: {message}"
+    if status == 429 and "insufficient_quota" in message:
+        wait = f"{detail} (no credit is left at the provider: add some there)"
+        return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S)
+    if status in RETRYABLE or status >= 500:
+        present = _when_sent(headers) or now or datetime.now(UTC)
+        return ModelUnavailable(detail, retry_after_s=retry_after_s(headers, present))
+    if status in MISCONFIGURED:
+        return BackendMisconfigured(f"{detail}. {fix}".rstrip(". ") + ".")
+    return ModelRefused(detail)
+
+
+def quote(text: object, secret: str | None = None, max_chars: int = 400) -> str:
+    """What a server said, in one line that is safe to show: without the key, cut, no control characters."""
+    detail = " ".join(str(text).split())
+    return printable(detail.replace(secret, MASK) if secret else detail, max_chars=max_chars)
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """The wait that a server asks for, in seconds, or None.
+
+    Read are `retry-after-ms`, `Retry-After` (seconds or an HTTP date, RFC 9110 section 10.2.3), and the reset times of
+    OpenAI (`6m0s`), Anthropic (RFC 3339) and others (seconds, or a Unix time in seconds or milliseconds), of which
+    those count whose limit is used up.
+    """
+    wait = _wait_s(headers, now)
+    return None if wait is None or wait > LONGEST_WAIT_S else wait
+
+
+def _wait_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    if wait := _number(headers.get("retry-after-ms")):
+        return wait / 1000
+    if text := headers.get("retry-after"):
+        return _when(text, now)
+    waits = [(headers.get(left), _when(headers[reset], now)) for left, reset in _RESETS if reset in headers]
+    used_up = [wait for left, wait in waits if wait is not None and left in {"0", None}]
+    return max(used_up, default=None)
+
+
+def _when_sent(headers: Mapping[str, str]) -> datetime | None:
+    """What time it was for the server: its wait is right by its own clock, whatever ours says."""
+    try:
+        at = email.utils.parsedate_to_datetime(headers.get("date", ""))
+    except _UNREADABLE:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _when(text: str, now: datetime) -> float | None:
+    """Seconds from now to the time that a header names in one of the usual ways."""
+    number = _number(text)
+    if number is not None:
+        at_s = number / 1000 if number > 1e11 else number
+        return max(0.0, at_s - now.timestamp()) if at_s > 1e9 else at_s
+    if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", text.strip()):
+        parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text)
+        return sum(float(count) * _UNITS[unit] for count, unit in parts)
+    return _until(text, now)
+
+
+def _until(text: str, now: datetime) -> float | None:
+    for read in (email.utils.parsedate_to_datetime, from_text):
+        try:
+            at = read(text.strip())
+        except _UNREADABLE:
+            continue
+        aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return max(0.0, (aware - now).total_seconds())
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

@@ -1,0 +1,390 @@
+"""The gateway to all models: who is asked, how often, for how much, and what happens when nobody answers.
+
+A request goes down the chain of backends until one answers. Replies are stored before they are handed out and replayed
+to a step that is resumed; budgets are reserved before a call and charged before the reply is read; when no
+backend can answer, the task is parked until a stated time, or until `watch` sees a model come back.
+
+The built-in engine stands beside the chain: it costs nothing but seconds, so it gets a few of them before a model
+is asked (the pre-check), and all its time when no model answers. That it cannot do something is no failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.errors import Interruption, ModelRefused, ModelUnavailable, NeedsSettings, OwnerSpoke, Parked
+from nightshift.core.gauge import Gauge
+from nightshift.core.ports import Sink
+from nightshift.core.status import ModelStatus, SpentBudget
+from nightshift.core.tasks.benchmarked import Benchmarked
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.task import Limits, Spent
+from nightshift.models.backend_client import BackendClient, Forms, PauseStore
+from nightshift.models.backend_pool import BackendPool, RoutingConfig, available, first_ready
+from nightshift.models.base import BaseModelHandler
+from nightshift.models.budgets import (
+    Budget,
+    BudgetExhausted,
+    BudgetLedger,
+    CallEstimate,
+    SharedBudget,
+    SpendingLimits,
+    SpentSince,
+)
+from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen
+from nightshift.models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
+from nightshift.models.live import LiveCalls
+from nightshift.models.routing import ClientOrder, Router, Routes
+
+Place = tuple[int, int, int, int]
+
+
+class Replies(Protocol):
+    """Where replies are kept, so that none is bought twice."""
+
+    def reply(self, place: Place) -> Completion | None:
+        """The reply that is stored for this place."""
+        ...
+
+    def save_reply(self, request: ModelRequest, completion: Completion) -> Future[Any]:
+        """Store it, for its cost alone where the request has no place; the future is done when it is durable."""
+        ...
+
+    def save_lost(self, request: ModelRequest, completion: Completion) -> Future[Any]:
+        """Store the cost of a reply that broke off."""
+        ...
+
+
+class BoundModel:
+    """The gateway as one task sees it (`core.ports.Model`): with the task's limits and what it has spent."""
+
+    def __init__(
+        self, handler: ModelHandler, budget: Budget, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()
+    ) -> None:
+        self._handler, self._budget, self._wanted, self._benchmarked = handler, budget, wanted, benchmarked
+
+    @property
+    def spent(self) -> Spent:
+        """All that the task has used since its limits began to count, lost replies included."""
+        return self._budget.spent
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """See `core.ports.Model.complete`."""
+        return await self._handler.complete(self._of_task(request), self._budget)
+
+    async def begins(self, request: ModelRequest) -> str:
+        """Who will be asked first by a request, as `backend=model`; who begins an attempt is decided by then.
+
+        Empty where there is no model.
+        """
+        return await self._handler.begins(self._of_task(request))
+
+    def _of_task(self, request: ModelRequest) -> ModelRequest:
+        if not (self._wanted or self._benchmarked):
+            return request
+        return replace(request, wanted=self._wanted or request.wanted, benchmarked=self._benchmarked)
+
+
+class ModelHandler:
+    """Routing, patience, budgets and accounting for all tasks. Used from one event loop.
+
+    Args:
+        backends: the chain, best first (`models.chain.build_chain`).
+        config: how they are asked.
+        steps: where replies are stored.
+        emit: takes the events.
+        clock: the time, for days, pauses and parking.
+        budgets: what a call, a day and everything together may cost.
+        spent_since: what was spent since a moment or in all, before this process began; asked at the start of each day.
+        pauses: where it is kept, over restarts, that a provider asked to be left alone.
+        routes: what models did with earlier tasks, by which `RoutingConfig.measured` orders them.
+        forms: how well models called tools, by which the form of their calls is chosen.
+
+    Attributes:
+        live: what models write just now.
+    """
+
+    def __init__(  # noqa: PLR0913 (the chain, its config and eight keywords, of which six have a default)
+        self,
+        backends: Sequence[BaseModelHandler],
+        config: RoutingConfig | None = None,
+        *,
+        steps: Replies,
+        emit: Sink,
+        clock: Clock = utc_now,
+        budgets: SpendingLimits | None = None,
+        spent_since: SpentSince = lambda _since: Spent(),
+        pauses: PauseStore | None = None,
+        routes: Routes | None = None,
+        forms: Forms | None = None,
+    ) -> None:
+        self._steps, self._clock, self._emit, self._pauses, self._forms = steps, clock, emit, pauses, forms
+        self.live = LiveCalls(clock)
+        self._pool = self._new_pool(backends, config or RoutingConfig())
+        self._ledger = BudgetLedger(budgets or SpendingLimits(), clock, spent_since)
+        self._router = Router(routes, clock=clock)
+        self._events = GatewayEvents(emit, self._pool.config.masker)
+        self._parked_at: datetime | None = None
+        self._recoveries_seen = 0
+        self._look = asyncio.Event()
+        self._retiring = dict[asyncio.Task[None], BackendPool]()
+        self._asking = dict[int, tuple[int, asyncio.Task[Completion]]]()
+
+    def reload(self, backends: Sequence[BaseModelHandler], config: RoutingConfig, budgets: SpendingLimits) -> None:
+        """Use other backends, another config and other budgets for requests that begin from now on.
+
+        What was spent today and ever stays, and so do the counts of models that are in both chains. Requests under way
+        end as they began; then the backends that they used are closed. Tasks that were parked for want of what is
+        there now are released by the caller (`QueueManager.unpark`).
+        """
+        old, self._pool = self._pool, self._new_pool(backends, config)
+        self._pool.inherit(old)
+        self.look_soon()
+        self._ledger.set_limits(budgets)
+        self._events = GatewayEvents(self._emit, config.masker)
+        self._recoveries_seen = 0
+        retiring = asyncio.get_running_loop().create_task(old.retire())
+        self._retiring[retiring] = old
+        retiring.add_done_callback(lambda done: self._retiring.pop(done, None))
+
+    def _new_pool(self, backends: Sequence[BaseModelHandler], config: RoutingConfig) -> BackendPool:
+        return BackendPool(
+            backends,
+            config,
+            clock=self._clock,
+            emit=self._emit,
+            pauses=self._pauses,
+            forms=self._forms,
+            live=self.live,
+        )
+
+    def for_task(
+        self,
+        task_id: int | None,
+        limits: Limits,
+        spent: Spent,
+        wanted: str = "",
+        benchmarked: tuple[Benchmarked, ...] = (),
+    ) -> BoundModel:
+        """The gateway for one attempt.
+
+        Args:
+            task_id: the task; None for a request outside any.
+            limits: its `model_calls`, `tokens` and `cost_usd` are kept.
+            spent: what the task has used of them by the ledger, which knows each reply that was ever paid for, also
+                one that is replayed later or never read.
+            wanted: whom its owner wants to be asked first (`ModelRequest.wanted`).
+            benchmarked: what a benchmark of its repository says of models.
+        """
+        return BoundModel(self, self._ledger.for_task(task_id, limits, spent), wanted, benchmarked)
+
+    async def begins(self, request: ModelRequest) -> str:
+        """See `BoundModel.begins`."""
+        pool = self._pool
+        async with pool.in_use():
+            clients = (await self._router.order(pool, request)).clients
+            there = [client for client in clients if client.health.available] or clients
+            return there[0].label if there else ""
+
+    async def complete(self, request: ModelRequest, task: Budget) -> Completion:
+        """Answer, or replay the stored answer of this place.
+
+        Raises:
+            Parked: no backend can answer now, or the budget of a call, the day's or the total one is spent.
+            BudgetSpent: a budget of the task is spent.
+            ModelRefused: no backend will ever answer this.
+            OwnerSpoke: it was interrupted (`interrupt`).
+        """
+        if request.place is not None and (stored := self._steps.reply(request.place)):
+            self._events.replayed(request, stored)
+            return replace(stored, replayed=True)
+        pool = self._pool
+        async with pool.in_use():
+            return await self._interruptible(request, self._answered(pool, pool.prepared(request), task))
+
+    async def _interruptible(self, request: ModelRequest, answered: Coroutine[Any, Any, Completion]) -> Completion:
+        """The answer, asked for in a task of its own, which `interrupt` cancels without touching the worker's."""
+        asking = asyncio.create_task(answered)
+        if request.task_id is not None:
+            self._asking[request.task_id] = (request.heard, asking)
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            worker = asyncio.current_task()
+            if not asking.cancelled() or (worker and worker.cancelling()):
+                raise  # it is the worker that is to end
+            raise OwnerSpoke(f"{request.phase} is asked again, with what its owner said") from None
+        finally:
+            asking.cancel()
+            if request.task_id is not None:
+                self._asking.pop(request.task_id, None)
+
+    def interrupt(self, task_id: int, message: int) -> None:
+        """Break off what a task is asking, unless it carries its owner's message of this id already.
+
+        What was written so far is charged; the request is made again by whoever made it, with the message.
+        """
+        heard, asking = self._asking.get(task_id, (message, None))
+        if asking is not None and heard < message:
+            asking.cancel()
+
+    def gauge(self, phase: Phase, escalation: int, *, wanted: str = "") -> Gauge:
+        """How long texts are for the model that a phase will ask, after the loop was stuck so often."""
+        return self._pool.gauge(phase, escalation, wanted)
+
+    def status(self) -> tuple[ModelStatus, ...]:
+        """All backends, in the owner's order."""
+        measured = self._router.seen if self._pool.config.measured else None
+        return self._pool.status(measured)
+
+    def share_budget(self, shared: SharedBudget) -> None:
+        """From now on calls also need room in what several machines may spend together."""
+        self._ledger.shared = shared
+
+    def budget_spent(self) -> SpentBudget | None:
+        """The budget of all tasks that has no room for a call now, if the last call found it so."""
+        return self._ledger.spent_now()
+
+    async def probe(self, *, models: bool = True, sandboxed: bool = True) -> tuple[ModelStatus, ...]:
+        """Check which backends are available, all at once; those that need a sandbox are once they have it."""
+        await self._pool.check(models=models, sandboxed=sandboxed)
+        return self.status()
+
+    def look_soon(self) -> None:
+        """Have `watch` check now instead of when its time has come."""
+        self._look.set()
+
+    async def watch(self, on_up: Callable[[], object]) -> None:
+        """Check every `policy.probe_s` which backends are available, until cancelled.
+
+        `on_up` is called when one has come up, whoever saw it first, so that the queue can release the tasks that wait
+        for a model. It is called again while tasks may still be on their way into the queue after they were parked;
+        that the engine is there, as it always is, releases nothing then.
+        """
+        while True:
+            self._look.clear()
+            pool = self._pool
+            await pool.check()
+            if pool is self._pool and self._released():
+                on_up()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), self._pool.config.policy.probe_s)
+
+    def _released(self) -> bool:
+        """Whether tasks that wait for a model may go on now."""
+        pool, parked_at = self._pool, self._parked_at
+        if parked_at and self._clock() - parked_at > timedelta(seconds=pool.config.policy.probe_s):
+            self._parked_at = None
+        rose, self._recoveries_seen = pool.recoveries != self._recoveries_seen, pool.recoveries
+        return (rose and available(pool.clients)) or (parked_at is not None and available(pool.models))
+
+    async def aclose(self) -> None:
+        """Close all backends, also those of earlier settings that are still in use."""
+        retiring = dict(self._retiring)
+        for task in retiring:
+            task.cancel()
+        await asyncio.gather(*retiring, return_exceptions=True)
+        for pool in (*retiring.values(), self._pool):
+            await pool.aclose()
+
+    # One request.
+
+    async def _answered(self, pool: BackendPool, request: ModelRequest, task: Budget) -> Completion:
+        order, causes = await self._router.order(pool, request), dict[BackendClient, Exception]()
+        clients, engine = order.clients, pool.engine_for(request)
+        if found := await self._precheck(pool, request, clients, task):
+            return await self._deliver(request, found)
+        for client in (*clients, engine) if engine else clients:
+            if not await client.ready():
+                continue
+            try:
+                completion = await self._ask(pool, client, request, task)
+            except (ModelRefused, ModelUnavailable, BudgetExhausted) as error:
+                causes[client] = error
+                await self._follow_up(request, client, error)
+            else:
+                self._events.fallback(request, clients, client, causes)
+                return await self._deliver(request, completion, order)
+        raise self._nobody(clients, engine, causes)
+
+    async def _precheck(
+        self, pool: BackendPool, request: ModelRequest, models: Sequence[BackendClient], task: Budget
+    ) -> Completion | None:
+        """The engine's answer where it spares a call of a model that is there; None where it has none in its time."""
+        precheck = pool.precheck(request)
+        spared = await first_ready(models) if precheck else None
+        if precheck is None or spared is None or not await precheck[0].ready():
+            return None
+        engine, within_s = precheck
+        try:
+            found = await self._ask(pool, engine, replace(request, within_s=within_s), task)
+        except (ModelRefused, ModelUnavailable) as error:
+            await self._follow_up(request, engine, error)
+            return None
+        return replace(found, extra={**found.extra, "saved": spared.label})
+
+    async def _ask(self, pool: BackendPool, client: BackendClient, request: ModelRequest, task: Budget) -> Completion:
+        """Ask one backend, with room for the call reserved in every budget; the engine needs none."""
+        if client.is_engine:
+            return await client.ask(request, lambda completion: task.charge(completion.spent))
+        reply = request.max_tokens or pool.config.policy.reply_tokens
+        prompt = client.token_estimator.tokens(client.formed(request))
+        need = CallEstimate(prompt=prompt, reply=reply, price=client.price)
+        async with self._ledger.reserve(task, need) as reserved:
+
+            def charge(completion: Completion) -> None:
+                reserved.charge(completion)
+                if completion.extra.get("lost"):
+                    self._steps.save_lost(request, completion)
+
+            return await client.ask(replace(request, max_tokens=reserved.reply), charge)
+
+    async def _deliver(
+        self, request: ModelRequest, completion: Completion, order: ClientOrder | None = None
+    ) -> Completion:
+        """Report a reply and store it; only what is durable is handed out."""
+        self._events.answered(request, completion, order.route if order else None)
+        # Shielded: a cancelled step must not take back the writing of a reply that was paid for.
+        await asyncio.shield(asyncio.wrap_future(self._steps.save_reply(request, completion)))
+        return completion
+
+    async def _follow_up(self, request: ModelRequest, client: BackendClient, error: Exception) -> None:
+        """After a failure: check whether the backend is still there, and report a spent budget once."""
+        if isinstance(error, BackendUnfit):
+            self._events.unfit(request, client, error)
+        elif isinstance(error, ModelUnavailable | BackendMisconfigured) and not isinstance(error, CircuitOpen):
+            await client.check()
+        elif isinstance(error, BudgetExhausted) and not error.budget.reported:
+            error.budget.reported = True
+            self._events.budget(request, error.budget.what, str(error))
+
+    # When nobody answers.
+
+    def _nobody(
+        self,
+        models: Sequence[BackendClient],
+        engine: BackendClient | None,
+        causes: Mapping[BackendClient, Exception],
+    ) -> Interruption | ModelRefused:
+        """What to raise, given what each backend that was asked raised; that the engine declines ends nothing."""
+        ended = {
+            client: causes[client] for client in models if type(causes.get(client)) in (BudgetExhausted, ModelRefused)
+        }
+        if ended and not any(may_come_back(client, causes) for client in models if client not in ended):
+            over = next((cause for cause in ended.values() if isinstance(cause, BudgetExhausted)), None)
+            return self._ledger.interruption(over) if over else ModelRefused("; ".join(map(str, ended.values())))
+        times = next_times([client for client in models if client not in ended], engine, causes)
+        if not times:
+            self._parked_at = self._clock()
+        until = min(times, default=None)
+        why = self._pool.config.masker(why_nobody(models, engine, causes, until))
+        # The engine finds tomorrow what it finds today; what else could help is not among the settings.
+        return Parked(why, until) if until or self._pool.models else NeedsSettings(why, Ending.GAVE_UP)

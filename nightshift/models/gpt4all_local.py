@@ -1,0 +1,225 @@
+"""GPT4All: a model file on this machine, run in this process, in a thread of its own.
+
+The native library is driven one call below `GPT4All.generate`, because only there a reply can be stopped while the
+prompt is still being read, tokens can be counted exactly, and the chat template's control tokens are understood.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.errors import ModelRefused, ModelUnavailable
+from nightshift.models.base import BackendSettings, BaseModelHandler, EnsureExtra, OnText
+from nightshift.models.errors import BackendMisconfigured, too_long
+from nightshift.models.gguf import GGUFHeader, read_header, write_chat
+from nightshift.models.llama_cpp import LlamaCppBackend
+from nightshift.models.model_files import ModelFileBackend, in_folder
+
+# How many prompt tokens are read at a time, and so between two looks whether to stop.
+BATCH = 128
+TEMPERATURE = 0.2
+LLAMA_CPP_MAY = (
+    "llama_cpp knows the models of today: it is asked next with this file where MODEL_TYPE is auto or gpt4all, and "
+    "alone where it is llama_cpp; or set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+)
+# The library reports its own errors as a token of this id.
+ERROR_TOKEN = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    """A model in memory."""
+
+    engine: Any
+    header: GGUFHeader
+    num_ctx: int
+
+
+class _Call:
+    """Listens to one run of the engine, counts its tokens, and stops it when it has to stop."""
+
+    def __init__(self, loaded: _Loaded, most: int, on_text: OnText, stopped: Callable[[], bool]) -> None:
+        self._loaded, self._most, self._on_text, self._stopped = loaded, most, on_text, stopped
+        self.texts: list[str] = []
+        self.tokens_in = self.tokens_out = 0
+        self.full = False
+        self.fault = ""
+
+    def on_prompt_token(self, _token: int) -> bool:
+        """Called for each token of the prompt; whether to go on."""
+        # After the reply the engine reads the end of the template in the same way.
+        self.tokens_in += self.tokens_out == 0
+        return not self._stopped()
+
+    def on_text(self, token: int, text: str) -> bool:
+        """Called for each piece of text that is complete; whether to go on."""
+        if token == ERROR_TOKEN:
+            self.fault = text
+            return False
+        self.texts.append(text)
+        self._on_text(text)
+        return True
+
+    def decoder(self, callback: Callable[[int, str], bool]) -> Callable[[int, bytes], bool]:
+        """The package's decoder of tokens into texts, with an eye on every token, also those that are half a letter."""
+        engine = self._loaded.engine.model
+        decoded = type(engine)._callback_decoder(engine, callback)  # noqa: SLF001 - the only hook for every token
+
+        def on_token(token: int, raw: bytes) -> bool:
+            # The engine may hand over a few tokens more that it held back.
+            if self.full or self._stopped() or token in self._loaded.header.control:
+                return False
+            self.tokens_out += token != ERROR_TOKEN
+            # At the end of its context the engine would go on by forgetting the beginning of the prompt.
+            at_end = self.tokens_in + self.tokens_out >= self._loaded.num_ctx - 1
+            self.full = at_end or self.tokens_out >= self._most
+            return decoded(token, raw) and not self.full
+
+        return on_token
+
+
+class GPT4AllBackend(ModelFileBackend):
+    """One model file; it is loaded with the first request and stays loaded.
+
+    Attributes:
+        refused: whether the engine would not load the file, as it does with kinds of models that are newer than it.
+    """
+
+    name = "gpt4all"
+    setup = "set GPT4ALL_MODEL_PATH to a model file (.gguf)"
+    package = "gpt4all"
+    variable = "GPT4ALL_MODEL_PATH"
+
+    def __init__(self, *, path: Path, num_ctx: int = 32768, ensure_extra: EnsureExtra | None = None) -> None:
+        super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
+        self.refused = False
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gpt4all")
+        self._loaded: _Loaded | None = None
+        self._closing = threading.Event()
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """Needs the path of a model file, or of a folder in which the model names one, with or without `.gguf`."""
+        path = settings.gpt4all_model_path
+        if path is None:
+            return None
+        return cls(path=in_folder(path, model), num_ctx=settings.num_ctx, ensure_extra=settings.ensure_extra)
+
+    def stand_in(self, settings: BackendSettings) -> BaseModelHandler:
+        """llama.cpp with the same file, once this engine has refused it."""
+        return LlamaCppBackend(
+            path=self._path,
+            num_ctx=settings.num_ctx,
+            ensure_extra=settings.ensure_extra,
+            needed=lambda: self.refused,
+        )
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """See `BaseModelHandler.generate`. When cancelled, the thread stops within a token or a batch of the prompt."""
+        loop, stop = asyncio.get_running_loop(), threading.Event()
+
+        def forward(text: str) -> None:
+            if on_text and not stop.is_set():
+                loop.call_soon_threadsafe(on_text, text)
+
+        try:
+            return await loop.run_in_executor(self._pool, self._run, request, forward, stop)
+        finally:
+            stop.set()
+
+    async def aclose(self) -> None:
+        """Stop what is being generated and free the model's memory."""
+        self._closing.set()
+        await asyncio.get_running_loop().run_in_executor(self._pool, self._unload)
+        self._pool.shutdown(wait=True)
+
+    # What runs in the backend's own thread.
+
+    def _run(self, request: ModelRequest, on_text: OnText, stop: threading.Event) -> Completion:
+        if stop.is_set():
+            raise ModelUnavailable("cancelled before it began")
+        began = time.monotonic()
+        loaded = self._load()
+        call = _Call(
+            loaded, request.max_tokens or loaded.num_ctx, on_text, lambda: stop.is_set() or self._closing.is_set()
+        )
+        self._prompt(loaded, request, call)
+        if call.fault:
+            raise too_long(self.model, loaded.num_ctx) if "context window" in call.fault else ModelRefused(call.fault)
+        if stop.is_set() or self._closing.is_set():
+            raise ModelUnavailable("GPT4All was stopped")
+        return self._completion(call, time.monotonic() - began)
+
+    @property
+    def window(self) -> int | None:
+        """The context that the model was loaded with, once it was."""
+        return self._loaded.num_ctx if self._loaded else None
+
+    def _load(self) -> _Loaded:
+        if self._loaded is None:
+            self._require_package()
+            try:
+                header = read_header(self._path)
+                num_ctx = min(self._num_ctx, header.context_length or self._num_ctx)
+                self._loaded = _Loaded(engine=self._engine(num_ctx), header=header, num_ctx=num_ctx)
+            except (OSError, ValueError, RuntimeError) as error:
+                self.refused = isinstance(error, RuntimeError)
+                advice = (
+                    LLAMA_CPP_MAY if self.refused else "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+                )
+                raise BackendMisconfigured(f"GPT4All cannot load {self._path}: {error}; {advice}") from error
+            self.refused = False
+        return self._loaded
+
+    def _engine(self, num_ctx: int) -> Any:
+        from gpt4all import GPT4All  # type: ignore[import-untyped]  # noqa: PLC0415 - no types; loads native libraries
+
+        where = {"model_path": self._path.parent, "allow_download": False}
+        model = GPT4All(self._path.name, n_ctx=num_ctx, **where)
+        try:
+            model.model.thread_count()
+        except Exception as error:  # the package raises a bare one
+            model.close()
+            raise RuntimeError("the engine does not know this kind of model, or the file is damaged") from error
+        return model
+
+    def _prompt(self, loaded: _Loaded, request: ModelRequest, call: _Call) -> None:
+        engine = loaded.engine.model
+        engine._prompt_callback = call.on_prompt_token  # noqa: SLF001 - the only way to stop while the prompt is read
+        engine._callback_decoder = call.decoder  # noqa: SLF001 - see `_Call.decoder`
+        engine.prompt_model(
+            write_chat(request.messages, loaded.header.chat_template, loaded.header.control),
+            "%1",
+            call.on_text,
+            n_predict=request.max_tokens or loaded.num_ctx,
+            temp=TEMPERATURE if request.temperature is None else request.temperature,
+            top_p=0.95,
+            repeat_penalty=1.05,
+            n_batch=BATCH,
+            reset_context=True,
+            special=True,
+        )
+
+    def _completion(self, call: _Call, latency_s: float) -> Completion:
+        return Completion(
+            text="".join(call.texts),
+            backend=self.name,
+            model=self.model,
+            tokens_in=call.tokens_in,
+            tokens_out=call.tokens_out,
+            latency_s=latency_s,
+            finish=Finish.LENGTH if call.full else Finish.STOP,
+        )
+
+    def _unload(self) -> None:
+        if self._loaded is not None:
+            self._loaded.engine.close()
+            self._loaded = None

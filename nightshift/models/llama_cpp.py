@@ -1,0 +1,295 @@
+"""llama.cpp: a model file on this machine, run in a process of its own that starts when needed and ends when idle.
+
+A crash of native code ends that process alone, and the memory that a model takes is given back. The process
+(`llama_cpp_process.py`) speaks OpenAI's API on the loopback, with a key made for it, so the client is the one for any
+such server; a request whose connection is closed is generated no further.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import secrets
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.errors import ModelRefused, ModelUnavailable
+from nightshift.models.base import BackendSettings, EnsureExtra, OnText
+from nightshift.models.errors import BackendMisconfigured, quote, too_long
+from nightshift.models.gguf import GGUFHeader, defuse, read_header
+from nightshift.models.model_files import ModelFileBackend, in_folder
+from nightshift.models.openai_compat import OpenAIBackend
+
+PROGRAM = Path(__file__).with_name("llama_cpp_process.py")
+IDLE_S = 600.0
+"""How long the process keeps the model in memory without a request."""
+NOTICE_S = 2.0
+"""How long after a connection broke the end of the process may become known."""
+KEPT_BYTES = 16_384
+_STAMP = re.compile(r"^[\d.]+ [EWI] +", re.MULTILINE)
+
+
+class LlamaCppBackend(ModelFileBackend):
+    """One model file, in a process that is started with the first request.
+
+    Args:
+        path: the model file.
+        num_ctx: the context in tokens, where the model was not made for less.
+        ensure_extra: brings the package.
+        needed: whether this backend is to be asked at all; None always.
+        idle_s: how long the process stays without a request.
+    """
+
+    name = "llama_cpp"
+    setup = "set LLAMA_CPP_MODEL_PATH to a model file (.gguf)"
+    package = "xllamacpp"
+    variable = "LLAMA_CPP_MODEL_PATH"
+
+    def __init__(
+        self,
+        *,
+        path: Path,
+        num_ctx: int = 32768,
+        ensure_extra: EnsureExtra | None = None,
+        needed: Callable[[], bool] | None = None,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
+        self._needed, self._idle_s = needed, idle_s
+        self._header: GGUFHeader | None = None
+        self._server: _Server | None = None
+        self._starting = asyncio.Lock()
+        self._requests = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._closing = False
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """Needs the path of a model file, or of a folder in which the model names one; GPT4All's will do."""
+        path = settings.llama_cpp_model_path or settings.gpt4all_model_path
+        if path is None:
+            return None
+        return cls(path=in_folder(path, model), num_ctx=settings.num_ctx, ensure_extra=settings.ensure_extra)
+
+    def is_available(self) -> bool:
+        """See `ModelFileBackend.is_available`; also whether there is a need."""
+        if self._needed and not self._needed():
+            self._detail = "it is asked only if GPT4All cannot load this file"
+            return False
+        return super().is_available()
+
+    @property
+    def window(self) -> int | None:
+        """The context that the model is loaded with, once it was."""
+        most = self._header and self._header.context_length
+        return min(self._num_ctx, most or self._num_ctx) if self._header else None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self._server is not None and self._server.is_alive
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """See `BaseModelHandler.generate`. When cancelled, the engine stops with the token that it is at."""
+        began = time.monotonic()
+        self._requests += 1
+        try:
+            server = await self._running()
+            completion = await self._ask(server, self._defused(request), on_text)
+        finally:
+            self._requests -= 1
+            self._rest()
+        return replace(completion, model=self.model, latency_s=time.monotonic() - began)
+
+    async def aclose(self) -> None:
+        """Stop what is being generated and end the process."""
+        self._closing = True
+        if self._server:
+            self._server.kill()
+        if self._timer:
+            self._timer.cancel()
+        async with self._starting:
+            await self._end()
+
+    async def _running(self) -> _Server:
+        """The process with the model loaded, started if need be.
+
+        Raises:
+            ModelUnavailable: it ended while it loaded, or this is closed.
+            BackendMisconfigured: the package is missing, or the file cannot be loaded.
+        """
+        async with self._starting:
+            if self._closing:
+                raise ModelUnavailable("llama.cpp was stopped")
+            if not self.is_running:
+                await self._end()
+                await self._start()
+            assert self._server
+            return self._server
+
+    async def _start(self) -> None:
+        await asyncio.to_thread(self._require_package)
+        try:
+            self._header = await asyncio.to_thread(read_header, self._path)
+        except (OSError, ValueError) as error:
+            raise self._unloadable(str(error)) from error
+        assert self.window
+        self._server = server = await _Server.start()
+        try:
+            if fault := await server.load(self._path, self.window):
+                raise self._unloadable(fault)
+        except BaseException:
+            await self._end()
+            raise
+
+    def _unloadable(self, why: str) -> BackendMisconfigured:
+        advice = f"set {self.variable} to a model file that it can run"
+        return BackendMisconfigured(f"llama.cpp cannot load {self._path}: {why}; {advice}")
+
+    async def _ask(self, server: _Server, request: ModelRequest, on_text: OnText | None) -> Completion:
+        try:
+            return await server.api.generate(request, on_text=on_text)
+        except ModelRefused as error:
+            if "exceeds the available context size" in str(error) and self.window:
+                raise too_long(self.model, self.window) from error
+            raise
+        except ModelUnavailable as error:
+            if self._closing:
+                raise ModelUnavailable("llama.cpp was stopped") from error
+            if ending := await server.ending():
+                raise ModelUnavailable(f"{ending}; the next request starts it again") from error
+            raise
+
+    def _defused(self, request: ModelRequest) -> ModelRequest:
+        """The request with no control token in its texts, so that no text of a repository ends a turn or begins one."""
+        control = self._header.control if self._header else {}
+        safe = tuple(replace(message, text=defuse(message.text, control)) for message in request.messages)
+        return replace(request, messages=safe)
+
+    def _rest(self) -> None:
+        """Begin the time of rest anew."""
+        if self._timer:
+            self._timer.cancel()
+        if not self._closing:
+            self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._rested)
+
+    def _rested(self) -> None:
+        self._ending = asyncio.get_running_loop().create_task(self._end_idle())
+
+    async def _end_idle(self) -> None:
+        async with self._starting:
+            if not self._requests:
+                await self._end()
+
+    async def _end(self) -> None:
+        server, self._server = self._server, None
+        if server:
+            await server.close()
+
+
+class _Api(OpenAIBackend):
+    """The client of the process."""
+
+    name = "llama_cpp"
+    vendor = "llama.cpp"
+
+    def _drop_unsupported(self, status: int, message: str, sent: Iterable[str]) -> bool:
+        """Also leave out the wish for JSON where no grammar can be made for the model's vocabulary."""
+        named = message.replace("Failed to initialize samplers", "response_format")
+        return super()._drop_unsupported(status, named, sent)
+
+
+class _Server:
+    """The running program, and the client of its API once the model is loaded."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._said = b""
+        self._listening = asyncio.create_task(self._listen())
+        self._api: _Api | None = None
+
+    @classmethod
+    async def start(cls) -> Self:
+        """Start the program; nothing is loaded yet."""
+        argv = (sys.executable, "-I", str(PROGRAM))
+        return cls(
+            await asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs, as far as is known."""
+        return self._process.returncode is None
+
+    @property
+    def api(self) -> _Api:
+        """The client of its API."""
+        assert self._api, "the model is loaded first"
+        return self._api
+
+    async def load(self, path: Path, num_ctx: int) -> str:
+        """Let it load the model; why it cannot, or nothing.
+
+        Raises:
+            ModelUnavailable: it ended.
+        """
+        stdin, stdout, key = self._process.stdin, self._process.stdout, secrets.token_urlsafe()
+        assert stdin
+        assert stdout
+        stdin.write(json.dumps({"path": str(path), "num_ctx": num_ctx, "key": key}).encode() + b"\n")
+        answer = await stdout.readline()
+        if not answer:
+            raise ModelUnavailable(await self.ending() or "llama.cpp's process does not answer")
+        read = json.loads(answer)
+        if fault := read.get("error", ""):
+            self.kill()
+            await self._listening
+            return (self._lines() or [quote(fault)])[0]
+        self._api = _Api(model=path.name, api_key=key, base_url=f"{read['address']}/v1")
+        return ""
+
+    async def ending(self) -> str:
+        """How the process ended, with its last words; nothing where it runs on."""
+        try:
+            async with asyncio.timeout(NOTICE_S):
+                code = await self._process.wait()
+        except TimeoutError:
+            return ""
+        await self._listening
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        return ": ".join([f"llama.cpp's process {how}", *self._lines()[-1:]])
+
+    def kill(self) -> None:
+        """End it; it has nothing to save."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def close(self) -> None:
+        """End it and let go of everything."""
+        self.kill()
+        if self._api:
+            await self._api.aclose()
+        await self._process.wait()
+        await self._listening
+
+    async def _listen(self) -> None:
+        """Keep the end of what the library complains about."""
+        stderr = self._process.stderr
+        assert stderr
+        while part := await stderr.read(KEPT_BYTES):
+            self._said = (self._said + part)[-KEPT_BYTES:]
+
+    def _lines(self) -> list[str]:
+        """What was said, without the stamps of time."""
+        said = _STAMP.sub("", self._said.decode("utf-8", "replace"))
+        return [quote(line) for line in said.splitlines() if line.strip()]

@@ -1,0 +1,102 @@
+"""What the backends have in common that run a model file on this machine: the file, and the package that runs it."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+
+from nightshift.core.errors import NightshiftError
+from nightshift.core.status import install_by_hand
+from nightshift.models.base import BaseModelHandler, EnsureExtra
+from nightshift.models.errors import BackendMisconfigured
+from nightshift.models.gguf import is_gguf
+from nightshift.models.http_access import CODERS, choose
+
+UNFIT = r"embed|minilm|bge-|rerank"
+QUICK_S = 1.0
+"""How long a look waits for an installation: enough to hear that there will be none."""
+RETRY_S = 600.0
+"""How long an installation that failed is not tried again."""
+
+
+class ModelFileBackend(BaseModelHandler):
+    """A GGUF file and an optional package, which may have to be installed first.
+
+    Attributes:
+        package: the module that runs the file.
+        variable: the setting that names the file.
+    """
+
+    package: ClassVar[str]
+    variable: ClassVar[str]
+    parallel = 1
+
+    def __init__(self, *, path: Path, num_ctx: int = 32768, ensure_extra: EnsureExtra | None = None) -> None:
+        super().__init__(model=path.name)
+        self._path, self._num_ctx, self._ensure_extra = path, num_ctx, ensure_extra
+        self._installing: threading.Thread | None = None
+        self._failure, self._retry_at_s = "", -math.inf
+
+    @property
+    def free(self) -> bool:
+        """It runs here."""
+        return True
+
+    def is_available(self) -> bool:
+        """Whether the file and the package are there; nothing is loaded for it. A missing package is asked for."""
+        if is_gguf(self._path):
+            self._detail = self._missing_package()
+        else:
+            self._detail = f"{self._path} is no GGUF model file: set {self.variable} to one"
+        return not self._detail
+
+    def _missing_package(self) -> str:
+        """Why the package is not there; empty if it is. It is installed in a thread of its own, which may take long."""
+        if find_spec(self.package):
+            return ""
+        if self._installing is None and time.monotonic() >= self._retry_at_s:
+            self._installing = threading.Thread(target=self._install, name=f"ensure-{self.name}", daemon=True)
+            self._installing.start()
+        if self._installing:
+            self._installing.join(QUICK_S)
+            if self._installing.is_alive():
+                return f"the package {self.package} is being installed"
+            self._installing = None
+        return "" if find_spec(self.package) else self._failure
+
+    def _install(self) -> None:
+        try:
+            self._require_package()
+        except BackendMisconfigured as error:
+            self._failure, self._retry_at_s = str(error), time.monotonic() + RETRY_S
+
+    def _require_package(self) -> None:
+        """Return when the package is there. Blocks, for minutes where it is installed for that.
+
+        Raises:
+            BackendMisconfigured: it is not, and is not going to be now.
+        """
+        if find_spec(self.package):
+            return
+        try:
+            if self._ensure_extra:
+                self._ensure_extra(self.name)
+        except NightshiftError as error:
+            raise BackendMisconfigured(f"the package {self.package}: {error}") from error
+        if not find_spec(self.package):
+            by_hand = install_by_hand(self.name)
+            raise BackendMisconfigured(f"the package {self.package} is not installed; {by_hand} brings it")
+
+
+def in_folder(path: Path, model: str | None) -> Path:
+    """The file itself, or the named one of a folder; without a name one that can code, if there is one."""
+    if not path.is_dir():
+        return path
+    if model:
+        return path / (model if model.endswith(".gguf") else f"{model}.gguf")
+    names = sorted(each.name for each in path.glob("*.gguf"))
+    return path / (choose(names, CODERS, UNFIT) or "no-model.gguf")

@@ -1,0 +1,456 @@
+"""Which models a request asks, in which order: the owner's order, or one decided by what each did with earlier tasks.
+
+Measured routing decides once for each attempt. The cheapest model begins of those that are rather surely not much worse
+than the best; what a solved task costs is the cost of an attempt divided by the rate at which attempts succeed. Rates
+are Beta posteriors. The prior of a model for one kind of task is what it did with the other kinds, worth a few
+attempts; that itself begins at a half, and a benchmark of the task's repository adds to it (`models.benchmark_prior`).
+Costs are means of what attempts used, begun with a guess that weighs as much as a few. A price that nobody stated is no
+cost that could be compared: such a model is never called cheap.
+
+Which model is the best is never known for sure, so in a share of the attempts the same rule is used on rates that are
+drawn from what is known (Thompson sampling: W. Thompson, Biometrika 25, 1933). The random choices of an attempt follow
+from its number. What is not the best is asked less and less, but never forgotten: old results stop to count
+(`storage.db.model_results.OF_A_KIND`), and what is unknown is tried again.
+
+A decision is stored before anybody is asked, so a resumed attempt asks the models that it asked before, whatever other
+tasks have taught since. Requests outside a task, phases of `PHASE_MODELS`, tasks with a model of their own and settings
+with `routing: fixed` get the owner's order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, Protocol
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.dialogue import ModelRequest
+from nightshift.core.routing import ModelResult, Results, Route
+from nightshift.core.tasks.states import CircuitState, Phase
+from nightshift.core.text.formats import money
+from nightshift.models.backend_client import BackendClient
+from nightshift.models.backend_pool import BackendPool, available
+from nightshift.models.benchmark_prior import NOTHING, Prior, priors
+from nightshift.models.budgets import Price
+from nightshift.models.token_estimates import estimate_request
+
+PRIOR_RATE = 0.5
+"""Of a model of which nothing is known, either end is as likely."""
+OVERALL_WEIGHT = 2.0
+"""That half is worth two attempts: one solved, one not (Laplace's rule)."""
+KIND_WEIGHT = 1.0
+"""What a model did with other kinds is worth one attempt with this one: kinds differ."""
+SURE_Z, DOUBT_Z = 0.84, 1.64
+"""A bound is passed with a chance of 80 %: a wrong guess costs one more model that is asked.
+
+Below one, with 95 %: who is given up wrongly is not tried again for long."""
+TOKENS_IN, TOKENS_OUT = 12_000, 3_000
+"""What an attempt uses before any was measured: two tries with a prompt of some files and a reply of one or two."""
+REMOTE_S, LOCAL_S = 60.0, 300.0
+"""How long its replies take before that: a vendor writes 50 tokens in a second, a small machine reads and writes 10."""
+COST_WEIGHT = 3.0
+"""Guesses are worth three attempts, first these, then what others used: that varies less than whether one succeeds."""
+USD_PER_HOUR = 0.05
+"""What an hour of waiting costs: the power of a machine at work, 150 W. So a free model costs something, if little."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model that can be asked.
+
+    Attributes:
+        label: the model, as `backend=model`.
+        price: None where nobody stated it.
+        local: whether it runs on the owner's machine.
+        there: whether it can be asked just now.
+    """
+
+    label: str
+    price: Price | None = None
+    local: bool = False
+    there: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEstimate:
+    """Success rate and expected cost of a model for one kind of task.
+
+    Attributes:
+        label: the model, as `backend=model`.
+        solved: successes, the prior included, so this is no whole number.
+        count: attempts, the prior included.
+        attempt_usd: what an attempt with it costs, waiting included; None where its price is not known.
+        began: attempts that were measured.
+        really_solved: successes that were measured.
+        there: whether it can be asked just now.
+        benchmark: what is part of the prior by the benchmark of the task's repository.
+    """
+
+    label: str
+    solved: float
+    count: float
+    attempt_usd: float | None
+    began: int
+    really_solved: int
+    there: bool = True
+    benchmark: Prior = NOTHING
+
+    @property
+    def known(self) -> float:
+        """The attempts by which it is known, those among them that items of a benchmark count as."""
+        return self.began + self.benchmark.count
+
+    @property
+    def rate(self) -> float:
+        """The share of attempts that it will probably solve."""
+        return self.solved / self.count
+
+    @property
+    def low(self) -> float:
+        """It is rather surely no worse than this."""
+        return _wilson(self.rate, self.count, -SURE_Z)
+
+    @property
+    def high(self) -> float:
+        """It is rather surely no better than this."""
+        return _wilson(self.rate, self.count, DOUBT_Z)
+
+    def drawn(self, dice: Random) -> float:
+        """A rate as it may be: drawn from what is known (Thompson 1933), so the unknown is drawn high at times."""
+        return dice.betavariate(self.solved, self.count - self.solved)
+
+    def usd_for_one(self, rate: float) -> float:
+        """What a solved task costs at a rate; infinite where the price is not known."""
+        return math.inf if self.attempt_usd is None else self.attempt_usd / max(rate, 1e-3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an attempt uses."""
+
+    tokens_in: float = TOKENS_IN
+    tokens_out: float = TOKENS_OUT
+    seconds: float = REMOTE_S
+
+    def seen(self, result: ModelResult) -> Usage:
+        """The same after more attempts were measured."""
+        known, weight = result.began, COST_WEIGHT
+
+        def mean(guess: float, total: float) -> float:
+            return (total + weight * guess) / (known + weight)
+
+        return Usage(
+            tokens_in=mean(self.tokens_in, result.tokens_in),
+            tokens_out=mean(self.tokens_out, result.tokens_out),
+            seconds=mean(self.seconds, result.seconds),
+        )
+
+    def usd(self, price: Price) -> float:
+        """What that costs at a price, waiting included; cached tokens at the full one."""
+        read, written = self.tokens_in * price.input_per_million_usd, self.tokens_out * price.output_per_million_usd
+        return (read + written) / 1e6 + self.seconds * USD_PER_HOUR / 3600
+
+
+def usual_usage(results: Mapping[Candidate, ModelResult], *, local: bool) -> Usage:
+    """What is expected of a model that was not measured: as many tokens as others used, and the time of its like."""
+    alike = Usage(seconds=LOCAL_S if local else REMOTE_S).seen(
+        sum((result for candidate, result in results.items() if candidate.local is local), ModelResult())
+    )
+    return replace(Usage().seen(sum(results.values(), ModelResult())), seconds=alike.seconds)
+
+
+def estimate_of(
+    candidate: Candidate,
+    here: ModelResult,
+    elsewhere: Iterable[ModelResult],
+    usual: Usage,
+    benchmark: Prior = NOTHING,
+) -> ModelEstimate:
+    """The estimate of a model.
+
+    Args:
+        candidate: the model.
+        here: what it did with this kind of task.
+        elsewhere: what it did with each of the others.
+        usual: what is expected of it before it is measured.
+        benchmark: what that of the task's repository says.
+    """
+    others = sum(elsewhere, ModelResult())
+    prior = (others.solved + OVERALL_WEIGHT * PRIOR_RATE) / (others.began + OVERALL_WEIGHT)
+    price = candidate.price
+    return ModelEstimate(
+        label=candidate.label,
+        solved=here.solved + KIND_WEIGHT * prior + benchmark.solved,
+        count=here.began + KIND_WEIGHT + benchmark.count,
+        # What a model of unknown price would cost is not guessed from others'.
+        attempt_usd=None if price is None else usual.seen(here).usd(price),
+        began=here.began,
+        really_solved=here.solved,
+        there=candidate.there,
+        benchmark=benchmark,
+    )
+
+
+def _wilson(rate: float, count: float, z: float) -> float:
+    """A bound of the Wilson score interval (E. Wilson, JASA 22, 1927)."""
+    middle = rate + z * z / (2 * count)
+    half = z * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
+    return min(1.0, max(0.0, (middle + half) / (1 + z * z / count)))
+
+
+MARGIN = 0.15
+"""So much less often may the cheaper one succeed: what it fails is done by the next stronger one, at little more."""
+LEARN = 0.1
+"""The share of attempts in which rates are drawn: where models are far apart that changes nothing, so it is cheap."""
+MEET = 0.3
+"""The share that an undecided model begins instead, so that a good one is found within some fifty attempts."""
+HARDLY_KNOWN = 5
+"""Before so many attempts a cheaper model is not given up: one that solves 9 of 10 fails the first in 10 % of cases."""
+LEAST_USEFUL_RATE = 0.1
+"""One that surely solves fewer is not asked in easy phases either: it will not follow the format of replies."""
+TRIES_PER_RUNG = 2
+"""After so many tries that failed the next stronger model is asked: the first mends what the feedback names, mostly."""
+SMALL_PROMPT = 3_000
+"""A task whose whole planning prompt has fewer tokens is small: its repository is a few files, or none."""
+EASY = frozenset({Phase.CLARIFYING, Phase.REFLECTING, Phase.REVIEW})
+"""Phases whose replies are short, follow a form, and are checked or only advise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOrder:
+    """All models of a route in the order a request asks them: stronger ones follow the first, then weaker ones."""
+
+    order: tuple[str, ...]
+    why: str
+
+
+def decide(
+    candidates: Sequence[Candidate],
+    results: Results,
+    kind: str,
+    *,
+    seed: str,
+    benchmark: Mapping[str, Prior] | None = None,
+) -> Route:
+    """Decide for an attempt.
+
+    Args:
+        candidates: all models in the owner's order; at least one.
+        results: what they did.
+        kind: of the task.
+        seed: of the attempt's random choices; the same gives the same.
+        benchmark: what that of the task's repository says of models, by `backend=model`.
+    """
+    known = _estimates(candidates, results, kind, benchmark or {})
+    there = [estimate for estimate in known if estimate.there] or known
+    first, explored = _first(there, Random(seed))  # noqa: S311 - no secret
+    # Of equals the owner's first is the strongest: he said that it is his best.
+    ladder = sorted(known, key=lambda estimate: (estimate.rate, -known.index(estimate)))
+    return Route(
+        kind=kind,
+        ladder=tuple(estimate.label for estimate in ladder),
+        first=first.label,
+        cheap=_cheap(there, first).label,
+        explored=bool(explored),
+        why=_reason(first, there, kind, explored),
+    )
+
+
+def model_order(route: Route, phase: Phase, *, iteration: int, escalation: int, prompt_tokens: int) -> ModelOrder:
+    """Whom a request asks.
+
+    Args:
+        route: of the attempt.
+        phase: that asks.
+        iteration: its try; those before it failed.
+        escalation: how often the loop was stuck; the first time, a higher temperature is tried.
+        prompt_tokens: how long the prompt is.
+    """
+    ladder, top = route.ladder, len(route.ladder) - 1
+    if phase is Phase.AUDIT:
+        return _order_from(ladder, top, "the strongest, for an audit")
+    easy = phase in EASY or (phase is Phase.PLANNING and prompt_tokens < SMALL_PROMPT)
+    failed, stuck = max(0, iteration - 1), max(0, escalation - 1)
+    begins = ladder.index(route.cheap if easy else route.first)
+    wanted = begins + failed // TRIES_PER_RUNG + stuck
+    # There is none above the strongest; when the loop is stuck with it, others may see what it does not.
+    at = min(wanted, top) - min(stuck, max(0, wanted - top)) % len(ladder)
+    why = "the cheap one, for an easy phase" if easy else "who begins"
+    if at != begins:
+        why = f"instead of {ladder[begins]}, after {failed} failed {'try' if failed == 1 else 'tries'}"
+        why += ", stuck" if stuck else ""
+    return _order_from(ladder, at, why)
+
+
+def _order_from(ladder: Sequence[str], at: int, why: str) -> ModelOrder:
+    return ModelOrder(order=(*ladder[at:], *reversed(ladder[:at])), why=why)
+
+
+def _estimates(
+    candidates: Sequence[Candidate], results: Results, kind: str, benchmark: Mapping[str, Prior]
+) -> list[ModelEstimate]:
+    here = {each: results.get(kind, {}).get(each.label, ModelResult()) for each in candidates}
+    usual = {local: usual_usage(here, local=local) for local in (True, False)}
+    others = [of for other, of in results.items() if other != kind]
+    return [
+        estimate_of(
+            each,
+            here[each],
+            (of.get(each.label, ModelResult()) for of in others),
+            usual[each.local],
+            benchmark.get(each.label, NOTHING),
+        )
+        for each in candidates
+    ]
+
+
+def _first(known: Sequence[ModelEstimate], dice: Random) -> tuple[ModelEstimate, str]:
+    """Who begins, and the reason where chance picked another than the rule would."""
+    share = dice.random()
+    usual = _cheapest_good(known)
+    if len(known) > 1 and share < LEARN:
+        drawn = {estimate.label: estimate.drawn(dice) for estimate in known}
+        # Here and below: one of unknown price is not tried, for what that would cost nobody can say.
+        priced = [estimate for estimate in known if estimate is usual or estimate.attempt_usd is not None]
+        found = _cheapest_good(priced, lambda estimate: drawn[estimate.label])
+        return found, "" if found is usual else "drawn by lot, to learn"
+    undecided = [estimate for estimate in known if _undecided(estimate, usual, max(each.rate for each in known))]
+    if undecided and share < LEARN + MEET:
+        return min(undecided, key=lambda estimate: estimate.count), "drawn by lot, for too little is known of it"
+    return usual, ""
+
+
+def _undecided(estimate: ModelEstimate, usual: ModelEstimate, best: float) -> bool:
+    """Whether more attempts with this model could change who usually begins, for less money or for more success."""
+    if estimate is usual or estimate.attempt_usd is None:
+        return False
+    if estimate.usd_for_one(estimate.high) < usual.usd_for_one(usual.rate):
+        return estimate.known < HARDLY_KNOWN or estimate.low < best - MARGIN <= estimate.high
+    return estimate.high - MARGIN > usual.rate
+
+
+def _cheapest_good(
+    known: Sequence[ModelEstimate], drawn: Callable[[ModelEstimate], float] | None = None
+) -> ModelEstimate:
+    """The cheapest of those that are not much worse than the best, by bounds or by rates that were drawn."""
+    rate = drawn or (lambda estimate: estimate.rate)
+    low = drawn or (lambda estimate: estimate.low)
+    best = max(known, key=rate)
+    good = [estimate for estimate in known if estimate is best or low(estimate) >= rate(best) - MARGIN]
+    return min(good, key=lambda estimate: estimate.usd_for_one(rate(estimate)))
+
+
+def _cheap(known: Sequence[ModelEstimate], first: ModelEstimate) -> ModelEstimate:
+    """Who is asked in easy phases: the cheapest that is not useless; `first` where no price is known."""
+    priced = [estimate for estimate in known if estimate.attempt_usd is not None and estimate.high >= LEAST_USEFUL_RATE]
+    return min(priced, key=lambda estimate: estimate.attempt_usd or 0.0, default=first)
+
+
+def _reason(first: ModelEstimate, known: Sequence[ModelEstimate], kind: str, explored: str) -> str:
+    if len(known) == 1:
+        return f"{first.label} is the only one"
+    others = "; ".join(described(estimate) for estimate in known if estimate is not first)
+    reason = explored or "the cheapest of those not much worse than the best"
+    return f"{kind}: {described(first)} ({reason}); beside {others}"
+
+
+def described(estimate: ModelEstimate) -> str:
+    """An estimate in words."""
+    cost = (
+        "of unknown price"
+        if estimate.attempt_usd is None
+        else f"about {money(estimate.usd_for_one(estimate.rate))} a solved task"
+    )
+    really = f"solved {estimate.really_solved} of {estimate.began}" if estimate.began else ""
+    measured = " and ".join(filter(None, (really, estimate.benchmark.why))) or "not measured yet"
+    return f"{estimate.label} {measured}, {cost}"
+
+
+class Routes(Protocol):
+    """What models did, and what was decided for attempts (`storage.db.model_results.ModelResults`)."""
+
+    def results(self) -> Results:
+        """What each model did, by kind of task."""
+        ...
+
+    def route(self, task_id: int, attempt: int) -> Route | None:
+        """What was decided for an attempt."""
+        ...
+
+    def keep(self, task_id: int, attempt: int, route: Route) -> Future[Any]:
+        """Store what was decided for an attempt; the future is done when it is durable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOrder:
+    """The models in the order in which a request asks them; `route` is its choice by what was measured, as JSON."""
+
+    clients: Sequence[BackendClient]
+    route: dict[str, Any] | None = None
+
+
+class Router:
+    """Used from one event loop.
+
+    Args:
+        routes: what was measured and decided; without it the owner's order holds.
+        clock: the time.
+    """
+
+    def __init__(self, routes: Routes | None = None, *, clock: Clock = utc_now) -> None:
+        self._routes, self._clock = routes, clock
+        self._seen: Results = {}
+
+    async def order(self, pool: BackendPool, request: ModelRequest) -> ClientOrder:
+        """Whom a request asks, one after the other."""
+        task_id, kind, routes = request.task_id, request.kind, self._routes
+        chosen = request.phase in pool.config.phase_models or bool(request.wanted)
+        owners = not pool.config.measured or chosen or len(pool.models) < 2
+        if owners or task_id is None or kind is None or routes is None:
+            return ClientOrder(pool.route(request))
+        route = routes.route(task_id, request.attempt)
+        if route is None:
+            route = await self._decided(routes, pool, request, task_id, kind)
+        return _client_order(pool, request, route)
+
+    async def _decided(
+        self, routes: Routes, pool: BackendPool, request: ModelRequest, task_id: int, kind: str
+    ) -> Route:
+        if not available(pool.models):
+            await asyncio.gather(*(client.ready() for client in pool.models))
+        self._seen = routes.results()
+        candidates = [_candidate(client) for client in pool.models]
+        seed, known = f"route:{task_id}:{request.attempt}", priors(request.benchmarked, self._clock())
+        route = decide(candidates, self._seen, kind, seed=seed, benchmark=known)
+        await asyncio.shield(asyncio.wrap_future(routes.keep(task_id, request.attempt, route)))
+        return route
+
+    def seen(self, label: str) -> str:
+        """What was known of a model when an attempt was decided last, in words; empty where nothing was."""
+        known = {kind: of[label] for kind, of in self._seen.items() if label in of}
+        return ", ".join(f"{kind} {result.solved} of {result.began}" for kind, result in known.items() if result.began)
+
+
+def _candidate(client: BackendClient) -> Candidate:
+    there = client.health.available and client.circuit.state is not CircuitState.OPEN
+    return Candidate(label=client.label, price=client.price, local=client.backend.free, there=there)
+
+
+def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> ClientOrder:
+    """The clients of a route; those that it does not know, because settings have changed since, come last."""
+    taken = model_order(
+        route,
+        request.phase,
+        iteration=request.iteration,
+        escalation=request.escalation,
+        prompt_tokens=estimate_request(request),
+    )
+    clients = {client.label: client for client in pool.models}
+    known = [clients[label] for label in taken.order if label in clients]
+    choice = {"first": taken.order[0], "why": f"{taken.why}; {route.why}", "explored": route.explored}
+    return ClientOrder([*known, *(client for client in pool.models if client not in known)], choice)

@@ -1,0 +1,97 @@
+"""How many tokens texts are: a rough figure for any model, and one for each model learnt from what its backend counts.
+
+The tokenizers of remote models are not to be had offline, and the bindings of GPT4All do not hand out that of a local
+model; but every backend counts the prompts that it is sent. Of these counts the upper quartile of the last few is used,
+in tokens to a byte: one odd report does not move it, and where reports differ (servers that leave out what they had in
+their cache report too few tokens) it errs towards prompts that are too short rather than too long. Reports that no
+tokenizer could give are passed over, and so are prompts so short that the chat format outweighs their text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge, utf8_size
+from nightshift.core.tools import ToolCall
+from nightshift.models.tool_wire import functions, written_arguments
+
+TOKENS_PER_MESSAGE = 4
+KEPT_REPORTS = 32
+LEAST_REPORTS = 3
+LEAST_BYTES = 1000
+PLAUSIBLE = (1.5, 8.0)
+"""Bytes to a token: digits and rare letters at one end, prose with a large vocabulary at the other."""
+_QUARTILE = 0.75
+
+
+def estimate_tokens(texts: Iterable[str]) -> int:
+    """About how many tokens these messages are, where nothing is known of the model."""
+    gauge = Gauge()
+    return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in texts)
+
+
+def estimate_request(request: ModelRequest) -> int:
+    """About how many tokens a prompt is, its tools and their calls included."""
+    return estimate_tokens(_sent(request))
+
+
+def estimate_reply(text: str, calls: Iterable[ToolCall]) -> int:
+    """About how many tokens a reply is."""
+    return estimate_tokens([text + "".join(_written(calls))])
+
+
+def _sent(request: ModelRequest) -> Iterator[str]:
+    """The texts that a model is sent: one for each message, and one for the tools."""
+    for message in request.messages:
+        yield message.text + "".join(_written(message.tool_calls))
+    if request.tools:
+        yield json.dumps(functions(request.tools))
+
+
+def _written(calls: Iterable[ToolCall]) -> Iterator[str]:
+    return (call.name + written_arguments(call) for call in calls)
+
+
+class TokenEstimator:
+    """The running figure of one model. Used from one event loop."""
+
+    def __init__(self) -> None:
+        self._rates: deque[float] = deque(maxlen=KEPT_REPORTS)
+
+    @property
+    def bytes_per_token(self) -> float:
+        """What is used now: the usual figure until enough prompts were counted."""
+        if len(self._rates) < LEAST_REPORTS:
+            return BYTES_PER_TOKEN
+        ranked = sorted(self._rates)
+        return 1.0 / ranked[min(len(ranked) - 1, int(len(ranked) * _QUARTILE))]
+
+    def learn(self, request: ModelRequest, completion: Completion) -> None:
+        """Learn from what a backend counted; estimates of our own teach nothing, nor what an agent counts by itself."""
+        texts = [*_sent(request)]
+        size = sum(map(utf8_size, texts))
+        tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(texts)
+        if completion.extra.get("estimated") or completion.extra.get("own_calls") or size < LEAST_BYTES or tokens <= 0:
+            return
+        if PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
+            self._rates.append(tokens / size)
+
+    def gauge(self, window: int | None, *, own_tools: bool = False) -> Gauge:
+        """The figure as others use it, with the model's context in tokens where that is known, and its own tools."""
+        return Gauge(bytes_per_token=self.bytes_per_token, window=window, own_tools=own_tools)
+
+    def tokens(self, request: ModelRequest) -> int:
+        """About how many tokens a prompt is for this model."""
+        gauge = self.gauge(None)
+        return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in _sent(request))
+
+
+def most_cautious(gauges: Sequence[Gauge]) -> Gauge:
+    """What holds for each of several models; the usual figure where there is none."""
+    windows = [gauge.window for gauge in gauges if gauge.window is not None]
+    rate = min((gauge.bytes_per_token for gauge in gauges), default=BYTES_PER_TOKEN)
+    own_tools = bool(gauges) and all(gauge.own_tools for gauge in gauges)
+    return Gauge(bytes_per_token=rate, window=min(windows, default=None), own_tools=own_tools)

@@ -1,0 +1,132 @@
+"""What is known of checkpoints: when the last report ended, from when the next one counts, and one that is under way.
+
+All of it stands in `system_state`, so a daemon that dies in the middle of a checkpoint goes on with it: the span of a
+report is fixed before the report is written, and the checkpoint is closed in the transaction that tells of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.events import Kind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.queue import pauses
+from nightshift.queue.pauses import COUNTS_FROM
+from nightshift.queue.store import Transaction
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import read_state, write_state
+
+LAST = "last_checkpoint_at"
+_OPEN = "checkpoint"
+_ASKED = "checkpoint_asked_at"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """Where checkpoints stand.
+
+    Attributes:
+        last: the end of the last report's span; None before the first start.
+        counts_from: the next one is due CHECKPOINT_DAYS after this: the last resume, or the first start.
+        asked: somebody wants one now.
+        waits: one holds tasks back, until its owner resumes.
+        since: the beginning of the span of one whose report is not written yet, else None.
+        until: the end of that span, once it is fixed.
+    """
+
+    last: datetime | None
+    counts_from: datetime | None
+    asked: bool
+    waits: bool
+    since: datetime | None
+    until: datetime | None
+
+
+def read(conn: Connection) -> Checkpoints:
+    """Where checkpoints stand now."""
+    under_way = read_state(conn, _OPEN) or {}
+    last = _time(read_state(conn, LAST))
+    return Checkpoints(
+        last=last,
+        counts_from=_time(read_state(conn, COUNTS_FROM)) or last,
+        asked=read_state(conn, _ASKED) is not None,
+        waits=pauses.read(conn).has(PauseSource.CHECKPOINT),
+        since=_time(under_way.get("since")),
+        until=_time(under_way.get("until")),
+    )
+
+
+def count_from(conn: Connection, now: datetime) -> None:
+    """Begin to count: at the first start of all."""
+    write_state(conn, LAST, to_text(now), now)
+    write_state(conn, COUNTS_FROM, to_text(now), now)
+
+
+def ask(conn: Connection, now: datetime) -> bool:
+    """Want a checkpoint at once; False when one is under way or waits already."""
+    here = read(conn)
+    if here.waits or here.since:
+        return False
+    write_state(conn, _ASKED, to_text(now), now)
+    return True
+
+
+def begin(tx: Transaction, reason: str) -> None:
+    """Pause claims and fix where the report begins."""
+    here = read(tx.conn)
+    pauses.add(tx, PauseSource.CHECKPOINT, reason)
+    write_state(tx.conn, _OPEN, {"since": to_text(_since(here, tx.now))}, tx.now)
+    write_state(tx.conn, _ASKED, None, tx.now)
+
+
+def fix_end(conn: Connection, now: datetime) -> Checkpoints:
+    """Fix where the report ends, unless that was done; returns where checkpoints stand then."""
+    here = read(conn)
+    if here.since is None or here.until is not None:
+        return here
+    write_state(conn, _OPEN, {"since": to_text(here.since), "until": to_text(max(here.since, now))}, now)
+    return read(conn)
+
+
+def not_written(tx: Transaction, why: str) -> None:
+    """Let the pause say that the report could not be written yet."""
+    if read(tx.conn).waits:
+        pauses.add(tx, PauseSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
+
+
+def close(tx: Transaction, report: str, brief: str) -> None:
+    """Announce the report, with the span in one line, and remember where the next one begins.
+
+    Done twice, it changes nothing.
+    """
+    here = read(tx.conn)
+    if here.until is None:
+        return
+    write_state(tx.conn, LAST, to_text(here.until), tx.now)
+    write_state(tx.conn, _OPEN, None, tx.now)
+    text = f"checkpoint: {brief}; {report} is written"
+    if here.waits:
+        pauses.add(tx, PauseSource.CHECKPOINT, text)
+    tx.emitter.emit(Kind.CHECKPOINT, text, report=report, waits=here.waits)
+
+
+def shift(conn: Connection, by: timedelta, now: datetime) -> None:
+    """Let the next one be due as much later or sooner as the clock was set.
+
+    Where the next report begins stays: events keep their times, and it is to have those that no report had.
+    """
+    if (kept := _time(read_state(conn, COUNTS_FROM))) is not None:
+        write_state(conn, COUNTS_FROM, to_text(kept + by), now)
+
+
+def _since(here: Checkpoints, now: datetime) -> datetime:
+    """Where a report begins: where the last one ended, unless that was under a clock which has been set back since."""
+    if here.last is not None and here.last <= now:
+        return here.last
+    return min(here.counts_from or now, now)
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)

@@ -1,0 +1,188 @@
+"""YAML as plain values that remember where they stood, so that every fault can name a line and a column.
+
+Only what JSON has comes out: texts, numbers, booleans, null, lists and mappings with texts as keys; dates stay texts.
+Aliases are refused, so a reading can never be larger than its text. The depth is checked on the parser's events, before
+the composer (which recurses) sees the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.reader import Reader
+
+from nightshift.core.errors import UnusableFile
+from nightshift.core.text import faults
+from nightshift.core.text.plain_data import MAX_DEPTH, MAX_VALUES
+
+MAX_NUMBER_CHARS = 100
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
+_TEXTS = {_TAG + name for name in ("str", "timestamp", "value", "merge")}
+_NUMBERS = {_TAG + name for name in ("int", "float")}
+_CONSTANTS = {_TAG + name for name in ("bool", "null")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is wrong with a file, and where; line and column count from 1."""
+
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.message}"
+
+
+class BrokenFile(UnusableFile):
+    """The file cannot be used; names the faults, the first ones of many, with the file's name where it is known."""
+
+    def __init__(self, found: Iterable[Fault], name: str = "") -> None:
+        self.faults = bounded(sorted(found, key=lambda f: (f.line, f.column)))
+        super().__init__("\n".join(f"{name}:{fault}" if name else str(fault) for fault in self.faults))
+
+
+def bounded(found: Sequence[Fault]) -> tuple[Fault, ...]:
+    """The first faults, each cut, and in place of the others how many there are; once bounded they stay as they are."""
+    first = found if len(found) <= faults.MOST + 1 else found[: faults.MOST]
+    shown = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)
+    rest = found[len(first) :]
+    return (*shown, replace(rest[0], message=faults.and_more(len(rest)))) if rest else shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """A value and where it stands: a mapping's parts at their keys, a list's at themselves.
+
+    `faults` are those of the value itself, such as a key that stands in it twice; `all_faults` has those below it too.
+    """
+
+    value: Any
+    line: int
+    column: int
+    parts: Mapping[str, Marked] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+    def all_faults(self) -> Iterator[Fault]:
+        """What is wrong with the value or with a part of it."""
+        yield from self.faults
+        for part in self.parts.values():
+            yield from part.all_faults()
+
+    def find(self, name: str) -> Marked:
+        """The deepest part on the dotted way `name`, for example `limits.tokens`; names may hold dots themselves."""
+        ways = [key for key in self.parts if name == key or name.startswith(key + ".")]
+        if not name or not ways:
+            return self
+        key = max(ways, key=len)
+        return self.parts[key].find(name[len(key) + 1 :])
+
+
+def parse(text: str) -> Marked | None:
+    """Read one document; None when there is nothing in it. What plain values do not have is a fault where it stands.
+
+    Raises:
+        BrokenFile: not YAML, or more than may be read.
+    """
+    if bad := Reader.NON_PRINTABLE.search(text):
+        before = text[: bad.start()]
+        line = before.count("\n") + 1
+        raise BrokenFile([_at(line, bad.start() - before.rfind("\n"), f"unprintable character {bad[0]!a}")])
+    try:
+        _check_events(text)
+        root = yaml.compose(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        raise BrokenFile([_syntax_fault(error)]) from None
+    if root is None:
+        return None
+    return _Builder().build(root, root)
+
+
+def _at(line: int, column: int, message: str) -> Fault:
+    return Fault(line=line, column=column, message=message)
+
+
+def _fault(node: Any, message: str) -> Fault:
+    return _at(node.start_mark.line + 1, node.start_mark.column + 1, message)
+
+
+def _check_events(text: str) -> None:
+    depth = count = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise BrokenFile([_fault(event, "aliases (*name) are not allowed here; write the value out")])
+        if isinstance(event, yaml.NodeEvent) and (count := count + 1) > MAX_VALUES:
+            raise BrokenFile([_fault(event, f"the file contains more than {MAX_VALUES:,} values; split it")])
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise BrokenFile([_fault(event, f"nested more than {MAX_DEPTH} deep")])
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _syntax_fault(error: yaml.MarkedYAMLError) -> Fault:
+    mark = error.problem_mark or error.context_mark
+    message = ", ".join(part for part in (error.problem, error.context) if part)
+    return _at(mark.line + 1, mark.column + 1, message) if mark else _at(1, 1, message)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._scalars = SafeConstructor()
+
+    def build(self, node: yaml.Node, place: yaml.Node) -> Marked:
+        """The value of `node`, said to stand at `place`."""
+        parts: dict[str, Marked] = {}
+        value: Any = None
+        if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
+            pairs, found = self._pairs(node)
+            parts = {key: self.build(below, at) for key, at, below in pairs}
+            value = {key: part.value for key, part in parts.items()}
+        elif isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
+            parts = {str(i): self.build(below, below) for i, below in enumerate(node.value)}
+            value, found = [part.value for part in parts.values()], []
+        elif isinstance(node, yaml.ScalarNode):
+            value, found = self._scalar(node)
+        else:
+            found = [_tag_fault(node)]
+        return Marked(
+            value=value,
+            line=place.start_mark.line + 1,
+            column=place.start_mark.column + 1,
+            parts=parts,
+            faults=tuple(found),
+        )
+
+    def _pairs(self, node: yaml.MappingNode) -> tuple[list[tuple[str, yaml.Node, yaml.Node]], list[Fault]]:
+        pairs, found = dict[str, tuple[str, yaml.Node, yaml.Node]](), list[Fault]()
+        for key, below in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
+                found.append(_fault(key, "a key must be a text; put it in quotes"))
+            elif key.value in pairs:
+                found.append(_fault(key, f"the key {key.value!r} appears twice"))
+            else:
+                pairs[key.value] = key.value, key, below
+        return list(pairs.values()), found
+
+    def _scalar(self, node: yaml.ScalarNode) -> tuple[Any, list[Fault]]:
+        if node.tag in _TEXTS:
+            return node.value, []
+        if node.tag not in _NUMBERS | _CONSTANTS:
+            return None, [_tag_fault(node)]
+        try:
+            if node.tag in _CONSTANTS or len(node.value) <= MAX_NUMBER_CHARS:
+                return self._scalars.construct_object(node), []
+        except (ValueError, LookupError, yaml.YAMLError):  # what the constructor raises for `!!int x` and the like
+            pass
+        kind = node.tag.removeprefix(_TAG)
+        return None, [_fault(node, f"{node.value[:40]!r} is not a value of the kind {kind}")]
+
+
+def _tag_fault(node: yaml.Node) -> Fault:
+    return _fault(node, f"the tag {node.tag.replace(_TAG, '!!')} is not allowed here")

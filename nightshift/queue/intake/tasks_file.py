@@ -1,0 +1,236 @@
+"""Reads `tasks.yaml`: a list of tasks, each with the fields that the API knows, or just a description.
+
+    tasks:
+      - Create a health check endpoint
+      - description: Add tests for the payment module
+        key: payment-tests
+        priority: 2
+      - description: Report what those tests cover
+        depends_on: [payment-tests]
+
+An entry is submitted once, under its own `key` or one made of its content. That key leaves fields at their default out
+of account, so an upgrade that adds a field does not submit the file again. `depends_on` takes the ids of tasks and the
+keys of entries further up. An entry with a fault holds up itself alone, and those that depend on it. What is no YAML,
+or no list of tasks, counts as a whole: where an entry begins and ends is not known then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.submission import as_input, parse_spec
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.text.faults import MOST, and_more
+from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, Marked, bounded, parse
+
+MAX_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One task of the file. `spec.key` is always set; `after` are keys of entries above that it depends on.
+
+    `marked` knows where its fields stand.
+    """
+
+    spec: TaskSpec
+    line: int
+    after: tuple[str, ...] = ()
+    marked: Marked | None = field(default=None, compare=False, repr=False)
+
+    def faults(self, fields: Mapping[str, str]) -> list[Fault]:
+        """What is wrong with its fields, at their places."""
+        here = self.marked or Marked(value=None, line=self.line, column=1)
+        return [_fault_at(here.find(name), f"{name}: {why}") for name, why in fields.items()]
+
+    @property
+    def key(self) -> str:
+        """The key it is submitted under."""
+        assert self.spec.key is not None
+        return self.spec.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What was read: the good entries in the file's order, the faults of the others, and notices for their author.
+
+    `total` counts both kinds of entries.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    notices: tuple[str, ...] = ()
+    total: int = 0
+
+
+def load_file(path: Path) -> Reading:
+    """Read the file; a missing one is empty.
+
+    Raises:
+        BrokenFile: it cannot be read, is too large, or is no list of tasks in YAML.
+    """
+    try:
+        return load_bytes(read_bytes(path))
+    except BrokenFile as broken:
+        raise BrokenFile(broken.faults, path.name) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of the file; of a missing one, none.
+
+    Raises:
+        BrokenFile: it is no regular file, cannot be read or is too large.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise BrokenFile([_top_fault("is not a regular file")])
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise BrokenFile([_top_fault(f"cannot be read: {error.strerror or error}")]) from None
+    if len(raw) > MAX_BYTES:
+        raise BrokenFile([_top_fault(f"is larger than {MAX_BYTES >> 20} MB")])
+    return raw
+
+
+def load_bytes(raw: bytes) -> Reading:
+    """Read the bytes of a tasks file, UTF-8 with or without a byte order mark.
+
+    Raises:
+        BrokenFile: it is no list of tasks in YAML.
+    """
+    return read_tasks(_decode(raw))
+
+
+def read_tasks(text: str) -> Reading:
+    """Read the text of a tasks file.
+
+    Raises:
+        BrokenFile: it is no list of tasks in YAML.
+    """
+    tree = parse(text)
+    if tree is None or tree.value is None:
+        if tree and tree.faults:
+            raise BrokenFile(tree.faults)
+        return Reading()
+    reader = _Reader()
+    for item in _items(tree):
+        reader.take(item)
+    return Reading(
+        entries=tuple(reader.entries.values()),
+        faults=bounded(sorted(reader.faults, key=lambda fault: (fault.line, fault.column))),
+        notices=_few(reader.notices),
+        total=len(reader.entries) + reader.bad,
+    )
+
+
+def content_key(spec: TaskSpec, after: tuple[str, ...] = ()) -> str:
+    """A key made of what the task says: SHA-256 of its fields that differ from their defaults."""
+    text = json.dumps([as_input(replace(spec, key=None)), list(after)], sort_keys=True, ensure_ascii=False)
+    return "file:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _few(notices: Sequence[str]) -> tuple[str, ...]:
+    rest = and_more(len(notices) - MOST) if len(notices) > MOST else ""
+    return tuple(filter(None, (*notices[:MOST], rest)))
+
+
+def _top_fault(message: str) -> Fault:
+    return Fault(line=1, column=1, message=message)
+
+
+def _decode(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].rpartition(b"\n")
+        line, column = raw.count(b"\n", 0, error.start) + 1, len(before[2].decode("utf-8", "replace")) + 1
+        raise BrokenFile([Fault(line=line, column=column, message="is not UTF-8 text")]) from None
+
+
+def _items(tree: Marked) -> list[Marked]:
+    """The entries; raises BrokenFile for what is wrong with the file outside of them."""
+    if not isinstance(tree.value, dict):
+        raise BrokenFile([*tree.all_faults(), _fault_at(tree, "must be a mapping with the one key `tasks`")])
+    unknown = (part for key, part in tree.parts.items() if key != "tasks")
+    found = [*tree.faults, *(_fault_at(part, "unknown key at the top; only `tasks` is known") for part in unknown)]
+    tasks = tree.parts.get("tasks")
+    if tasks is not None:
+        found += tasks.faults
+        if tasks.value is not None and not isinstance(tasks.value, list):
+            found.append(_fault_at(tasks, "tasks: must be a list, each entry starting with `- `"))
+    if found:
+        raise BrokenFile(found)
+    return list(tasks.parts.values()) if tasks else []
+
+
+def _fault_at(part: Marked, message: str) -> Fault:
+    return Fault(line=part.line, column=part.column, message=message)
+
+
+@dataclass
+class _Reader:
+    """Takes the entries one after the other; knows those above."""
+
+    faults: list[Fault] = field(default_factory=list)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    refused: dict[str, int] = field(default_factory=dict)
+    """The keys of entries with faults, with their lines."""
+    bad: int = 0
+
+    def take(self, item: Marked) -> None:
+        """Validate one entry and keep it, or note what is wrong with it."""
+        found, misread = list[Fault](), list(item.all_faults())
+        data = {"description": item.value} if isinstance(item.value, str) else item.value
+        data, after = self._split_depends_on(item, data, found)
+        spec: TaskSpec | None = None
+        try:
+            # Values that could not be read would be told a second time, as missing or of a wrong kind.
+            spec = None if misread else parse_spec(data)
+        except InvalidTask as invalid:
+            # Without the keys of entries the numbers within depends_on are others than in the file.
+            places = (
+                (n, item.find("depends_on" if after and n.startswith("depends_on.") else n)) for n in invalid.fields
+            )
+            found += [_fault_at(place, f"{name}: {invalid.fields[name]}") for name, place in places]
+        found += misread
+        if spec is not None and not found:
+            self._keep(item, replace(spec, key=spec.key or content_key(spec, after)), after, found)
+        self.faults += found
+        self.bad += bool(found)
+        key = item.value.get("key") if isinstance(item.value, dict) else None
+        if found and isinstance(key, str):
+            self.refused.setdefault(key, item.line)
+
+    def _split_depends_on(self, item: Marked, data: Any, found: list[Fault]) -> tuple[Any, tuple[str, ...]]:
+        listed = data.get("depends_on") if isinstance(data, dict) else None
+        if not isinstance(listed, list):
+            return data, ()
+        for part in item.parts["depends_on"].parts.values():
+            if isinstance(part.value, str) and part.value not in self.entries:
+                why = f"no entry above has the key {part.value!r}"
+                if line := self.refused.get(part.value):
+                    why = f"waits for the entry {part.value!r} in line {line}, which has faults of its own"
+                found.append(_fault_at(part, f"depends_on: {why}"))
+        names = dict.fromkeys(name for name in listed if isinstance(name, str))
+        return {**data, "depends_on": [x for x in listed if not isinstance(x, str)]}, tuple(names)
+
+    def _keep(self, item: Marked, spec: TaskSpec, after: tuple[str, ...], found: list[Fault]) -> None:
+        entry = Entry(spec=spec, line=item.line, after=after, marked=item)
+        first = self.entries.setdefault(entry.key, entry)
+        if first is entry:
+            return
+        if replace(first, line=item.line) == entry:
+            self.notices.append(f"line {item.line}: the same task as in line {first.line}; it is submitted once")
+        else:
+            message = f"key: {spec.key!r} is in line {first.line} already, for another task"
+            found.append(_fault_at(item.find("key"), message))

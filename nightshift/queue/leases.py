@@ -1,0 +1,81 @@
+"""What time does to tasks: leases that run out, due times that come, and daemons that died in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from nightshift.core.clock import to_text
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.queueing import Heartbeat
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import Task
+from nightshift.queue import messages, store
+from nightshift.queue.store import Entry, Transaction, Value
+from nightshift.queue.transitions import end, leave, move
+
+SUSPECT = 2
+"""From so many crashes without progress on, a task rests 2^crashes seconds: its daemon may have died of others."""
+PROMOTED_AT_ONCE = 500
+"""How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
+
+
+def renew(tx: Transaction, owned: Sequence[tuple[int, int]], lease: timedelta) -> Heartbeat:
+    """Renew the leases of (task id, fence) pairs."""
+    until = tx.now + lease
+    answers = {task_id: store.extend_lease(tx.conn, task_id, fence, until) for task_id, fence in owned}
+    return Heartbeat(
+        lost=frozenset(task_id for task_id, answer in answers.items() if answer is None),
+        cancelled=frozenset(task_id for task_id, answer in answers.items() if answer),
+        said=messages.interrupting(tx.conn, answers),
+    )
+
+
+def recover(tx: Transaction, max_crashes: int) -> list[Task]:
+    """Give back all that is running: its daemon is dead."""
+    return [_give_back(tx, entry.task, "its daemon died", max_crashes) for entry in store.running(tx.conn)]
+
+
+def sweep(tx: Transaction, max_crashes: int) -> list[Task]:
+    """Give back what is running on a lease that is over."""
+    expired = store.running(tx.conn, expired_at=tx.now)
+    return [_give_back(tx, entry.task, "its lease ran out", max_crashes) for entry in expired]
+
+
+def _give_back(tx: Transaction, task: Task, what: str, max_crashes: int) -> Task:
+    crashes = task.crashes + 1
+    if crashes >= max_crashes and not task.cancel_requested:
+        reason = f"set aside: {what} {crashes} times while it ran, without progress in between"
+        return end(tx, task, Status.FAILED, Ending.CRASHED, reason, {"crashes": crashes})
+    rest = to_text(tx.now + timedelta(seconds=2**crashes)) if crashes >= SUSPECT else None
+    columns: dict[str, Value] = {"resume": 1, "crashes": crashes, "not_before": rest}
+    to = Status.SCHEDULED if rest else Status.QUEUED
+    return leave(tx, task, to, what, columns, kind=Kind.TASK_RECOVERED, level=Level.WARNING)
+
+
+def shift(tx: Transaction, by: timedelta, lease: timedelta) -> int:
+    """Correct for a clock that jumped: leases hold from now on, and after a jump back nothing rests longer for it.
+
+    Returns how many tasks are due sooner.
+    """
+    store.renew_all(tx.conn, tx.now + lease)
+    return store.bring_forward(tx.conn, -by) if by < timedelta(0) else 0
+
+
+def promote(tx: Transaction) -> int:
+    """Queue what is due, at most `PROMOTED_AT_ONCE`; returns how many."""
+    return _queue(tx, store.due(tx.conn, tx.now, PROMOTED_AT_ONCE), "due")
+
+
+def models_back(tx: Transaction) -> int:
+    """Queue what was parked until a backend comes up; returns how many."""
+    return _queue(tx, store.without_model(tx.conn), "a backend has come up")
+
+
+def unpark(tx: Transaction) -> int:
+    """Queue all that was parked, whatever for; not what rests because it may have killed its daemon."""
+    return _queue(tx, store.parked(tx.conn, SUSPECT), "what it waited for may have changed")
+
+
+def _queue(tx: Transaction, found: Iterable[Entry], reason: str) -> int:
+    return len([move(tx, entry.task, Status.QUEUED, reason=reason) for entry in found])

@@ -1,0 +1,167 @@
+"""Lists of tasks: filtered, in any order, page by page; read from one index, or from the rows where a text is sought.
+
+A page ends at a *place*, the value it was sorted by and the id of its last task, and the next one begins behind it. So
+a page is right whatever was added or has moved meanwhile, and on a table that stands still the pages of any order show
+each task once (keyset pagination, https://use-the-index-luke.com/no-offset).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import Kind
+from nightshift.storage.db.codec import like, storable
+from nightshift.storage.db.schema import COST, TOKENS
+from nightshift.storage.db.sqlite import Connection
+
+OWN = "workspace"
+"""How the daemon's own repository is called in a filter; all others are absolute paths."""
+STANDING = (
+    *(Status.RUNNING, Status.WAITING, Status.QUEUED, Status.SCHEDULED),
+    *(Status.BLOCKED, Status.SHARED, Status.FAILED, Status.DONE, Status.CANCELLED),
+)
+"""The order of statuses: what happens now comes first, what needs nobody any more comes last."""
+assert set(STANDING) == set(Status)
+
+
+class Sort(StrEnum):
+    """What a list of tasks may be sorted by; the id tells equal ones apart."""
+
+    ID = "id"
+    PRIORITY = "priority"
+    STATUS = "status"
+    KIND = "kind"
+    REPO = "repo"
+    CREATED = "created"
+    STARTED = "started"
+    ENDED = "ended"
+    ITERATIONS = "iterations"
+    COST = "cost"
+    TOKENS = "tokens"
+
+
+_STEPS = " ".join(f"WHEN '{status}' THEN {step}" for step, status in enumerate(STANDING))
+_KEYS = {
+    Sort.ID: "id",
+    Sort.PRIORITY: "priority",
+    Sort.STATUS: f"CASE status {_STEPS} END",
+    Sort.KIND: "kind",
+    Sort.REPO: "repo",
+    Sort.CREATED: "created_at",
+    Sort.STARTED: "coalesce(started_at, '')",
+    Sort.ENDED: "coalesce(ended_at, '')",
+    Sort.ITERATIONS: "iterations",
+    Sort.COST: COST,
+    Sort.TOKENS: TOKENS,
+}
+Value = str | int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFilter:
+    """Which tasks; what is None or empty lets all pass.
+
+    Each word of `text` stands in the description, the reason, the repository or the branch (in any case of ASCII
+    letters), or begins the commit's id; a word alone may also be the task's id (`12` or `#12`). `repo` is a repository
+    as tasks name it, or `OWN`. `since` and `until` bound when the task ended: since ≤ t < until.
+    """
+
+    statuses: frozenset[Status] = frozenset()
+    text: str = ""
+    kind: Kind | None = None
+    repo: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a page ends: what its last task was sorted by, and its id."""
+
+    value: Value
+    task_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """The places of one page, and how many tasks of each status pass the filter, its own statuses not counting."""
+
+    counts: Mapping[Status, int]
+    places: tuple[Place, ...]
+
+    def total(self, statuses: frozenset[Status]) -> int:
+        """How many tasks of these statuses (none: of all) pass."""
+        return sum(count for status, count in self.counts.items() if not statuses or status in statuses)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """How a list is sorted."""
+
+    by: Sort = Sort.ID
+    descending: bool = True
+
+
+def newest_words(conn: Connection, count: int) -> list[tuple[int, str]]:
+    """The numbers of the newest tasks and the beginnings of their descriptions, newest first."""
+    query = "SELECT id, substr(description, 1, 200) FROM tasks WHERE id > 0 ORDER BY id DESC LIMIT ?"
+    return [(row[0], row[1]) for row in conn.execute(query, (count,))]
+
+
+def queued_since(conn: Connection) -> datetime | None:
+    """When the oldest task was created that may be claimed now; None when there is none."""
+    text = conn.execute("SELECT MIN(created_at) FROM tasks WHERE status = 'queued'").fetchone()[0]
+    return None if text is None else from_text(text)
+
+
+def listed(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> Listed:
+    """A page of a list and its counts, in one look at the tasks; `after` is the place that the page before ended at."""
+    where, values = _where(wanted)
+    key, way, than = _KEYS[order.by], "DESC" if order.descending else "ASC", "<" if order.descending else ">"
+    behind, more = "1", list[object]()
+    if wanted.statuses:
+        behind, more = f"status IN ({', '.join('?' * len(wanted.statuses))})", [*sorted(wanted.statuses)]
+    if after is not None:
+        behind, more = f"{behind} AND (value, id) {than} (?, ?)", [*more, after.value, after.task_id]
+    query = (
+        f"WITH found AS MATERIALIZED (SELECT id, status, {key} AS value FROM tasks WHERE {where}) "  # noqa: S608  ours
+        "SELECT status, NULL AS value, COUNT(*) AS number FROM found GROUP BY status UNION ALL "
+        f"SELECT * FROM (SELECT NULL, value, id FROM found WHERE {behind} ORDER BY value {way}, id {way} LIMIT ?)"
+    )
+    rows = conn.execute(query, (*values, *more, limit)).fetchall()
+    counted = {row["status"]: row["number"] for row in rows if row["status"] is not None}
+    places = tuple(Place(value=row["value"], task_id=row["number"]) for row in rows if row["status"] is None)
+    return Listed(counts={status: counted.get(status, 0) for status in Status}, places=places)
+
+
+def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:
+    clauses, values = ["1"], list[object]()
+    if wanted.text:
+        words = wanted.text.split()
+        for clause, more in (_holding(word, is_alone=len(words) == 1) for word in words):
+            clauses, values = [*clauses, clause], [*values, *more]
+    if wanted.kind is not None:
+        clauses, values = [*clauses, "kind = ?"], [*values, wanted.kind]
+    if wanted.repo is not None:
+        clauses, values = [*clauses, "repo = ?"], [*values, "" if wanted.repo == OWN else storable(wanted.repo)]
+    for bound, clause in ((wanted.since, "ended_at >= ?"), (wanted.until, "ended_at < ?")):
+        if bound is not None:
+            clauses, values = [*clauses, clause], [*values, to_text(bound)]
+    return " AND ".join(clauses), values
+
+
+def _holding(text: str, *, is_alone: bool) -> tuple[str, Sequence[object]]:
+    """Tasks that hold a word; one alone may also be the number of a task."""
+    fields = ("description", "reason", "repo", "branch")
+    anywhere = like(text)
+    clauses = [*(f"{field} LIKE ? ESCAPE '\\'" for field in fields), "commit_id LIKE ? ESCAPE '\\'"]
+    values: list[object] = [*([anywhere] * len(fields)), anywhere[1:]]
+    number = text.removeprefix("#")
+    if is_alone and number.isascii() and number.isdigit() and len(number) < 19:
+        clauses, values = [*clauses, "id = ?"], [*values, int(number)]
+    return f"({' OR '.join(clauses)})", values

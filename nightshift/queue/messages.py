@@ -1,0 +1,87 @@
+"""What owners say to open tasks: stored with its event, so that nothing that was said is lost with the daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.errors import IllegalMove, InvalidTask
+from nightshift.core.events import Kind
+from nightshift.core.program import typed
+from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, MOST_MESSAGES, OwnerMessage
+from nightshift.core.tasks.states import ENDED, Status
+from nightshift.core.tasks.task import Task
+from nightshift.queue import store
+from nightshift.queue.store import Transaction
+from nightshift.storage.db.sqlite import Connection, Row
+
+
+def add(tx: Transaction, task_id: int, text: str, *, interrupts: bool) -> OwnerMessage:
+    """Store what the owner says to a task.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it has ended.
+        InvalidTask: the text is empty or too long, or too much was said.
+    """
+    task = store.read(tx.conn, task_id).task
+    if task.status in ENDED or task.cancel_requested:
+        raise IllegalMove(_too_late(task))
+    said = tx.mask.shown(text.strip())
+    if fault := _fault(said, len(of_task(tx.conn, task_id))):
+        raise InvalidTask({"text": fault})
+    row = tx.conn.execute(
+        "INSERT INTO task_messages (task_id, attempt, text, interrupts, at) VALUES (?, ?, ?, ?, ?) RETURNING *",
+        (task_id, task.attempt, said, interrupts, to_text(tx.now)),
+    ).fetchone()
+    about = tx.emitter.bind(task_id=task_id, attempt=task.attempt or None)
+    about.emit(Kind.OWNER_SAID, said[:1000], interrupts=interrupts)
+    return _message(row)
+
+
+def _too_late(task: Task) -> str:
+    if task.status is Status.DONE:
+        return f"task {task.id} is done; nobody reads this any more: add a task that says what is to be different"
+    if task.cancel_requested and task.status not in ENDED:
+        return f"task {task.id} is being cancelled; nobody reads this any more"
+    return f"task {task.id} is {task.status}; first try it again (`{typed(f'retry {task.id}')}`), then say it"
+
+
+def _fault(text: str, said: int) -> str:
+    if not text:
+        return "is empty; write what the model is to know"
+    if len(text) > MAX_MESSAGE_CHARS:
+        return f"has {len(text):,} characters, and {MAX_MESSAGE_CHARS:,} are the most; shorten it"
+    if said >= MOST_MESSAGES:
+        return f"comes after {MOST_MESSAGES} messages, the most for one task; cancel it and add one with better words"
+    return ""
+
+
+def of_task(conn: Connection, task_id: int) -> tuple[OwnerMessage, ...]:
+    """All that was said to a task, oldest first."""
+    rows = conn.execute("SELECT * FROM task_messages WHERE task_id = ? ORDER BY id", (task_id,))
+    return tuple(map(_message, rows))
+
+
+def interrupting(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
+    """The newest message that interrupts, for each of these tasks that has one."""
+    return dict(_newest(conn, task_ids))
+
+
+def _newest(conn: Connection, task_ids: Collection[int]) -> Iterator[tuple[int, int]]:
+    query = "SELECT max(id) FROM task_messages WHERE task_id = ? AND interrupts"
+    for task_id in task_ids:
+        (newest,) = conn.execute(query, (task_id,)).fetchone()
+        if newest is not None:
+            yield task_id, newest
+
+
+def _message(row: Row) -> OwnerMessage:
+    return OwnerMessage(
+        id=row["id"],
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        text=row["text"],
+        interrupts=bool(row["interrupts"]),
+        at=from_text(row["at"]),
+    )

@@ -1,0 +1,75 @@
+"""What a hub is still to be told of the tasks of this node.
+
+A task that is submitted here and may run anywhere is `shared` at once, with an entry in the outbox; so it is safe on
+this node's disk while the hub is away, and no worker takes it before the hub says so. What its owner asks for while the
+hub has it goes the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.subtasks import whole_of
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.queue import store
+from nightshift.queue.store import Transaction
+from nightshift.storage.db.sqlite import Connection
+
+
+class Wish(StrEnum):
+    """What the hub is still to be told of a task."""
+
+    SUBMIT = "submit"
+    RETRY = "retry"
+    CANCEL = "cancel"
+    WITHDRAW = "withdraw"
+    PRIORITISE = "prioritise"
+    REVISE = "revise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """An entry of the outbox; `value` is the priority."""
+
+    id: int
+    task_id: int
+    wish: Wish
+    value: int | None
+
+
+def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
+    """Whether the hub can hold the task to what it depends on: all of that is done or shared. Parts are not shared."""
+    if whole_of(spec.key) is not None:
+        return False
+    found = [store.read(conn, needed).task for needed in spec.depends_on]
+    return all(task.status is Status.DONE or task.status is Status.SHARED or task.hub_id for task in found)
+
+
+def note(tx: Transaction, task_id: int, wish: Wish, value: int | None = None) -> None:
+    """Put something into the outbox; it replaces an earlier entry of its kind."""
+    tx.conn.execute("DELETE FROM hub_outbox WHERE task_id = ? AND what = ?", (task_id, wish))
+    tx.conn.execute("INSERT INTO hub_outbox (task_id, what, value) VALUES (?, ?, ?)", (task_id, wish, value))
+
+
+def is_noted(conn: Connection, task_id: int, wish: Wish) -> bool:
+    """Whether that is still to be told."""
+    query = "SELECT 1 FROM hub_outbox WHERE task_id = ? AND what = ?"
+    return conn.execute(query, (task_id, wish)).fetchone() is not None
+
+
+def outbox(conn: Connection, limit: int = 200) -> list[Outgoing]:
+    """What is still to be told, oldest first."""
+    rows = conn.execute("SELECT id, task_id, what, value FROM hub_outbox ORDER BY id LIMIT ?", (limit,))
+    return [Outgoing(id=number, task_id=task_id, wish=Wish(what), value=value) for number, task_id, what, value in rows]
+
+
+def told(tx: Transaction, number: int) -> None:
+    """Remove an entry that was told."""
+    tx.conn.execute("DELETE FROM hub_outbox WHERE id = ?", (number,))
+
+
+def forget(tx: Transaction, task_id: int) -> None:
+    """Remove what was to be told of a task that has ended."""
+    tx.conn.execute("DELETE FROM hub_outbox WHERE task_id = ?", (task_id,))

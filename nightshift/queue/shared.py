@@ -1,0 +1,229 @@
+"""Tasks that a hub gives turns to: how they come to this node, and what becomes of them when they are others'.
+
+A task that the hub gives to this node is queued here with the hub's fence, and is a task of this node from then on:
+only `taken_back` ends that, when the hub has given it to somebody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status
+from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.queue import approvals, outbox, store, transitions
+from nightshift.queue.outbox import Outgoing, Wish
+from nightshift.queue.store import Transaction, Value
+from nightshift.storage.db import checkpoint_copy
+from nightshift.storage.db.sqlite import Connection
+
+KEY = "hub:"
+"""Begins the keys of tasks that were submitted on other nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inherited:
+    """An answer that the node which asked could not read any more; `approval_id` is that node's number."""
+
+    approval_id: int
+    granted: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """A task that the hub gave to this node, for the queue: `spec` is as this node can work on it."""
+
+    hub_id: int
+    fence: int
+    spec: TaskSpec
+    priority: int
+    created_at: datetime
+    own_task: int | None
+    """Its number here, where it was submitted here."""
+    checkpoint: str | None
+    answers: tuple[Inherited, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """How a task stands in the hub that this node does not have."""
+
+    hub_id: int
+    status: Status
+    ending: Ending | None
+    reason: str
+    commit: str | None
+    branch: str | None
+    iterations: int
+    spent: Spent
+    priority: int
+
+
+def submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
+    """Note under which number the hub has a task."""
+    tx.conn.execute("UPDATE tasks SET hub_id = ? WHERE id = ?", (hub_id, entry.task_id))
+    outbox.told(tx, entry.id)
+
+
+def refused(tx: Transaction, entry: Outgoing, reason: str) -> None:
+    """End a task that the hub cannot take, or forget a wish that it cannot fulfil."""
+    task = store.read(tx.conn, entry.task_id).task
+    if entry.wish in {Wish.SUBMIT, Wish.RETRY} and task.status is Status.SHARED:
+        transitions.end(tx, task, Status.FAILED, Ending.DEPENDENCY, reason)
+    outbox.told(tx, entry.id)
+
+
+def not_revised(tx: Transaction, entry: Outgoing, told: TaskSpec, reason: str) -> None:
+    """Give a task the words back that the hub has for it, which refuses others; and say so."""
+    take_words(tx, entry.task_id, told)
+    about = tx.emitter.bind(task_id=entry.task_id)
+    about.emit(Kind.HUB_TASK, f"the new words were not taken: {reason}", level=Level.WARNING)
+    outbox.told(tx, entry.id)
+
+
+def take_words(tx: Transaction, task_id: int, told: TaskSpec) -> None:
+    """Let a task ask for what the hub says; where it works, and what it waits for here, stays."""
+    own = store.read(tx.conn, task_id).task.spec
+    spec = replace(
+        told, key=own.key, depends_on=own.depends_on, repo=own.repo, base=own.base, not_before=own.not_before,
+        priority=own.priority,
+    )  # fmt: skip
+    if spec != own:
+        store.amend(tx.conn, task_id, spec)
+
+
+def share_waiting(tx: Transaction) -> int:
+    """Share what was submitted before there was a hub and has not begun; returns how many."""
+    waiting = "status IN ('queued', 'scheduled', 'blocked') AND attempt = 0 AND hub_id IS NULL"
+    query = f"SELECT id FROM tasks WHERE {waiting} ORDER BY id"  # noqa: S608  a constant
+    moved = 0
+    for row in tx.conn.execute(query).fetchall():
+        entry = store.read(tx.conn, row["id"])
+        if entry.fault or not (tx.shares(entry.task.spec) and outbox.may_be_shared(tx.conn, entry.task.spec)):
+            continue
+        transitions.move(tx, entry.task, Status.SHARED, reason="the hub gives turns from now on")
+        outbox.note(tx, entry.task.id, Wish.SUBMIT)
+        moved += 1
+    return moved
+
+
+def keep_what_stays(tx: Transaction) -> None:
+    """Queue here what the hub was not told of and cannot take."""
+    query = "SELECT id FROM tasks WHERE status = 'shared' AND hub_id IS NULL ORDER BY id"
+    for row in tx.conn.execute(query).fetchall():
+        task = store.read(tx.conn, row["id"]).task
+        if not tx.shares(task.spec):
+            outbox.forget(tx, task.id)
+            transitions.place(tx, task, "it stays on this node")
+
+
+def adopt(tx: Transaction, given: Adopted) -> Task:
+    """Queue a task that the hub gave to this node, with the attempt that another node began."""
+    own = None if given.own_task is None else store.find_one(tx.conn, given.own_task)
+    if own and own.task.hub_id in {None, given.hub_id}:  # else this node's database is another one than then
+        task_id = own.task.id
+    else:
+        task_id = _of_hub(tx.conn, given.hub_id) or _insert(tx, given)
+    task = store.read(tx.conn, task_id).task
+    if task.hub_fence == given.fence:
+        return task
+    if not outbox.is_noted(tx.conn, task_id, Wish.REVISE):  # else the hub has not heard this node's words yet
+        take_words(tx, task_id, given.spec)
+        task = store.read(tx.conn, task_id).task
+    columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.priority}
+    columns |= {"cancel_requested": 0, "crashes": 0}
+    if given.checkpoint:
+        columns |= checkpoint_copy.restored(tx.conn, task_id, given.checkpoint)
+    if task.status is Status.DONE:  # the hub did not take the result because the lease was over: now it can be told
+        return store.update(tx.conn, task, {"hub_fence": given.fence}) or task
+    if task.status in ENDED and not given.checkpoint:
+        columns |= {"tries": 0, "resume": 0}
+    if task.status is Status.QUEUED:
+        task = store.update(tx.conn, task, columns) or task
+    else:
+        task = transitions.move(tx, task, Status.QUEUED, columns, reason="the hub gave it to this node")
+    if given.checkpoint:
+        _take_asks(tx, task_id, given.checkpoint, given.answers)
+    return task
+
+
+def _take_asks(tx: Transaction, task_id: int, checkpoint: str, answers: Sequence[Inherited]) -> None:
+    """Know what another node asked, so that nobody is asked again, and what was answered to it."""
+    numbers = checkpoint_copy.restored_asks(tx.conn, task_id, checkpoint)
+    for one in answers:
+        here = numbers.get(one.approval_id)
+        if here is not None and approvals.read(tx.conn, here).granted is None:
+            approvals.decide(tx, here, one.granted, one.text)
+
+
+def _insert(tx: Transaction, given: Adopted) -> int:
+    spec = replace(given.spec, key=f"{KEY}{given.hub_id}", depends_on=(), not_before=None)
+    task_id = store.insert(tx.conn, spec, Status.QUEUED, given.created_at)
+    data: dict[str, Any] = {"from": None, "to": Status.QUEUED, "priority": given.priority, "key": spec.key}
+    tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, transitions.title(spec), **data)
+    return task_id
+
+
+def _of_hub(conn: Connection, hub_id: int) -> int | None:
+    row = conn.execute("SELECT id FROM tasks WHERE hub_id = ?", (hub_id,)).fetchone()
+    return None if row is None else int(row["id"])
+
+
+def held(conn: Connection) -> list[Task]:
+    """The tasks that the hub gave to this node, ended or not, until `let_go`."""
+    rows = conn.execute("SELECT id FROM tasks WHERE hub_fence IS NOT NULL ORDER BY id").fetchall()
+    return [store.read(conn, row["id"]).task for row in rows]
+
+
+def busy(conn: Connection) -> int:
+    """How many tasks run here, or are next to."""
+    return int(conn.execute("SELECT count(*) FROM tasks WHERE status IN ('queued', 'running')").fetchone()[0])
+
+
+def let_go(tx: Transaction, task_id: int, fence: int) -> None:
+    """Note that the hub knows how a task ended here."""
+    tx.conn.execute("UPDATE tasks SET hub_fence = NULL WHERE id = ? AND hub_fence = ?", (task_id, fence))
+
+
+def taken_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
+    """Give up a task that is not this node's any more; a worker that has it notices with its next write."""
+    task = store.read(tx.conn, task_id).task
+    if task.hub_fence != fence:
+        return task
+    if task.status in OPEN - {Status.SHARED}:
+        columns: dict[str, Value] = {"fence": task.fence + 1, "resume": 0, "not_before": None}
+        task = transitions.move(tx, task, Status.SHARED, columns, reason=reason)
+    let_go(tx, task_id, fence)
+    return store.read(tx.conn, task_id).task
+
+
+def prioritised(tx: Transaction, task_id: int, priority: int) -> None:
+    """Give a task the priority that the hub has for it."""
+    tx.conn.execute("UPDATE tasks SET priority = ? WHERE id = ?", (priority, task_id))
+
+
+def stands_elsewhere(tx: Transaction, found: Elsewhere, on: str) -> Task | None:
+    """Take over how a task stands that this node does not have; None where it is not known here, or is this node's."""
+    if (task_id := _of_hub(tx.conn, found.hub_id)) is None:
+        return None
+    task = store.read(tx.conn, task_id).task
+    if task.hub_fence is not None:
+        return None
+    if task.spec.priority != found.priority:
+        task = store.update(tx.conn, task, {"priority": found.priority}) or task
+    if found.status in ENDED and task.status is Status.SHARED:
+        facts: dict[str, Value] = {
+            "commit_id": found.commit,
+            "branch": found.branch,
+            "iterations": found.iterations,
+            "spent": store.spent_text(found.spent),
+        }
+        reason = f"{on}: {found.reason}" if found.reason else on
+        task = transitions.end(tx, task, found.status, found.ending or Ending.ERROR, reason, facts)
+    elif found.status not in ENDED and task.status in {Status.FAILED, Status.CANCELLED}:
+        task = transitions.move(tx, task, Status.SHARED, reason="asked for again on another node")
+    return task

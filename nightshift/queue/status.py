@@ -1,0 +1,47 @@
+"""What the database alone knows of the daemon's status, whether one runs or not."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from nightshift.core.status import DaemonStatus, ForgeStatus, ParkedTasks
+from nightshift.core.tasks.states import DaemonState
+from nightshift.core.text.from_plain import from_plain
+from nightshift.core.version import VERSION
+from nightshift.queue import approvals, pauses, store
+from nightshift.queue.leases import SUSPECT
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import read_state, saved_replies, unread
+
+INBOX_NOTICES = "inbox_notices"
+"""Under which key of the state the daemon keeps what holds entries of `tasks.yaml` up."""
+FORGES = "forges"
+"""Under which key it keeps how the connections to forges stood."""
+FIRST_PARKED = 5
+
+
+def inbox_notices(conn: Connection) -> tuple[str, ...]:
+    """What held entries of `tasks.yaml` up when the daemon last read it."""
+    return tuple(read_state(conn, INBOX_NOTICES) or ())
+
+
+def stored_status(conn: Connection, now: datetime) -> DaemonStatus:
+    """The status of a daemon that does not run; one that does adds what else it knows."""
+    return DaemonStatus(
+        state=DaemonState.STOPPED,
+        uptime_s=0.0,
+        version=VERSION,
+        queue=store.counts(conn),
+        approvals=approvals.open_count(conn),
+        saved=saved_replies(conn, now),
+        holds=pauses.read(conn).reasons,
+        unread=unread(conn),
+        parked=parked(conn),
+        forges=tuple(from_plain(ForgeStatus, each) for each in read_state(conn, FORGES) or ()),
+    )
+
+
+def parked(conn: Connection) -> ParkedTasks:
+    """What waits in the midst of an attempt for a model or a budget."""
+    ids = store.parked_ids(conn, SUSPECT)
+    return ParkedTasks(count=len(ids), first=tuple(ids[:FIRST_PARKED]))

@@ -1,0 +1,439 @@
+"""Where tasks are kept: the port to a database, one transaction on it, and tasks and forks as rows.
+
+A store is whatever runs jobs in transactions, one after the other, and lets other threads read what was committed
+(`Store`, `Journal`); `tests/queue/test_store_contract.py` says what the queue expects of one. The port stands at
+the transaction and not at each statement: the rules need some twenty selections inside one transaction with the event
+of each change, and a protocol for each would only repeat this module. All SQL of tasks stands here, in `listing`,
+`approvals` and `pauses`; what another database would have to say differently is `INDEXED BY`, `json_extract` and the
+status trigger of the schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.errors import StaleFence, UnknownTask
+from nightshift.core.events import Emitter, Event
+from nightshift.core.tasks.forking import Fork
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.subtasks import key_range
+from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.text.masking import Masker
+from nightshift.storage.db.codec import decode, encode, like, spec_digest, storable
+from nightshift.storage.db.sqlite import Connection, Row
+
+T = TypeVar("T")
+Value = str | int | None
+MAX_REASON_CHARS = 2000
+"""How long the texts of the queue's rows may be: reasons, questions, answers."""
+_NOTHING = Spent()
+_SELECT = "SELECT tasks.*, spec FROM tasks JOIN task_specs ON task_id = id "
+
+
+class Store(Protocol):
+    """Transactions on the rows of the queue (`storage.db.database.Database`)."""
+
+    def write(self, job: Callable[[Connection], T]) -> Future[T]:
+        """Run a job in a transaction; the future resolves when it is on the disk, or with what the job raised."""
+        ...
+
+    def write_retrying(self, job: Callable[[Connection], T]) -> Future[T]:
+        """As `write`, but wait where the database takes no writes for now."""
+        ...
+
+    def reader(self) -> Connection:
+        """Return the connection of this thread for reading; each statement sees the newest commit."""
+        ...
+
+
+class Journal(Protocol):
+    """The log of what happens to tasks, kept in the same transactions (`storage.db.event_log.EventLog`)."""
+
+    def append(self, conn: Connection, event: Event) -> int:
+        """Store an event in the transaction that is under way; returns its id."""
+        ...
+
+    def subscribe(self, subscriber: Callable[[Sequence[Event]], None]) -> Callable[[], None]:
+        """Call `subscriber` with the new events after each commit; returns what ends that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A transaction under way, with what every change of the queue needs."""
+
+    conn: Connection
+    """The writer's connection."""
+    events: Journal
+    """Gets the event of each change, in this transaction."""
+    mask: Masker
+    """Takes secrets out of the texts of the queue's rows."""
+    now: datetime
+    """The time of all that changes in this transaction."""
+    shares: Callable[[TaskSpec], bool] = lambda _spec: False
+    """Whether a hub gives turns to such a task."""
+
+    @property
+    def emitter(self) -> Emitter:
+        """Stores the events of changes."""
+
+        def store(event: Event) -> None:
+            self.events.append(self.conn, event)
+
+        return Emitter(store)
+
+    def clean(self, text: str) -> str:
+        """A text for a row: without secrets, printable, and cut to `MAX_REASON_CHARS`."""
+        return self.mask.clean(text, MAX_REASON_CHARS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A task and what only the queue knows about it.
+
+    `tries` counts attempts since a person last asked for the task; `resume` tells that the next claim goes on with
+    the interrupted attempt; `fault` is set when the specification cannot be read any more.
+    """
+
+    task: Task
+    tries: int
+    resume: bool
+    fault: str = ""
+
+
+def read(conn: Connection, task_id: int) -> Entry:
+    """One task.
+
+    Raises:
+        UnknownTask: there is none with that id.
+    """
+    if (entry := find_one(conn, task_id)) is None:
+        raise UnknownTask(task_id)
+    return entry
+
+
+def find_one(conn: Connection, task_id: int) -> Entry | None:
+    """One task, or None."""
+    row = conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone()
+    return None if row is None else _entry(row)
+
+
+def owned(conn: Connection, task_id: int, fence: int) -> Entry:
+    """One task that runs under this fence.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        StaleFence: it does not run, or runs under another fence.
+    """
+    entry = read(conn, task_id)
+    if entry.task.status is not Status.RUNNING or entry.task.fence != fence:
+        raise StaleFence
+    return entry
+
+
+def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
+    """The task to claim next: highest priority first, then the oldest. One step into its index, whatever waits.
+
+    `only` asks for one task by its id instead; None unless it is queued.
+    """
+    if only is not None:
+        row = conn.execute(_SELECT + "WHERE id = ? AND status = 'queued'", (only,)).fetchone()
+        return None if row is None else _entry(row)
+    head = "SELECT id FROM tasks INDEXED BY tasks_ready WHERE status = 'queued' ORDER BY priority DESC, id LIMIT 1"
+    row = conn.execute(_SELECT + f"WHERE id = ({head})").fetchone()
+    return None if row is None else _entry(row)
+
+
+def running(conn: Connection, *, expired_at: datetime | None = None) -> list[Entry]:
+    """What is running, or only that whose lease was over at a time."""
+    where = "WHERE status = 'running' AND (? IS NULL OR lease_until < ?) ORDER BY id"
+    bound = expired_at and to_text(expired_at)
+    return [_entry(row) for row in conn.execute(_SELECT + where, (bound, bound))]
+
+
+def due(conn: Connection, now: datetime, limit: int) -> list[Entry]:
+    """Scheduled tasks whose time has come, the longest due first."""
+    where = "WHERE status = 'scheduled' AND not_before <= ? ORDER BY not_before LIMIT ?"
+    return [_entry(row) for row in conn.execute(_SELECT + where, (to_text(now), limit))]
+
+
+def without_model(conn: Connection) -> list[Entry]:
+    """Scheduled tasks that wait for any model."""
+    rows = conn.execute(_SELECT + "WHERE status = 'scheduled' AND not_before IS NULL ORDER BY id")
+    return [_entry(row) for row in rows]
+
+
+def parked(conn: Connection, crashes: int) -> list[Entry]:
+    """Scheduled tasks in the midst of an attempt, with fewer crashes than that."""
+    where = "WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
+    return [_entry(row) for row in conn.execute(_SELECT + where, (crashes,))]
+
+
+def parked_ids(conn: Connection, crashes: int) -> list[int]:
+    """The ids of those, without reading them."""
+    query = "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
+    return [row["id"] for row in conn.execute(query, (crashes,))]
+
+
+def next_due(conn: Connection) -> datetime | None:
+    """When the next scheduled task falls due."""
+    query = "SELECT MIN(not_before) FROM tasks WHERE status = 'scheduled' AND not_before IS NOT NULL"
+    text = conn.execute(query).fetchone()[0]
+    return _time(text)
+
+
+def blocked_by(conn: Connection, task_id: int) -> list[Entry]:
+    """The blocked tasks that depend on this one."""
+    where = (
+        "WHERE status = 'blocked' AND id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?) ORDER BY id"
+    )
+    return [_entry(row) for row in conn.execute(_SELECT + where, (task_id,))]
+
+
+def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
+    """The tasks that this one depends on, with their status."""
+    query = "SELECT id, status FROM task_dependencies JOIN tasks ON id = depends_on WHERE task_id = ?"
+    return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
+
+
+def subtasks(conn: Connection, whole: int, attempt: int | None = None) -> list[Entry]:
+    """The parts that a task was split into, in one attempt or in all; `core.tasks.subtasks` has what makes a part."""
+    query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
+    return [_entry(row) for row in conn.execute(query, key_range(whole, attempt))]
+
+
+def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
+    """The status of each of these tasks that exists."""
+    found = (conn.execute("SELECT id, status FROM tasks WHERE id = ?", (task_id,)).fetchone() for task_id in ids)
+    return {row["id"]: Status(row["status"]) for row in found if row is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a task stood: `is_untouched` where it was not begun and has no time to begin at, which a retry forgets."""
+
+    status: Status
+    priority: int
+    is_untouched: bool
+
+
+def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
+    """How each of these tasks stands that exists."""
+    query = "SELECT id, status, priority, attempt = 0 AND not_before IS NULL AS untouched FROM tasks WHERE id = ?"
+    found = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
+    return {
+        row["id"]: Standing(status=Status(row["status"]), priority=row["priority"], is_untouched=bool(row["untouched"]))
+        for row in found
+        if row is not None
+    }
+
+
+def id_of_key(conn: Connection, key: str) -> int | None:
+    """The task that was submitted under this idempotency key."""
+    row = conn.execute("SELECT id FROM tasks WHERE key = ?", (storable(key),)).fetchone()
+    return None if row is None else int(row["id"])
+
+
+def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> int:
+    """Store a new task with its dependencies; returns its id."""
+    cursor = conn.execute(
+        "INSERT INTO tasks (status, priority, key, description, not_before, created_at, project) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(status, spec.priority, spec.key and storable(spec.key), storable(spec.description)),
+            *(spec.not_before and to_text(spec.not_before), to_text(now), spec.project),
+        ),
+    )
+    task_id = int(cursor.lastrowid or 0)
+    text = encode(spec)
+    row = (task_id, text, spec_digest(task_id, text))
+    conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", row)
+    for other in spec.depends_on:
+        conn.execute("INSERT INTO task_dependencies (task_id, depends_on) VALUES (?, ?)", (task_id, other))
+    return task_id
+
+
+def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
+    """Put a task's specification in the place of its old one; what it depends on stays as it is."""
+    text = encode(spec)
+    row = (text, spec_digest(task_id, text), task_id)
+    conn.execute("UPDATE task_specs SET spec = ?, digest = ? WHERE task_id = ?", row)
+    conn.execute("UPDATE tasks SET description = ? WHERE id = ?", (storable(spec.description), task_id))
+
+
+def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task | None:
+    """Change the row if it still has the status and the fence of `task`, and return it as it is then, else None.
+
+    Args:
+        conn: the writer's connection.
+        task: the row as it was read.
+        columns: new values by column name; the names come from this program only.
+    """
+    names = ", ".join(f"{name} = ?" for name in columns)
+    changed = conn.execute(
+        f"UPDATE tasks SET {names} WHERE id = ? AND status = ? AND fence = ? RETURNING *",  # noqa: S608  see above
+        (*columns.values(), task.id, task.status, task.fence),
+    ).fetchall()
+    return _task(changed[0], task.spec) if changed else None
+
+
+def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) -> bool | None:
+    """Renew the lease; returns whether a cancel was asked for, or None when the lease is lost."""
+    renewed = conn.execute(
+        "UPDATE tasks SET lease_until = ? WHERE id = ? AND fence = ? AND status = 'running' RETURNING cancel_requested",
+        (to_text(until), task_id, fence),
+    ).fetchall()
+    return bool(renewed[0]["cancel_requested"]) if renewed else None
+
+
+def renew_all(conn: Connection, until: datetime) -> None:
+    """Give every running task a lease until then, be it longer or shorter than the one it has."""
+    conn.execute("UPDATE tasks SET lease_until = ? WHERE status = 'running'", (to_text(until),))
+
+
+def bring_forward(conn: Connection, by: timedelta) -> int:
+    """Make scheduled tasks due sooner by so much, but not those that wait for a time of their owner's; how many."""
+    owners = "SELECT json_extract(spec, '$.not_before') FROM task_specs WHERE task_id = id"
+    found = conn.execute(
+        f"SELECT id, not_before, ({owners}) AS owners FROM tasks "  # noqa: S608  a constant of this function
+        "WHERE status = 'scheduled' AND not_before IS NOT NULL"
+    ).fetchall()
+    times = [
+        (max(to_text(from_text(row["not_before"]) - by), row["owners"] or ""), row["id"], row["not_before"])
+        for row in found
+    ]
+    sooner = [(new, task_id) for new, task_id, old in times if new < old]
+    conn.executemany("UPDATE tasks SET not_before = ? WHERE id = ?", sooner)
+    return len(sooner)
+
+
+def find(conn: Connection, status: Status | None, limit: int, after: int | None, text: str | None) -> list[Task]:
+    """The newest tasks first, with the filters that are not None; `after` is the last id of the page before."""
+    clauses: Sequence[tuple[str, Value]] = (
+        ("status = ?", status),
+        ("id < ?", after),
+        ("description LIKE ? ESCAPE '\\'", like(text) if text else None),
+    )
+    given = [(clause, value) for clause, value in clauses if value is not None]
+    where = "".join(f"AND {clause} " for clause, _ in given)
+    query = _SELECT + f"WHERE id > 0 {where}ORDER BY id DESC LIMIT ?"
+    return [_entry(row).task for row in conn.execute(query, (*(value for _, value in given), limit))]
+
+
+def counts(conn: Connection) -> dict[Status, int]:
+    """How many tasks have each status, read from an index alone."""
+    found = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
+    return {status: found.get(status, 0) for status in Status}
+
+
+def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
+    """Note how a task ended that is tried again: its row will only know how it ends next."""
+    conn.execute(
+        "INSERT INTO earlier_ends (task_id, ended_at, status, iterations) VALUES (?, ?, ?, ?)",
+        (task.id, to_text(ended_at), task.status, task.iterations),
+    )
+
+
+def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
+    """Note where a new task begins; `state` is the digest of the attempt's state there, which is not pruned then."""
+    flags = (int(fork.noted), int(fork.held))
+    conn.execute(
+        "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, held, work) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (task_id, fork.source, fork.attempt, fork.step_no, fork.model, *flags, state),
+    )
+
+
+def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
+    """Where a task began, and the digest of the attempt's state there; None for a task that is no fork."""
+    row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
+    return None if row is None else (_fork(row), row["work"])
+
+
+def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
+    """The newest hundred forks of a task with their ids, oldest first."""
+    query = "SELECT * FROM task_forks WHERE source = ? ORDER BY task_id DESC LIMIT 100"
+    return [(row["task_id"], _fork(row)) for row in conn.execute(query, (source,))][::-1]
+
+
+def held_beside(conn: Connection, task_id: int) -> list[int]:
+    """The other held forks of the task that this held fork came from; none where it is no held fork."""
+    query = (
+        "SELECT beside.task_id FROM task_forks AS mine JOIN task_forks AS beside ON beside.source = mine.source "
+        "WHERE mine.task_id = ? AND mine.held AND beside.held AND beside.task_id <> mine.task_id "
+        "ORDER BY beside.task_id"
+    )
+    return [row["task_id"] for row in conn.execute(query, (task_id,))]
+
+
+def spent_text(spent: Spent) -> str:
+    """`Spent` as the column holds it."""
+    return json.dumps(asdict(spent))
+
+
+def _entry(row: Row) -> Entry:
+    spec, fault = _spec(row)
+    return Entry(task=_task(row, spec), tries=row["tries"], resume=bool(row["resume"]), fault=fault)
+
+
+def _spec(row: Row) -> tuple[TaskSpec, str]:
+    """Read the specification; one that a version with another vocabulary wrote must not stop the queue."""
+    try:
+        return decode(TaskSpec, row["spec"]), ""
+    except ValueError as error:
+        return TaskSpec(description=row["description"]), f"its specification cannot be read: {error}"
+
+
+def _task(row: Row, spec: TaskSpec) -> Task:
+    priority = row["priority"]  # the specification stays as it was submitted; its owner may have changed his mind
+    return Task(
+        id=row["id"],
+        spec=spec if spec.priority == priority else replace(spec, priority=priority),
+        status=Status(row["status"]),
+        created_at=from_text(row["created_at"]),
+        project=row["project"],
+        ending=row["ending"] and Ending(row["ending"]),
+        reason=row["reason"],
+        attempt=row["attempt"],
+        crashes=row["crashes"],
+        worker=row["worker"],
+        fence=row["fence"],
+        lease_until=_time(row["lease_until"]),
+        not_before=_time(row["not_before"]),
+        cancel_requested=bool(row["cancel_requested"]),
+        iterations=row["iterations"],
+        commit=row["commit_id"],
+        branch=row["branch"],
+        spent=_spent(row["spent"]),
+        spent_before=_spent(row["spent_before"]),
+        started_at=_time(row["started_at"]),
+        ended_at=_time(row["ended_at"]),
+        hub_id=row["hub_id"],
+        hub_fence=row["hub_fence"],
+        draft_attempt=row["draft_attempt"],
+    )
+
+
+def _spent(text: str) -> Spent:
+    return _NOTHING if text == "{}" else Spent(**json.loads(text))
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)
+
+
+def _fork(row: Row) -> Fork:
+    return Fork(
+        source=row["source"],
+        attempt=row["attempt"],
+        step_no=row["step_no"],
+        model=row["model"],
+        noted=bool(row["noted"]),
+        held=bool(row["held"]),
+    )

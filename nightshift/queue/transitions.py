@@ -1,0 +1,526 @@
+"""How tasks come in and change their status: each change is one guarded update and its event, in one transaction.
+
+An end concerns others: those that depend on the task, and where it was split or is a part, its parts or its whole. All
+of that happens in the transaction of the end, so no task ever waits for one that has ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from nightshift.core.clock import to_text
+from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence
+from nightshift.core.events import Kind, Level, MoveData
+from nightshift.core.tasks.amending import NOTHING, Amendment, amended
+from nightshift.core.tasks.forking import Fork
+from nightshift.core.tasks.queueing import RetryPolicy, Submitted
+from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status, may_move
+from nightshift.core.tasks.subtasks import SubtaskSpec, part_key, whole_of
+from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.text.faults import listed
+from nightshift.core.text.formats import duration
+from nightshift.queue import outbox, store
+from nightshift.queue.outbox import Wish
+from nightshift.queue.store import Transaction, Value
+from nightshift.storage.db import spending
+from nightshift.storage.db.codec import decode, encode
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import read_draft
+
+NO_COLUMNS: Mapping[str, Value] = MappingProxyType({})
+_NO_OWNER: dict[str, Value] = {"worker": None, "lease_until": None, "cancel_requested": 0}
+_FOR_LATER = frozenset({"not_before", "resume"})
+_SUCCESS = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
+_HAS_STEPS = "SELECT 1 FROM steps WHERE task_id = ? AND attempt = ? LIMIT 1"
+_RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
+
+
+def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on", *, stays: bool = False) -> Submitted:
+    """Store a new task, or find the one that its key made before; one that `stays` is no hub's.
+
+    Raises:
+        InvalidTask: a dependency does not exist or cannot be met any more; reported under the name `field`.
+    """
+    if spec.key is not None and (known := store.id_of_key(tx.conn, spec.key)) is not None:
+        task = store.read(tx.conn, known).task
+        return Submitted(task_id=known, status=task.status, created=False, differs=_differing(task.spec, spec))
+    needed = store.statuses(tx.conn, spec.depends_on)
+    if unknown := [str(other) for other in spec.depends_on if other not in needed]:
+        raise InvalidTask({field: f"there is no task {listed(unknown)}"})
+    if fault := _unmet(needed):
+        raise InvalidTask({field: fault})
+    shared = not stays and tx.shares(spec) and outbox.may_be_shared(tx.conn, spec)
+    status = Status.SHARED if shared else _first_status(needed, spec.not_before, tx.now)
+    task_id = store.insert(tx.conn, spec, status, tx.now)
+    if shared:
+        outbox.note(tx, task_id, Wish.SUBMIT)
+    data: dict[str, Any] = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
+    tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, title(spec), **data)
+    return Submitted(task_id=task_id, status=status, created=True)
+
+
+def submit_fork(tx: Transaction, spec: TaskSpec, fork: Fork, state: str) -> Submitted:
+    """Store a task that begins at the attempt's state with the digest `state`."""
+    sent = submit(tx, spec, stays=True)
+    store.insert_fork(tx.conn, sent.task_id, fork, state)
+    return sent
+
+
+def move(
+    tx: Transaction,
+    task: Task,
+    to: Status,
+    columns: Mapping[str, Value] = NO_COLUMNS,
+    *,
+    kind: Kind = Kind.TASK_MOVED,
+    ending: Ending | None = None,
+    reason: str = "",
+    level: Level = Level.INFO,
+) -> Task:
+    """Move a task from the status it was read with, set `columns` with it, and return it as it is then.
+
+    Raises:
+        IllegalMove: the table of moves does not have this one.
+        StaleFence: the row is not as it was read.
+    """
+    if not may_move(task.status, to):
+        raise IllegalMove(f"task {task.id} is {task.status} and cannot become {to}")
+    owner = _NO_OWNER if task.status is Status.RUNNING else {}
+    ended_at = to_text(tx.now) if to in ENDED else None
+    facts = {"status": to, "ending": ending, "reason": tx.clean(reason), "ended_at": ended_at}
+    moved = store.update(tx.conn, task, {**owner, **columns, **facts})
+    if moved is None:
+        raise StaleFence
+    if task.ended_at:
+        store.keep_end(tx.conn, task, task.ended_at)
+    _report_move(tx, task, moved, kind, level)
+    return moved
+
+
+def _report_move(tx: Transaction, before: Task, after: Task, kind: Kind, level: Level) -> None:
+    by = f" ({after.worker})" if after.worker else ""
+    why = f": {after.reason}" if after.reason else ""
+    about = tx.emitter.bind(
+        task_id=after.id,
+        attempt=after.attempt or None,
+        iteration=after.iterations or None,
+        worker=after.worker or before.worker,
+    )
+    data = MoveData({"from": before.status, "to": after.status, "ending": after.ending, "reason": after.reason})
+    about.emit(kind, f"{before.status} → {after.status}{by}{why}", level=level, **data)
+
+
+# What workers do
+
+
+def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> Task | None:
+    """Give the next queued task, or `only` this one, to a worker under a new fence; an interrupted attempt goes on.
+
+    A task whose specification cannot be read is failed, and the next one is tried.
+    """
+    while (entry := store.next_ready(tx.conn, only)) is not None:
+        task, new = entry.task, 0 if entry.resume else 1
+        if entry.fault:
+            end(tx, task, Status.FAILED, Ending.ERROR, entry.fault)
+            continue
+        columns: dict[str, Value] = {
+            "worker": worker,
+            "fence": task.fence + 1,
+            "lease_until": to_text(tx.now + lease),
+            "attempt": task.attempt + new,
+            "tries": entry.tries + new,
+            "resume": 0,
+            "started_at": to_text(task.started_at or tx.now),
+            "project": task.spec.project if new else task.project,  # a new attempt plans anew
+        }
+        return move(tx, task, Status.RUNNING, columns, kind=Kind.TASK_CLAIMED)
+    return None
+
+
+def progress(tx: Transaction, task_id: int, fence: int, facts: Mapping[str, Value]) -> None:
+    """Note how far a running task is, and forget its crashes.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    if store.update(tx.conn, store.owned(tx.conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
+        raise StaleFence
+
+
+def finish(
+    tx: Transaction,
+    owned: tuple[int, int],
+    ending: Ending,
+    reason: str,
+    facts: Mapping[str, Value],
+    policy: RetryPolicy,
+) -> Task:
+    """End an attempt of a running task (`owned` is its id and fence), or schedule the next one while tries are left.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    entry = store.owned(tx.conn, *owned)
+    task, allowed = entry.task, entry.task.spec.limits.attempts or policy.attempts
+    if ending in _SUCCESS:
+        return end(tx, task, Status.DONE, ending, reason, facts)
+    if ending is Ending.USER:
+        return end(tx, task, Status.CANCELLED, ending, reason, facts)
+    if ending not in _RETRIED or entry.tries >= allowed:
+        return end(tx, task, Status.FAILED, ending, reason, facts)
+    rest_s = policy.rest_s(entry.tries)
+    why = f"attempt {entry.tries} of {allowed}, next in {duration(rest_s)}: {reason or ending}"
+    due = {"not_before": to_text(tx.now + timedelta(seconds=rest_s))}
+    return leave(tx, task, Status.SCHEDULED, why, {**facts, **due}, level=Level.WARNING)
+
+
+def put_back(tx: Transaction, owned: tuple[int, int], to: Status, reason: str, columns: Mapping[str, Value]) -> Task:
+    """Take a running task from its worker; its attempt goes on with the next claim.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    task = store.owned(tx.conn, *owned).task
+    return leave(tx, task, to, reason, {**columns, "resume": 1, **spent_column(tx, task)})
+
+
+def leave(
+    tx: Transaction,
+    task: Task,
+    to: Status,
+    reason: str,
+    columns: Mapping[str, Value],
+    *,
+    kind: Kind = Kind.TASK_MOVED,
+    level: Level = Level.INFO,
+) -> Task:
+    """Take a running task from its worker to go on later, or end it if its owner asked for that meanwhile."""
+    if task.cancel_requested:
+        facts = {name: value for name, value in columns.items() if name not in _FOR_LATER}
+        return end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner", facts)
+    return move(tx, task, to, columns, kind=kind, reason=reason, level=level)
+
+
+def spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
+    """What a task used up to its last model call, as a column: the ledger knows replies that no step was made of."""
+    spent = replace(spending.of_task(tx.conn, task.id), suite_s=task.spent.suite_s)
+    return {"spent": store.spent_text(spent)}
+
+
+# What the owner asks for
+
+
+def integrate(tx: Transaction, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
+    """Note that the owner integrated a task's commit, and end the forks beside it; gives the ids of those forks.
+
+    A task that failed or was cancelled is done now: what it left on its branch is the result.
+    """
+    task = store.read(tx.conn, task_id).task
+    if task.status is Status.DONE:
+        store.update(tx.conn, task, {"commit_id": commit, "reason": tx.clean(reason)})
+    else:
+        move(tx, task, Status.DONE, {"commit_id": commit}, ending=Ending.COMMITTED, reason=reason)
+    beside = [store.read(tx.conn, number).task for number in store.held_beside(tx.conn, task_id)]
+    open_ones = [each.id for each in beside if each.status in OPEN]
+    for number in open_ones:
+        cancel(tx, number)
+    return tuple(open_ones)
+
+
+def cancel(tx: Transaction, task_id: int) -> Task:
+    """Cancel a task at once, or ask the worker that runs it to.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it has ended.
+    """
+    task = store.read(tx.conn, task_id).task
+    if task.status is Status.SHARED and task.hub_id is not None:
+        outbox.note(tx, task_id, Wish.CANCEL)
+        return _request_cancel(tx, task)
+    if task.status is not Status.RUNNING:
+        return end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner")
+    return _request_cancel(tx, task)
+
+
+def _request_cancel(tx: Transaction, task: Task) -> Task:
+    """Ask the worker that runs a task to cancel it; asking twice is harmless."""
+    if task.cancel_requested:
+        return task
+    tx.emitter.bind(task_id=task.id, attempt=task.attempt, worker=task.worker).emit(Kind.TASK_CANCEL_REQUESTED)
+    return store.update(tx.conn, task, {"cancel_requested": 1}) or task
+
+
+def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Task:
+    """Queue a task that ended again, with all its tries, a fresh budget, and what its owner adds to it.
+
+    With `from_draft` its attempts begin with the change of its draft.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it has not ended, depends on what failed, or has no draft that can be begun with.
+        InvalidTask: it cannot take what is added.
+    """
+    task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
+    if task.status not in ENDED:
+        raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried")
+    if fault := _unmet(needed):
+        raise IllegalMove(f"{fault}; retry that one first")
+    shared = tx.shares(task.spec) and outbox.may_be_shared(tx.conn, task.spec)
+    status = Status.SHARED if shared else _first_status(needed, None, tx.now)
+    before = store.spent_text(spending.of_task(tx.conn, task_id))
+    anew: dict[str, Value] = {"tries": 0, "crashes": 0, "resume": 0, "not_before": None, "spent_before": before}
+    anew["draft_attempt"] = _attempt_of_draft(tx, task, shared=shared) if from_draft else 0
+    if amendment != NOTHING:
+        store.amend(tx.conn, task_id, amended(task.spec, amendment))
+        _tell_words(tx, task)
+    if shared:
+        outbox.note(tx, task_id, Wish.SUBMIT if task.hub_id is None else Wish.RETRY)
+    return move(tx, task, status, anew, reason="retried by the owner")
+
+
+def _attempt_of_draft(tx: Transaction, task: Task, *, shared: bool) -> int:
+    """The attempt that left the task's draft, whose last state the next attempts begin with."""
+    draft = read_draft(tx.conn, task.id)
+    if draft is None:
+        raise IllegalMove(f"task {task.id} has no draft; retry it without --from-draft (`from_draft`)")
+    if shared:
+        raise IllegalMove(
+            f"task {task.id} is the hub's to give to any node, and its draft is on this one alone, on {draft.branch}"
+        )
+    if not tx.conn.execute(_HAS_STEPS, (task.id, draft.attempt)).fetchone():
+        raise IllegalMove(
+            f"the steps of attempt {draft.attempt} of task {task.id} were pruned, so no attempt can begin with its "
+            f"draft; it stays on {draft.branch}"
+        )
+    return draft.attempt
+
+
+def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
+    """Put a specification in the place of one that was not begun; later add its words as a note.
+
+    Words that are there already are not added again, and a task that is done stays as it is. So does one that another
+    node works on by then: the hub refuses, and the words that it has come back.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        InvalidTask: words and note are too long together, or the hub has the task and could not give it to others.
+    """
+    task = store.read(tx.conn, task_id).task
+    if task.status is Status.DONE:
+        return task
+    if not task.attempt:
+        if task.hub_id is not None and not tx.shares(spec):
+            raise InvalidTask(
+                {"description": "the hub has the task, and what it would be now only this machine can do"}
+            )
+        store.amend(tx.conn, task_id, replace(spec, key=task.spec.key, depends_on=task.spec.depends_on))
+        _tell_words(tx, task)
+        return prioritise(tx, task_id, spec.priority)
+    if spec.description not in task.spec.description:
+        store.amend(tx.conn, task_id, amended(task.spec, Amendment(note=spec.description)))
+        _tell_words(tx, task)
+    return store.read(tx.conn, task_id).task
+
+
+def _tell_words(tx: Transaction, task: Task) -> None:
+    """Have the hub hear what a task that it has asks for now."""
+    if task.hub_id is not None:
+        outbox.note(tx, task.id, Wish.REVISE)
+
+
+def withdraw(tx: Transaction, task_id: int, reason: str) -> Task:
+    """Cancel a task that has not begun, and leave any other as it is.
+
+    Raises:
+        UnknownTask: there is none with that id.
+    """
+    task = store.read(tx.conn, task_id).task
+    waits = not task.attempt and task.status not in ENDED
+    if waits and task.status is Status.SHARED and task.hub_id is not None:
+        outbox.note(tx, task_id, Wish.WITHDRAW)
+        return task
+    return end(tx, task, Status.CANCELLED, Ending.USER, reason) if waits else task
+
+
+def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
+    """Give a task another priority.
+
+    Raises:
+        UnknownTask: there is none with that id.
+        IllegalMove: it is done.
+    """
+    task = store.read(tx.conn, task_id).task
+    before = task.spec.priority
+    if task.status is Status.DONE:
+        raise IllegalMove(f"task {task_id} is done; its priority decides nothing any more")
+    if before == priority:
+        return task
+    if task.hub_id is not None and task.status not in ENDED:
+        outbox.note(tx, task_id, Wish.PRIORITISE, priority)
+    about, text = tx.emitter.bind(task_id=task_id), f"priority {before} → {priority}"
+    about.emit(Kind.TASK_PRIORITISED, text, priority=priority, before=before)
+    return store.update(tx.conn, task, {"priority": priority}) or task
+
+
+# How an end spreads
+
+
+def end(
+    tx: Transaction,
+    task: Task,
+    to: Status,
+    ending: Ending,
+    reason: str,
+    columns: Mapping[str, Value] = NO_COLUMNS,
+) -> Task:
+    """Move a task to its end, then those that wait for it: on when it is done, else to their own end.
+
+    Its open parts end with it; its whole goes on when all of its parts have ended.
+    """
+    level = Level.INFO if to is Status.DONE else Level.WARNING
+    ended = move(tx, task, to, columns, ending=ending, reason=reason, level=level)
+    outbox.forget(tx, task.id)
+    _spread(tx, ended)
+    return ended
+
+
+def _spread(tx: Transaction, ended: Task) -> None:
+    """Move all that an end concerns, without recursion: a chain may be longer than Python's stack."""
+    waiting = deque([ended])
+    while waiting:
+        cause = waiting.popleft()
+        if cause.status is Status.DONE:
+            _unblock(tx, cause)
+        else:
+            waiting += _fail_dependants(tx, cause)
+            waiting += _end_parts(tx, cause)
+        waiting += _resume_whole(tx, cause)
+
+
+def _unblock(tx: Transaction, done: Task) -> None:
+    for waiting in store.blocked_by(tx.conn, done.id):
+        needed = store.dependencies(tx.conn, waiting.task.id)
+        status = _first_status(needed, waiting.task.not_before, tx.now)
+        if status is not Status.BLOCKED:
+            move(tx, waiting.task, status, reason="all that it depends on is done")
+
+
+def _fail_dependants(tx: Transaction, cause: Task) -> list[Task]:
+    became = "was cancelled" if cause.status is Status.CANCELLED else "failed"
+    reason = f"task {cause.id}, on which it depends, {became} ({title(cause.spec)})"
+    return [_fail_by_dependency(tx, entry.task, reason) for entry in store.blocked_by(tx.conn, cause.id)]
+
+
+def _fail_by_dependency(tx: Transaction, task: Task, reason: str) -> Task:
+    return move(tx, task, Status.FAILED, ending=Ending.DEPENDENCY, reason=reason, level=Level.WARNING)
+
+
+def _end_parts(tx: Transaction, whole: Task) -> list[Task]:
+    """Cancel the parts of a task that has ended otherwise than well; those that run are asked to end."""
+    ended = list[Task]()
+    reason = f"task {whole.id}, of which it is a part, has ended"
+    for part in (entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)):
+        if part.status is Status.RUNNING:
+            _request_cancel(tx, part)
+        elif part.status in OPEN:
+            ended.append(move(tx, part, Status.CANCELLED, ending=Ending.USER, reason=reason))
+    return ended
+
+
+def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
+    """Let the whole go on whose last part this was; it is given back where it ended."""
+    if (known := whole_of(part.spec.key)) is None or (entry := store.find_one(tx.conn, known[0])) is None:
+        return []
+    whole = entry.task
+    if whole.status is not Status.BLOCKED or not entry.resume:
+        return []  # it waits for another reason, if at all; parts of an earlier attempt decide nothing below
+    resumed = _with_parts(tx, whole)
+    return [resumed] if resumed.status in ENDED else []
+
+
+# Splitting a task
+
+
+def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequence[SubtaskSpec]) -> Task:
+    """Submit the parts of a running task (`owned` is its id and fence), and let it wait for those that are open.
+
+    One whose owner has cancelled it meanwhile ends, and has no parts. A daemon that dies before this transaction finds
+    the plan in the attempt's state and carries it out again; one that dies after it finds the parts by their keys.
+
+    Raises:
+        StaleFence: the task is no longer this worker's.
+    """
+    blocked = put_back(tx, owned, Status.BLOCKED, reason, NO_COLUMNS)
+    if blocked.status is not Status.BLOCKED:
+        return blocked
+    ids = list[int]()
+    for number, part in enumerate(subtasks, 1):
+        key, needs = part_key(blocked.id, blocked.attempt, number), tuple(ids[at] for at in part.after)
+        ids.append(submit(tx, replace(part.spec, key=key, depends_on=needs)).task_id)
+    resumed = _with_parts(tx, blocked)
+    if resumed.status in ENDED:
+        _spread(tx, resumed)
+    return resumed
+
+
+def _with_parts(tx: Transaction, whole: Task) -> Task:
+    """A blocked task that was split: queued if all of its parts have ended, or ended if one of them was cancelled."""
+    subtasks = [entry.task for entry in store.subtasks(tx.conn, whole.id, whole.attempt)]
+    if gone := next((part for part in subtasks if part.status is Status.CANCELLED), None):
+        reason = f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})"
+        return _fail_by_dependency(tx, whole, reason)
+    if any(part.status in OPEN for part in subtasks):
+        return whole
+    failed = sum(part.status is Status.FAILED for part in subtasks)
+    reason = f"{failed} of its {len(subtasks)} parts failed" if failed else "all of its parts are done"
+    return move(tx, whole, Status.QUEUED, reason=reason)
+
+
+def spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
+    """What models were used for on the parts of a task since its owner last asked for it."""
+    entry = store.read(conn, task_id)
+    before = entry.task.attempt - entry.tries
+    subtasks = (part.task for part in store.subtasks(conn, task_id))
+    counted = [part.id for part in subtasks if (whole_of(part.spec.key) or (0, 0))[1] > before]
+    return sum((spending.of_task(conn, part) for part in counted), Spent())
+
+
+def title(spec: TaskSpec) -> str:
+    """The first line of a description, short enough for a list."""
+    line = spec.description.split("\n", 1)[0]
+    return line if len(line) <= 100 else line[:99] + "…"
+
+
+def place(tx: Transaction, task: Task, reason: str) -> Task:
+    """Let a task of this node alone stand where its dependencies and its time have it; from `shared` by the queue."""
+    if task.status is Status.SHARED:
+        task = move(tx, task, Status.QUEUED, reason=reason)
+    status = _first_status(store.dependencies(tx.conn, task.id), task.spec.not_before, tx.now)
+    due: dict[str, Value] = {"not_before": to_text(task.spec.not_before) if task.spec.not_before else None}
+    return task if status is Status.QUEUED else move(tx, task, status, due, reason=reason)
+
+
+def _first_status(needed: Mapping[int, Status], not_before: datetime | None, now: datetime) -> Status:
+    """The status of a queued task whose dependencies have these statuses."""
+    if any(status is not Status.DONE for status in needed.values()):
+        return Status.BLOCKED
+    return Status.SCHEDULED if not_before and not_before > now else Status.QUEUED
+
+
+def _unmet(needed: Mapping[int, Status]) -> str:
+    """Which of these dependencies will not be done any more, as a sentence; empty for none."""
+    ended = [f"{other} ({status})" for other, status in needed.items() if status in ENDED - {Status.DONE}]
+    return f"depends on what did not succeed: task {listed(ended)}" if ended else ""
+
+
+def _differing(stored: TaskSpec, sent: TaskSpec) -> tuple[str, ...]:
+    """The fields in which two tasks differ, as they are stored."""
+    sent = decode(TaskSpec, encode(sent))
+    names = (field.name for field in fields(TaskSpec))
+    return tuple(name for name in names if getattr(stored, name) != getattr(sent, name))

@@ -1,0 +1,235 @@
+"""HTTP with a forge: conditional requests, pages, rate limits, and one way to say that it is away.
+
+What was read once is asked for again with its ETag, so that a look at a repository where nothing happened costs a few
+answers without content, which GitHub does not count. The answers are kept in memory alone: a daemon that dies forgets
+them and reads everything again, and cannot have noted something as seen that it never acted on.
+
+The token goes to the forge's own address only. Redirects are not followed, and a next page elsewhere is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+
+from nightshift.core.clock import Clock
+from nightshift.core.text.masking import printable
+from nightshift.models.http_access import UNCOMPRESSED, bounded, is_loopback
+from nightshift.remote.forges.port import ForgeAway, ForgeRefused
+
+if TYPE_CHECKING:
+    import httpx
+
+REQUEST_S = 30.0
+MAX_ANSWER_BYTES = 16 << 20
+MAX_PAGES = 50
+PER_PAGE = 50
+KEPT, KEPT_BYTES = 500, 1 << 20
+LONGEST_REST_S = 7200.0
+"""A forge that asks for a longer rest is asked again after this: its clock may be wrong, or ours."""
+SECONDARY_REST_S = 60.0
+"""GitHub's advice where it refuses for going too fast and says no time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    etag: str
+    content: bytes
+    following: str
+
+
+class Client:
+    """Requests to one forge, one after the other.
+
+    Args:
+        base: where the API's addresses begin.
+        headers: sent with each request; they hold the token.
+        clock: the time, by which rests are counted.
+        request_s: how long one request may take.
+    """
+
+    def __init__(self, base: str, headers: Mapping[str, str], clock: Clock, *, request_s: float = REQUEST_S) -> None:
+        self._base, self._headers, self._clock, self._request_s = base.rstrip("/"), dict(headers), clock, request_s
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._http: httpx.AsyncClient | None = None
+
+    async def get(self, path: str, **query: str | int) -> Any:
+        """What stands at a path below the API.
+
+        Raises:
+            ForgeRefused, ForgeAway: as below.
+        """
+        return (await self._page(self._address(path, query)))[0]
+
+    async def find(self, path: str, **query: str | int) -> Any:
+        """As `get`; None where there is nothing, or nothing that we may see."""
+        try:
+            return await self.get(path, **query)
+        except ForgeRefused as refused:
+            if refused.status in {404, 410} or 300 <= refused.status < 400:  # deleted, or moved elsewhere
+                return None
+            raise
+
+    async def pages(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
+        """All rows of a list, page by page; `key` is where the rows stand in an answer that is no list itself."""
+        rows: list[Mapping[str, Any]] = []
+        address = self._address(path, query)
+        for _ in range(MAX_PAGES):
+            found, following = await self._page(address)
+            part = found.get(key) if key and isinstance(found, Mapping) else found
+            if not isinstance(part, list) or not all(isinstance(row, Mapping) for row in part):
+                raise ForgeAway(f"the answer to {path} is no list")
+            rows += part
+            if not following:
+                if len(part) >= PER_PAGE:  # a page that is full does not change when another one follows it
+                    self._kept.pop(address, None)
+                break
+            address = following
+        return rows
+
+    async def send(self, method: str, path: str, body: Mapping[str, object]) -> Any:
+        """Write something; what the forge answers.
+
+        Raises:
+            ForgeRefused: it will not have it.
+            ForgeAway: it does not answer, or wants to be left alone; it may have taken what was sent.
+        """
+        answer = await self._asked(method, self._address(path, {}), {}, json.dumps(body).encode())
+        return _json(answer.content, path) if answer.content else None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._http is not None:
+            await self._http.aclose()
+
+    def _address(self, path: str, query: Mapping[str, str | int]) -> str:
+        return f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
+
+    async def _page(self, address: str) -> tuple[Any, str]:
+        """What stands at an address, and the address of the next page."""
+        kept = self._kept.get(address)
+        answer = await self._asked("GET", address, {"If-None-Match": kept.etag} if kept else {}, None)
+        if answer.status_code == 304 and kept:
+            self._kept.move_to_end(address)
+            return _json(kept.content, address), self._following(answer) or kept.following
+        following = self._following(answer)
+        found = _json(answer.content, address)
+        if (etag := answer.headers.get("etag")) and len(answer.content) <= KEPT_BYTES:
+            self._kept[address] = _Kept(etag, answer.content, following)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return found, following
+
+    def _following(self, answer: httpx.Response) -> str:
+        """The next page of a list, which must lie where this one does."""
+        link = answer.links.get("next", {}).get("url", "")
+        if not link:
+            return ""
+        address = urljoin(str(answer.url), link)
+        if urlsplit(address)[:2] != urlsplit(self._base)[:2]:
+            raise ForgeRefused(400, "the next page of a list lies at another address, which is refused")
+        return address
+
+    async def _asked(self, method: str, address: str, headers: Mapping[str, str], body: bytes | None) -> httpx.Response:
+        import httpx  # noqa: PLC0415  most owners have no forge
+
+        if self._http is None:
+            self._http = httpx.AsyncClient(
+                headers={"User-Agent": "Nightshift", **UNCOMPRESSED, **self._headers},
+                timeout=self._request_s,
+                follow_redirects=False,
+                trust_env=not is_loopback(self._base),
+                event_hooks={"response": [bounded(httpx, MAX_ANSWER_BYTES)]},
+            )
+        typed = {"Content-Type": "application/json"} if body is not None else {}
+        try:
+            answer = await self._http.request(method, address, headers={**typed, **headers}, content=body)
+        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+            raise ForgeAway(f"the forge does not answer: {type(error).__name__}") from None
+        self._judge(answer)
+        return answer
+
+    def _judge(self, answer: httpx.Response) -> None:
+        status = answer.status_code
+        if status < 300 or status == 304:
+            return
+        said = _message(answer)
+        if (rest_s := self._rest_s(answer, said)) is not None:
+            raise ForgeAway(f"the forge's rate limit is reached (HTTP {status})", rest_s)
+        if status >= 500 or status == 408:
+            raise ForgeAway(f"the forge is out of order (HTTP {status})", self._retry_after(answer))
+        if status == 401:
+            raise ForgeRefused(401, "the token is not accepted (HTTP 401); renew it, or set another")
+        if status < 400:
+            raise ForgeRefused(status, f"the repository has moved (HTTP {status}); the settings need its new address")
+        raise ForgeRefused(status, f"the forge refuses it (HTTP {status})" + (f": {said}" if said else ""))
+
+    def _rest_s(self, answer: httpx.Response, said: str) -> float | None:
+        """How long to leave the forge alone where its limit is reached; None where this is another matter."""
+        status, headers = answer.status_code, answer.headers
+        spent = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining")) == "0"
+        if status not in {403, 429} or not (
+            status == 429 or spent or "retry-after" in headers or "rate limit" in said.lower()
+        ):
+            return None
+        asked = self._retry_after(answer)
+        if asked is None and spent:
+            asked = self._until(headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", "")))
+        return max(1.0, min(LONGEST_REST_S, SECONDARY_REST_S if asked is None else asked))
+
+    def _retry_after(self, answer: httpx.Response) -> float | None:
+        said: str = answer.headers.get("retry-after", "")
+        if said.isdigit():
+            return min(LONGEST_REST_S, float(said))
+        try:
+            at = parsedate_to_datetime(said)
+        except ValueError:
+            return None
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
+        return max(0.0, min(LONGEST_REST_S, (at - self._clock()).total_seconds()))
+
+    def _until(self, seconds: str) -> float | None:
+        """How long it is until a time in seconds since 1970."""
+        if not seconds.isdigit() or len(seconds) > 12:
+            return None
+        return (datetime.fromtimestamp(int(seconds), UTC) - self._clock()).total_seconds() + 1.0
+
+
+def segment(text: str) -> str:
+    """A text as one part of a path."""
+    return quote(text, safe="")
+
+
+def text_of(value: object) -> str:
+    """A text of an answer, which may be missing."""
+    return value if isinstance(value, str) else ""
+
+
+def _json(content: bytes, what: str) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise ForgeAway(f"the answer to {urlsplit(what).path} is no JSON") from None
+
+
+def _message(answer: httpx.Response) -> str:
+    """What the forge says of a refusal, on one line."""
+    try:
+        found = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        return ""
+    said = (found.get("message") or found.get("error")) if isinstance(found, Mapping) else ""
+    details = found.get("errors") if isinstance(found, Mapping) else None
+    parts = [said if isinstance(said, str) else json.dumps(said), *_details(details)]
+    return printable(" ".join(": ".join(filter(None, parts)).split()), max_chars=300)
+
+
+def _details(errors: object) -> list[str]:
+    found = errors if isinstance(errors, list) else []
+    return [text_of(each.get("message")) if isinstance(each, Mapping) else str(each) for each in found[:3]]

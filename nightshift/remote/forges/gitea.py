@@ -1,0 +1,157 @@
+"""Gitea and Forgejo: their REST API, version 1, which both speak.
+
+Whether somebody may give the agent work is his permission for the repository, which is asked for once for each writer
+and look; only a token of one of the repository's administrators may ask. The checks of a commit are its statuses.
+"""
+
+from __future__ import annotations
+
+from nightshift.remote.forges.client import PER_PAGE, Client, segment, text_of
+from nightshift.remote.forges.port import Check, Comment, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+from nightshift.remote.forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, issues_of, pulls_of
+
+PERMITTED = frozenset({"owner", "admin", "write"})
+BAD = frozenset({"failure", "error"})
+
+
+class Gitea:
+    """One repository; see `remote.forges.port.Forge`.
+
+    Args:
+        client: speaks to the API.
+        project: owner and name.
+    """
+
+    def __init__(self, client: Client, project: str) -> None:
+        self._client = client
+        self._root = "/repos/" + "/".join(map(segment, project.split("/")))
+        self._commenter = Commenter(client)
+        self._permitted: dict[str, bool] = {}
+
+    @staticmethod
+    def api(site: str) -> str:
+        """Where the API of a site is."""
+        return f"{site}/api/v1"
+
+    @staticmethod
+    def headers(token: str) -> dict[str, str]:
+        """What each request says."""
+        return {"Accept": "application/json", **({"Authorization": f"token {token}"} if token else {})}
+
+    async def look(self, watch: Watch) -> Seen:
+        """Find what is there now."""
+        self._permitted.clear()
+        repository: Row = await self._client.get(self._root)
+        rows = await self._client.pages(
+            f"{self._root}/issues", state="open", type="issues", labels=watch.label, limit=PER_PAGE
+        )
+        found = {row["number"]: row for row in rows if not row.get("pull_request")}
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._said)
+        pulls = await self._pulls(watch) if watch.pulls else ()
+        return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
+
+    async def _said(self, number: int) -> tuple[Remark, ...]:
+        rows = await self._client.pages(f"{self._root}/issues/{number}/comments")
+        return tuple([await self._remark("i", row) for row in rows])
+
+    async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
+        at = f"{self._root}/pulls"
+        rows = await self._client.pages(at, state="open", limit=PER_PAGE)
+        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._whole, _pull)
+
+    async def _whole(self, row: Row) -> Pull:
+        """An open pull request with its remarks and checks."""
+        number = row["number"]
+        said = await self._client.pages(f"{self._root}/issues/{number}/comments")
+        remarks = [await self._remark("c", each) for each in said]
+        for review in await self._client.pages(f"{self._root}/pulls/{number}/reviews", limit=PER_PAGE):
+            if text_of(review.get("body")):
+                remarks.append(await self._remark("v", review))
+            if review.get("comments_count"):
+                at = f"{self._root}/pulls/{number}/reviews/{int(review['id'])}/comments"
+                remarks += [await self._remark("r", each) for each in await self._client.pages(at)]
+        return _pull(row, tuple(remarks), await self._failed(text_of(row["head"]["sha"])))
+
+    async def _failed(self, commit: str) -> tuple[Check, ...] | None:
+        """The statuses of a commit that failed; None while some have not ended."""
+        rows = await self._client.pages(f"{self._root}/commits/{commit}/status", "statuses", limit=PER_PAGE)
+        if any(row["status"] == "pending" for row in rows):
+            return None
+        return tuple(
+            Check(
+                name=text_of(row["context"]), text=text_of(row.get("description")), url=text_of(row.get("target_url"))
+            )
+            for row in rows
+            if row["status"] in BAD
+        )
+
+    async def comment(self, comment: Comment) -> str:
+        """Write the comment, or change it where it is there; its id."""
+        at = f"{self._root}/issues"
+        paths = CommentPaths(all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={})
+        return await self._commenter.write(comment, paths)
+
+    async def propose(self, proposal: Proposal) -> Pull:
+        """Open the pull request, or find the one that this branch has already, whatever became of it."""
+        body = {
+            "title": f"WIP: {proposal.title}",  # what makes a draft here
+            "head": proposal.branch,
+            "base": proposal.base,
+            "body": proposal.text,
+        }
+
+        async def opened() -> Pull:
+            return _pull(await self._client.send("POST", f"{self._root}/pulls", body))
+
+        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 409)
+
+    async def _proposed(self, branch: str) -> Pull | None:
+        rows = await self._client.pages(f"{self._root}/pulls", state="all", sort="recentupdate", limit=PER_PAGE)
+        return foremost(_pull(row) for row in rows if row["head"]["ref"] == branch and _is_ours(row))
+
+    async def _person(self, row: Row) -> Person:
+        name = text_of((row.get("user") or {}).get("login"))
+        if name not in self._permitted:
+            found = await self._client.find(f"{self._root}/collaborators/{segment(name)}/permission") if name else None
+            self._permitted[name] = found is not None and found["permission"] in PERMITTED
+        return Person(name=name, permitted=self._permitted[name])
+
+    async def _issue(self, row: Row) -> Issue:
+        return Issue(
+            number=row["number"],
+            title=text_of(row["title"]),
+            text=text_of(row.get("body")),
+            url=text_of(row.get("html_url")),
+            author=await self._person(row),
+            labels=tuple(text_of(each["name"]) for each in row["labels"] or ()),
+            open=row["state"] == "open",
+        )
+
+    async def _remark(self, kind: str, row: Row) -> Remark:
+        return Remark(
+            id=f"{kind}{row['id']}",
+            author=await self._person(row),
+            text=text_of(row.get("body")),
+            url=text_of(row.get("html_url")),
+            path=text_of(row.get("path")),
+            line=row.get("position") or row.get("original_position") or None,
+            quoted=text_of(row.get("diff_hunk")),
+        )
+
+
+def _is_ours(row: Row) -> bool:
+    """Whether its branch lies in this repository, not in a fork of it."""
+    return bool(row["head"].get("repo_id") == row["base"].get("repo_id"))
+
+
+def _pull(row: Row, remarks: tuple[Remark, ...] = (), failed: tuple[Check, ...] | None = None) -> Pull:
+    is_open, merged = row["state"] == "open", bool(row.get("merged"))
+    return Pull(
+        number=row["number"],
+        url=text_of(row.get("html_url")),
+        branch=text_of(row["head"]["ref"]),
+        head=text_of(row["head"]["sha"]),
+        state=PullState.OPEN if is_open else PullState.MERGED if merged else PullState.CLOSED,
+        remarks=remarks,
+        failed=failed,
+    )

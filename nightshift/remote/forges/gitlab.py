@@ -1,0 +1,152 @@
+"""GitLab: its REST API, version 4. What is a pull request elsewhere is a merge request here.
+
+Whether somebody may give the agent work is his level of access to the project, which is asked for once for each writer
+and look. The checks of a commit are its statuses, among which GitLab counts the jobs of its pipelines.
+"""
+
+from __future__ import annotations
+
+from nightshift.remote.forges.client import PER_PAGE, Client, segment, text_of
+from nightshift.remote.forges.port import Check, Comment, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
+from nightshift.remote.forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, issues_of, pulls_of
+
+DEVELOPER = 30
+"""The level of access from which on one may push to the project."""
+RUNNING = frozenset({
+    "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "canceling",
+})  # fmt: skip
+"""Statuses that end by themselves; a job that is started by hand, or at a later time, is not waited for."""
+STATES = {"opened": PullState.OPEN, "locked": PullState.OPEN, "merged": PullState.MERGED, "closed": PullState.CLOSED}
+
+
+class GitLab:
+    """One project; see `remote.forges.port.Forge`.
+
+    Args:
+        client: speaks to the API.
+        project: its path, with its groups.
+    """
+
+    def __init__(self, client: Client, project: str) -> None:
+        self._client, self._root = client, f"/projects/{segment(project)}"
+        self._commenter = Commenter(client)
+        self._levels: dict[int, int] = {}
+
+    @staticmethod
+    def api(site: str) -> str:
+        """Where the API of a site is."""
+        return f"{site}/api/v4"
+
+    @staticmethod
+    def headers(token: str) -> dict[str, str]:
+        """What each request says."""
+        return {"PRIVATE-TOKEN": token} if token else {}
+
+    async def look(self, watch: Watch) -> Seen:
+        """Find what is there now."""
+        self._levels.clear()
+        project: Row = await self._client.get(self._root)
+        rows = await self._client.pages(f"{self._root}/issues", state="opened", labels=watch.label, per_page=PER_PAGE)
+        found = {row["iid"]: row for row in rows}
+        issues = await issues_of(self._client, watch, f"{self._root}/issues", found, self._issue, self._said)
+        pulls = await self._pulls(watch) if watch.pulls else ()
+        return Seen(branch=text_of(project["default_branch"]), issues=issues, pulls=pulls)
+
+    async def _said(self, number: int) -> tuple[Remark, ...]:
+        at = f"{self._root}/issues/{number}/notes"
+        rows = await self._client.pages(at, sort="asc", order_by="created_at", per_page=PER_PAGE)
+        return tuple([await self._remark("i", row, "") for row in rows if not row.get("system")])
+
+    async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
+        at = f"{self._root}/merge_requests"
+        rows = await self._client.pages(at, state="opened", per_page=PER_PAGE)
+        return await pulls_of(self._client, watch, at, {row["iid"]: row for row in rows}, self._whole, _pull)
+
+    async def _whole(self, row: Row) -> Pull:
+        """An open merge request with its remarks and checks."""
+        notes = await self._client.pages(
+            f"{self._root}/merge_requests/{row['iid']}/notes", sort="asc", order_by="created_at", per_page=PER_PAGE
+        )
+        remarks = [
+            await self._remark("n", note, text_of(row.get("web_url"))) for note in notes if not note.get("system")
+        ]
+        return _pull(row, tuple(remarks), await self._failed(text_of(row["sha"])))
+
+    async def _failed(self, commit: str) -> tuple[Check, ...] | None:
+        """The statuses of a commit that failed and may not; None while some have not ended."""
+        rows = await self._client.pages(f"{self._root}/repository/commits/{commit}/statuses", per_page=PER_PAGE)
+        if any(row["status"] in RUNNING for row in rows):
+            return None
+        bad = [row for row in rows if row["status"] == "failed" and not row.get("allow_failure")]
+        return tuple(
+            Check(name=text_of(row["name"]), text=text_of(row.get("description")), url=text_of(row.get("target_url")))
+            for row in bad
+        )
+
+    async def comment(self, comment: Comment) -> str:
+        """Write the comment, or change it where it is there; its id."""
+        at = f"{self._root}/{'merge_requests' if comment.on_pull else 'issues'}/{comment.number}/notes"
+        query: dict[str, str | int] = {"sort": "asc", "order_by": "created_at", "per_page": PER_PAGE}
+        return await self._commenter.write(comment, CommentPaths(all=at, each=at, method="PUT", query=query))
+
+    async def propose(self, proposal: Proposal) -> Pull:
+        """Open the merge request, or find the one that this branch has already, whatever became of it."""
+        body = {
+            "source_branch": proposal.branch,
+            "target_branch": proposal.base,
+            "title": f"Draft: {proposal.title}",
+            "description": proposal.text,
+        }
+
+        async def opened() -> Pull:
+            return _pull(await self._client.send("POST", f"{self._root}/merge_requests", body))
+
+        return await found_or_made(lambda: self._proposed(proposal.branch), opened, 409)
+
+    async def _proposed(self, branch: str) -> Pull | None:
+        rows = await self._client.pages(
+            f"{self._root}/merge_requests", state="all", source_branch=branch, per_page=PER_PAGE
+        )
+        return foremost(map(_pull, rows))
+
+    async def _person(self, author: Row) -> Person:
+        member = author["id"]
+        if member not in self._levels:
+            row = await self._client.find(f"{self._root}/members/all/{int(member)}")
+            active = row and row.get("state", "active") == "active"
+            self._levels[member] = int(row["access_level"]) if active else 0
+        return Person(name=text_of(author.get("username")), permitted=self._levels[member] >= DEVELOPER)
+
+    async def _issue(self, row: Row) -> Issue:
+        return Issue(
+            number=row["iid"],
+            title=text_of(row["title"]),
+            text=text_of(row.get("description")),
+            url=text_of(row.get("web_url")),
+            author=await self._person(row["author"]),
+            labels=tuple(map(text_of, row["labels"])),
+            open=row["state"] == "opened",
+        )
+
+    async def _remark(self, kind: str, row: Row, url: str) -> Remark:
+        position = row.get("position") or {}
+        return Remark(
+            id=f"{kind}{row['id']}",
+            author=await self._person(row["author"]),
+            text=text_of(row.get("body")),
+            url=f"{url}#note_{row['id']}",
+            path=text_of(position.get("new_path") or position.get("old_path")),
+            line=position.get("new_line") or position.get("old_line"),
+        )
+
+
+def _pull(row: Row, remarks: tuple[Remark, ...] = (), failed: tuple[Check, ...] | None = None) -> Pull:
+    return Pull(
+        number=row["iid"],
+        url=text_of(row.get("web_url")),
+        branch=text_of(row["source_branch"]),
+        head=text_of(row.get("sha")),
+        state=STATES[row["state"]],
+        remarks=remarks,
+        failed=failed,
+    )

@@ -1,0 +1,59 @@
+"""What labels say of a task beside that it is one: `nightshift:priority-2`, `nightshift:budget-1`, `nightshift:review`.
+
+A label is `<label>:<name>` or `<label>:<name>-<value>`; forges with scoped labels write two colons. Whoever may label
+issues may set these, so they name what a task may take and who reads it, and nothing that lets code through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+_PART = re.compile(r"(?P<no>no-)?(?P<name>[a-z_]+?)(?:-(?P<value>[\w./-]+))?")
+_SWITCHES = frozenset({"review", "audit", "clarify"})
+_FIELDS: Mapping[str, Callable[[str], Any]] = {
+    "priority": int, "language": str, "kind": str, "explore": str,
+}  # fmt: skip
+_LIMITS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "budget": ("cost_usd", float), "tokens": ("tokens", int), "calls": ("model_calls", int),
+    "iterations": ("iterations", int), "attempts": ("attempts", int), "seconds": ("wall_s", float),
+}  # fmt: skip
+NAMES = (*_FIELDS, *_LIMITS, *sorted(_SWITCHES))
+
+
+def read(labels: Iterable[str], label: str) -> tuple[dict[str, Any], list[str]]:
+    """Fields of a task, for `core.tasks.submission.parse_spec`, and what is wrong with labels, in sentences."""
+    fields: dict[str, Any] = {}
+    faults: list[str] = []
+    for each in labels:
+        head, colon, rest = each.partition(":")
+        if not colon or head.strip().lower() != label.lower():
+            continue
+        said = rest.strip(": ")
+        try:
+            _read(said, fields)
+        except ValueError as error:
+            faults.append(f"the label {each!r} says nothing: {error}")
+    return fields, faults
+
+
+def _read(said: str, fields: dict[str, Any]) -> None:
+    found = _PART.fullmatch(said)
+    name, value, no = (found["name"], found["value"], bool(found["no"])) if found else ("", None, False)
+    if name in _SWITCHES and value is None:
+        fields[name] = not no
+    elif name in _FIELDS and value is not None and not no:
+        fields[name] = _value(_FIELDS[name], value)
+    elif name in _LIMITS and value is not None and not no:
+        field, kind = _LIMITS[name]
+        fields.setdefault("limits", {})[field] = _value(kind, value)
+    else:
+        raise ValueError(f"known are {', '.join(NAMES)}, such as priority-2, budget-1.5, review, no-review")
+
+
+def _value(kind: Callable[[str], Any], text: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no number") from None

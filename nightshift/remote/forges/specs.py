@@ -1,0 +1,150 @@
+"""Turns issues, comments and failed checks into tasks. Their text is data: cleaned, and marked as whose it is.
+
+An HTML comment is taken out, because nobody sees it on the page: what a task asks for must be what its reader reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.text.masking import printable
+from nightshift.remote.forges import labels
+from nightshift.remote.forges.connections import Connection
+from nightshift.remote.forges.port import Check, Issue, Pull, Remark
+
+COMMAND = re.compile(r"/nightshift\b[ \t]*")
+MAX_KEY_CHARS = 200
+MAX_TEXT_CHARS = 40_000
+MAX_SAID_CHARS = MAX_MESSAGE_CHARS - 500
+MAX_CHECKS, MAX_CHECK_CHARS = 5, 3000
+_HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
+
+
+def plain(text: str, most: int = MAX_TEXT_CHARS) -> str:
+    """A text from a forge as one may read it: no hidden comments, no control characters, not too long."""
+    return printable(_HIDDEN.sub("", text.replace("\r\n", "\n").replace("\0", "")), max_chars=most).strip()
+
+
+def line(text: str, most: int = 200) -> str:
+    """The same on one line."""
+    found = " ".join(plain(text).split())
+    return found if len(found) <= most else f"{found[: most - 1]}…"
+
+
+def key(connection: Connection, number: int, part: str = "") -> str:
+    """The idempotency key of an issue's task, or of a follow-up (`part`): `gh:octo/hello#7`, `gh:octo/hello#7:c12`."""
+    whole = f"{connection.id}#{number}" + (f":{part}" if part else "")
+    if len(whole) <= MAX_KEY_CHARS:
+        return whole
+    return f"{whole[: MAX_KEY_CHARS - 17]}~{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+
+
+def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tuple[TaskSpec, list[str]]:
+    """The task that an issue asks for, and what is wrong with its labels.
+
+    Raises:
+        InvalidTask: a label says something that no task may have.
+    """
+    fields, faults = labels.read(issue.labels, label)
+    text = plain(issue.text)
+    about = f"(Issue #{issue.number} of {connection.project}, by {line(issue.author.name, 80)}.)"
+    parts = [line(issue.title) or f"Issue #{issue.number}", text, about]
+    spec = _spec(connection, "\n\n".join(filter(None, parts)), key(connection, issue.number), base, issue.url, fields)
+    return spec, faults
+
+
+def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, fields: Mapping[str, Any]) -> TaskSpec:
+    """The follow-up that a comment on the pull request of issue `number`, or on the issue itself, asks for.
+
+    Raises:
+        InvalidTask: as `of_issue`.
+    """
+    asked = _asked(remark) or "See to what this comment is about."
+    where = f" at line {remark.line}" if remark.line else ""
+    at = [f"It is said of {line(remark.path)}{where}."] if remark.path else []
+    lines = [f"The lines that it stands at:\n{_indented(plain(remark.quoted, 2000))}"] if remark.quoted else []
+    on = f"issue #{number}" if remark.on_issue else f"pull request #{pull.number}"
+    about = f"(A comment on {on} of {connection.project}, by {line(remark.author.name, 80)}.)"
+    text = "\n\n".join((asked, *at, *lines, about))
+    more = {**fields, "integrate": True}
+    return _spec(connection, text, key(connection, number, remark.id), pull.branch, remark.url, more)
+
+
+def words(connection: Connection, number: int, remark: Remark) -> str:
+    """What is said to a task when somebody comments on its issue `number`; `heard` finds it again."""
+    about = f"on issue #{number} of {connection.project}, by {line(remark.author.name, 80)}.)"
+    return f"{plain(_asked(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
+
+
+def heard(said: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
+    """Whether a comment is among what was said to a task: as it is now, or in any wording."""
+    return any(_mark(remark, exactly=exactly) in each for each in said)
+
+
+def count_heard(said: Iterable[str]) -> int:
+    """How many comments were passed on to a task."""
+    return sum(each.count("(Comment i") for each in said)
+
+
+def _mark(remark: Remark, *, exactly: bool) -> str:
+    digest = hashlib.sha256(remark.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"(Comment {remark.id}, version " + (f"{digest}," if exactly else "")
+
+
+def _asked(remark: Remark) -> str:
+    return plain(COMMAND.sub("", remark.text.strip(), count=1))
+
+
+def of_checks(
+    connection: Connection, number: int, pull: Pull, failed: Sequence[Check], fields: Mapping[str, Any]
+) -> TaskSpec:
+    """The follow-up that the failed checks of a pull request's newest commit ask for.
+
+    Raises:
+        InvalidTask: as `of_issue`.
+    """
+    names = ", ".join(line(each.name, 80) for each in failed[:MAX_CHECKS])
+    said = [
+        f"{line(each.name, 80)} says:\n{_indented(plain(each.text, MAX_CHECK_CHARS))}"
+        for each in failed[:MAX_CHECKS]
+        if each.text.strip()
+    ]
+    head = f"Mend what makes these checks of pull request #{pull.number} fail at commit {pull.head[:12]}: {names}"
+    text = "\n\n".join((head, *said))
+    more = {**fields, "integrate": True}
+    return _spec(connection, text, key(connection, number, checks_part(pull)), pull.branch, pull.url, more)
+
+
+def checks_part(pull: Pull) -> str:
+    """The part of the key that a follow-up for failed checks has."""
+    return f"checks:{pull.head[:40]}"
+
+
+def asks(remark: Remark) -> bool:
+    """Whether a comment is for the agent: its writer is permitted, and it stands at lines or begins `/nightshift`."""
+    said = bool(COMMAND.match(remark.text.strip()))
+    return remark.author.permitted and bool(remark.text.strip()) and (said or bool(remark.path))
+
+
+def _spec(connection: Connection, text: str, key_: str, base: str, url: str, fields: Mapping[str, Any]) -> TaskSpec:
+    return parse_spec(
+        {
+            "integrate": False,
+            **fields,
+            "description": text,
+            "key": key_,
+            "repo": connection.repo,
+            "base": base,
+            "metadata": {"forge": connection.address, "url": line(url, 500)},
+        }
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {each}" for each in text.split("\n"))

@@ -1,0 +1,136 @@
+"""The steps that all forges have in common: how things are looked up, and comments and pull requests made only once.
+
+Each looks for what is there before it makes anything, so that it may be done again after an answer that never came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nightshift.remote.forges.client import Client, segment, text_of
+from nightshift.remote.forges.port import Comment, ForgeRefused, Issue, Pull, PullState, Remark, Watch
+
+Row = Mapping[str, Any]
+GONE = frozenset({404, 410})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentPaths:
+    """Where the comments of a thread are: the list of all, where a single one is, and how that is changed."""
+
+    all: str
+    each: str
+    method: str
+    query: Mapping[str, str | int]
+
+
+class Commenter:
+    """Writes our one comment on a thread, or changes it.
+
+    Args:
+        client: speaks to the API.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._me: object = None
+
+    async def write(self, comment: Comment, paths: CommentPaths) -> str:
+        """Write the comment, or change it where it is there; its id."""
+        body = {"body": f"{comment.marker}\n{comment.text}"}
+        found = comment.id or await self._written(comment.marker, paths)
+        if found:
+            try:
+                await self._client.send(paths.method, f"{paths.each}/{segment(found)}", body)
+            except ForgeRefused as refused:
+                if refused.status not in GONE:
+                    raise
+            else:
+                return found
+        return str((await self._client.send("POST", paths.all, body))["id"])
+
+    async def _written(self, marker: str, paths: CommentPaths) -> str:
+        """The id of our comment with this marker; whoever else writes the marker is not us."""
+        if self._me is None:
+            self._me = (await self._client.get("/user"))["id"]
+        rows = await self._client.pages(paths.all, "", **paths.query)
+        ours = (row for row in rows if (row.get("user") or row.get("author") or {}).get("id") == self._me)
+        return next((str(row["id"]) for row in ours if text_of(row.get("body")).startswith(marker)), "")
+
+
+async def found_or_made(
+    find: Callable[[], Awaitable[Pull | None]], make: Callable[[], Awaitable[Pull]], taken: int
+) -> Pull:
+    """The pull request of a branch, which is opened where there is none.
+
+    Args:
+        find: looks for it, whatever became of it.
+        make: opens it.
+        taken: the status with which the forge refuses a second one.
+    """
+    if found := await find():
+        return found
+    try:
+        return await make()
+    except ForgeRefused as refused:
+        if refused.status == taken and (found := await find()):  # it was opened just now
+            return found
+        raise
+
+
+def foremost(pulls: Iterable[Pull]) -> Pull | None:
+    """Of the pull requests of one branch the open one, else the newest."""
+    return max(pulls, key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
+
+
+async def issues_of(
+    client: Client,
+    watch: Watch,
+    at: str,
+    rows: Mapping[int, Row],
+    read: Callable[[Row], Awaitable[Issue]],
+    remarks: Callable[[int], Awaitable[tuple[Remark, ...]]],
+) -> tuple[Issue, ...]:
+    """The open issues with the label, and those that are known, with what was said on them.
+
+    Args:
+        client: speaks to the API.
+        watch: what is to be looked at.
+        at: the path below which each one is.
+        rows: the open ones with the label, by their numbers.
+        read: reads a row.
+        remarks: looks up what was said on one.
+    """
+    found = {number: await read(row) for number, row in rows.items()}
+    for number in watch.issues:
+        if number not in found:
+            row = await client.find(f"{at}/{number}")
+            found[number] = await read(row) if row else Issue(number=number)
+        if found[number].open:
+            found[number] = replace(found[number], remarks=await remarks(number))
+    return tuple(found.values())
+
+
+async def pulls_of(
+    client: Client,
+    watch: Watch,
+    at: str,
+    rows: Mapping[int, Row],
+    whole: Callable[[Row], Awaitable[Pull]],
+    brief: Callable[[Row], Pull],
+) -> tuple[Pull, ...]:
+    """The pull requests of ours: those that are open with all about them, and those that were open until now.
+
+    Args:
+        client: speaks to the API.
+        watch: what is to be looked at.
+        at: the path below which each one is.
+        rows: all that are open, by their numbers.
+        whole: looks up what was said of one and how its checks ended.
+        brief: reads the row alone.
+    """
+    pulls = [await whole(row) for number, row in rows.items() if number in watch.pulls]
+    ended = [await client.find(f"{at}/{number}") for number in watch.open_pulls if number not in rows]
+    return (*pulls, *(brief(row) for row in ended if row))

@@ -1,0 +1,582 @@
+"""Keeps one repository at a forge and the queue in step: issues and comments come in, progress and branches go out.
+
+A turn looks at what is there and does what is missing, each step so that it may be done again: a task has a key, a
+comment a marker, a pull request its branch. A daemon that dies between any two requests does the rest when it is back,
+and nothing twice. A forge that is away, or wants rest, gets it; what was to be done is found again afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Self
+
+from nightshift.core.clock import Clock
+from nightshift.core.errors import GitError, IllegalMove, InvalidTask, UnknownTask
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.ports import Sink
+from nightshift.core.status import ForgeStatus
+from nightshift.core.tasks.amending import Amendment
+from nightshift.core.tasks.queueing import Submitted
+from nightshift.core.tasks.revisions import PushResult
+from nightshift.core.tasks.states import ENDED, Ending, Status
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.core.text.formats import duration
+from nightshift.git.fetching import FETCHED
+from nightshift.queue.manager import QueueManager
+from nightshift.remote.forges import labels, specs, texts
+from nightshift.remote.forges.connections import Connection
+from nightshift.remote.forges.kept import Followup, Kept, KeptPull, Tracked
+from nightshift.remote.forges.port import (
+    Comment,
+    Forge,
+    ForgeAway,
+    ForgeRefused,
+    Issue,
+    Proposal,
+    Pull,
+    PullState,
+    Remark,
+    Seen,
+    Watch,
+)
+from nightshift.remote.forges.texts import Evidence, Mask
+from nightshift.storage.db.codec import decode, plain
+from nightshift.storage.db.state_store import StateStore
+
+FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
+REFUSED_REST_S = 600.0
+AGAIN_S = 1800.0
+"""What was refused for one issue is tried again after this, or when it would be something else."""
+ROUNDS = 3
+"""So many times the failed checks of a pull request become a task; more would go round in circles."""
+CLOSED, SHUT = "its issue was closed, or lost its label", "its pull request was closed"
+OVER = "Its work is over: for what else is to be done, file another issue."
+UNSAID = "its comment was deleted, or asks for nothing any more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What a connection needs of the daemon.
+
+    `push` takes a checkout, a branch and a task's id; `fetch` a checkout and a branch, and gives the name under which
+    it is here now, or "" where it is nowhere else; `evidence` takes a checkout and a commit; `base` gives the branch
+    that the owner set for a checkout, or None. These four block; `fetch` raises `GitError`.
+    """
+
+    queue: QueueManager
+    state: StateStore
+    push: Callable[[str, str, int], PushResult]
+    fetch: Callable[[str, str], str]
+    evidence: Callable[[str, str], Evidence]
+    base: Callable[[str], str | None]
+    label: Callable[[], str]
+    emit: Sink
+    mask: Mask
+    clock: Clock
+
+
+class Sync:
+    """One connection.
+
+    Args:
+        connection: which repository.
+        forge: speaks to it.
+        services: what is needed of the daemon.
+    """
+
+    def __init__(self, connection: Connection, forge: Forge, services: Services) -> None:
+        self.connection, self._forge, self._services = connection, forge, services
+        self._events = Emitter(services.emit)
+        self._kept: Kept | None = None
+        self._branch = ""
+        self._failures, self._fault = 0, ""
+        self._rests_until: datetime | None = None
+        self._looked_at: datetime | None = None
+        self._strangers = 0
+        self._refused: dict[tuple[str, int], tuple[str, datetime, str]] = {}
+
+    # --- what others ask
+
+    @property
+    def tasks(self) -> frozenset[int]:
+        """The tasks whose course is told at the forge."""
+        found = (self._kept or Kept()).issues.values()
+        ids = (each for one in found for each in (one.task_id, *(other.task_id for other in one.followups)))
+        return frozenset(each for each in ids if each is not None)
+
+    @property
+    def rests(self) -> bool:
+        """Whether the forge is to be left alone; a rest that the clock was set back from is over."""
+        until, now = self._rests_until, self._services.clock()
+        return until is not None and now < until <= now + timedelta(hours=3)
+
+    def status(self) -> ForgeStatus:
+        """How it stands."""
+        found = (self._kept or Kept()).issues.values()
+        strangers = (
+            [f"{self._strangers} issues have the label and are by people who may not give tasks"]
+            if self._strangers
+            else []
+        )
+        return ForgeStatus(
+            address=self.connection.address,
+            kind=self.connection.kind,
+            repo=self.connection.repo,
+            fault=self._fault,
+            looked_at=self._looked_at,
+            rests_until=self._rests_until if self._fault else None,
+            issues=sum(each.wanted for each in found),
+            pulls=sum(each.pull is not None and each.pull.state is PullState.OPEN for each in found),
+            notes=(*strangers, *(why for _, _, why in self._refused.values())),
+        )
+
+    # --- a turn
+
+    async def look(self) -> None:
+        """See what is new at the forge, and do what follows; nothing while it rests."""
+        await self._minding(self._look)
+
+    async def tell(self) -> None:
+        """Bring what stands at the forge up to date with the tasks, without looking for news."""
+        await self._minding(self._tell)
+
+    async def _minding(self, job: Callable[[], Awaitable[None]]) -> None:
+        """Do it where the forge does not rest, and let it rest where it asks for that, or is away."""
+        if self.rests:
+            return
+        try:
+            await job()
+        except ForgeAway as away:
+            rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(self._failures, 16))
+            self._rest(str(away), away.rest_s if away.rest_s is not None else rest_s)
+        except ForgeRefused as refused:
+            self._rest(str(refused), REFUSED_REST_S)
+        else:
+            self._failures, self._fault, self._rests_until = 0, "", None
+
+    def _rest(self, why: str, rest_s: float) -> None:
+        why = self._services.mask(why)
+        if why != self._fault:
+            text = f"{self.connection.address}: {why}; it is left alone for {duration(rest_s)}"
+            self._events.emit(Kind.FORGE_FAILED, text, level=Level.WARNING, address=self.connection.address)
+        self._failures, self._fault = self._failures + 1, why
+        self._rests_until = self._services.clock() + timedelta(seconds=rest_s)
+
+    async def _look(self) -> None:
+        issues = self._known().issues.values()
+        pulls = [each.pull for each in issues if each.pull]
+        seen = await self._forge.look(
+            Watch(
+                label=self._services.label(),
+                issues=frozenset(each.number for each in issues if each.wanted),
+                pulls=frozenset(pull.number for pull in pulls),
+                open_pulls=frozenset(pull.number for pull in pulls if pull.state is PullState.OPEN),
+            )
+        )
+        self._branch, self._strangers = seen.branch, 0
+        for issue in seen.issues:
+            await self._take(issue)
+            await self._hear(issue)
+        await self._refresh_base()
+        await self._follow(seen)
+        await self._tell()
+        self._looked_at = self._services.clock()
+
+    # --- issues
+
+    async def _take(self, issue: Issue) -> None:
+        """Let an issue become a task, or its task what the issue has become."""
+        label = self._services.label().lower()
+        wanted = issue.open and label in {each.lower() for each in issue.labels}
+        before = self._known().issues.get(issue.number)
+        if before is None and (not wanted or not issue.author.permitted):
+            self._strangers += wanted
+            return
+        tracked = before or Tracked(number=issue.number, key=specs.key(self.connection, issue.number))
+        text = _digest(issue.title, issue.text, *sorted(issue.labels))
+        if not wanted and tracked.wanted:
+            await self._withdraw(tracked.task_id, CLOSED)
+        elif wanted and issue.author.permitted and (text != tracked.text or not tracked.wanted or tracked.fault):
+            tracked = await self._asked_for(tracked, issue)
+            tracked = replace(tracked, text=text)
+        await self._keep(replace(tracked, wanted=wanted))
+
+    async def _asked_for(self, tracked: Tracked, issue: Issue) -> Tracked:
+        """Submit the task of an issue, or change it; what is wrong is noted for whoever wrote the issue."""
+        try:
+            base = await self._base()
+            spec, faults = specs.of_issue(self.connection, issue, self._services.label(), base)
+            sent = await self._sent(spec)
+            edited = tracked.text and _digest(issue.title, issue.text, *sorted(issue.labels)) != tracked.text
+            note = await self._changed(sent, spec, CLOSED) if not sent.created else ""
+        except InvalidTask as error:
+            return replace(tracked, fault=_faults(error))
+        return replace(tracked, task_id=sent.task_id, fault=" ".join(faults), note=note if edited else tracked.note)
+
+    async def _base(self) -> str:
+        """Where tasks start: the branch as it is at the forge, fetched now; where that cannot be had, as it is here."""
+        services, repo = self._services, self.connection.repo
+        branch = await asyncio.to_thread(services.base, repo) or self._branch
+        with self._allowed("fetch", 0, branch) as attempt:
+            if attempt.due:
+                try:
+                    return await asyncio.to_thread(services.fetch, repo, branch) or branch
+                except GitError as error:
+                    raise ForgeRefused(0, str(error)) from error
+        return branch
+
+    async def _refresh_base(self) -> None:
+        """Fetch again as long as a task has not begun: it starts from what is there then."""
+        found = map(self._task, (each.task_id for each in self._known().issues.values()))
+        if any(task and not task.attempt and task.status not in ENDED for task in found):
+            await self._base()
+
+    async def _hear(self, issue: Issue) -> None:
+        """Pass on what is said on the issue while its task is open, or has failed; later on it asks for a follow-up."""
+        tracked, queue = self._known().issues.get(issue.number), self._services.queue
+        for remark in filter(specs.asks, issue.remarks or ()):
+            task = self._task(tracked.task_id) if tracked else None
+            if tracked is None or task is None or specs.heard(self._said(task), remark, exactly=True):
+                continue
+            text = specs.words(self.connection, issue.number, remark)
+            try:
+                if task.status not in ENDED and not task.cancel_requested:
+                    await asyncio.wrap_future(queue.say(task.id, text))
+                elif task.status is Status.FAILED and not specs.heard(self._said(task), remark, exactly=False):
+                    await asyncio.wrap_future(queue.retry(task.id, Amendment(note=text)))
+                elif self._is_over(tracked, task) and tracked.note != OVER:
+                    tracked = await self._keep(replace(tracked, note=OVER))
+            except IllegalMove:  # it ended just now; the next look sees that
+                continue
+            except InvalidTask as error:
+                tracked = await self._keep(replace(tracked, note=f"A comment was not passed on: {_faults(error)}"))
+
+    @staticmethod
+    def _is_over(tracked: Tracked, task: Task) -> bool:
+        """Whether no follow-up can come of the issue any more."""
+        ended = tracked.pull is not None and tracked.pull.state is not PullState.OPEN
+        return task.status is Status.DONE and (ended or task.ending is not Ending.COMMITTED)
+
+    def _said(self, task: Task) -> list[str]:
+        """All that was said to a task, in its words and afterwards."""
+        return [task.spec.description, *(each.text for each in self._services.queue.said(task.id))]
+
+    async def _sent(self, spec: TaskSpec) -> Submitted:
+        sent = await asyncio.wrap_future(self._services.queue.submit(spec))
+        if sent.created:
+            text = f"task {sent.task_id} was asked for at {spec.metadata['url']}"
+            self._events.bind(task_id=sent.task_id).emit(Kind.FORGE_TASK, text, address=self.connection.address)
+        return sent
+
+    async def _changed(self, sent: Submitted, spec: TaskSpec, withdrawn: str) -> str:
+        """Let a task that is known be what is asked for now; what there is to say of it."""
+        queue = self._services.queue
+        task = queue.get(sent.task_id)
+        if task.status is Status.CANCELLED and task.reason == withdrawn:  # what took it away was taken back
+            task = await asyncio.wrap_future(queue.retry(task.id))
+        if not sent.differs:
+            return ""
+        if task.status is Status.DONE:
+            return "It was edited after it was done: to have more changed, say so on the pull request."
+        begun = bool(task.attempt)
+        task = await asyncio.wrap_future(queue.revise(task.id, spec))
+        if task.status is Status.FAILED:
+            await asyncio.wrap_future(queue.retry(task.id))
+            return "It was edited after it had failed, and is tried again with the new words."
+        return "It was edited after work had begun: its next attempt reads the new words." if begun else ""
+
+    async def _withdraw(self, task_id: int | None, why: str) -> None:
+        """Cancel a task that has not begun; one that has goes on."""
+        task = self._task(task_id)
+        if task is not None and not task.attempt and task.status not in ENDED:
+            await asyncio.wrap_future(self._services.queue.withdraw(task.id, why))
+
+    # --- pull requests
+
+    async def _follow(self, seen: Seen) -> None:
+        pulls = {pull.number: pull for pull in seen.pulls}
+        issues = {issue.number: issue for issue in seen.issues}
+        for tracked in list(self._known().issues.values()):
+            if tracked.pull and (pull := pulls.get(tracked.pull.number)):
+                issue = issues.get(tracked.number)
+                fields = labels.read(issue.labels, self._services.label())[0] if issue else {}
+                await self._follow_one(tracked, tracked.pull, pull, issue, fields)
+
+    async def _follow_one(
+        self, tracked: Tracked, before: KeptPull, pull: Pull, issue: Issue | None, fields: Mapping[str, Any]
+    ) -> None:
+        pull = replace(pull, branch=before.branch)  # it is ours, whatever an answer calls it
+        pull = replace(pull, remarks=(*pull.remarks, *self._unheard(tracked, issue)))
+        tracked = replace(tracked, pull=replace(before, state=pull.state))
+        if pull.state is not PullState.OPEN:
+            for each in tracked.followups:
+                await self._withdraw(each.task_id, SHUT)
+            await self._keep(tracked)
+            return
+        try:
+            asked = self._asked(tracked, pull, fields)
+        except InvalidTask as error:  # a label says something that no task may have
+            await self._keep(replace(tracked, fault=_faults(error)))
+            return
+        for part, (spec, what) in asked.items():
+            tracked = await self._followed(tracked, part, spec, what)
+        keys = {spec.key for spec, _ in asked.values()}
+        for each in tracked.followups:
+            looked_up = not each.of_checks and not (each.of_issue and (issue is None or issue.remarks is None))
+            if each.key not in keys and looked_up:
+                await self._withdraw(each.task_id, UNSAID)
+        await self._keep(tracked)
+
+    def _unheard(self, tracked: Tracked, issue: Issue | None) -> Iterator[Remark]:
+        """What was said on the issue itself since its task was done."""
+        task = self._task(tracked.task_id)
+        if issue and task and task.status is Status.DONE:
+            said = self._said(task)
+            yield from (each for each in issue.remarks or () if not specs.heard(said, each, exactly=False))
+
+    def _asked(self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]) -> dict[str, tuple[TaskSpec, str]]:
+        """The follow-ups that are asked for now, by what they came from, each with what it is about in a line."""
+        asked: dict[str, tuple[TaskSpec, str]] = {}
+        for remark in filter(specs.asks, pull.remarks):
+            spec = specs.of_remark(self.connection, tracked.number, pull, remark, fields)
+            asked[remark.id] = spec, specs.line(remark.text, 100)
+        if self._to_be_mended(tracked, pull):
+            failed = pull.failed or ()
+            spec = specs.of_checks(self.connection, tracked.number, pull, failed, fields)
+            names = ", ".join(specs.line(each.name, 60) for each in failed)
+            asked[specs.checks_part(pull)] = spec, f"failed checks: {names}"
+        return asked
+
+    def _to_be_mended(self, tracked: Tracked, pull: Pull) -> bool:
+        """Whether the checks failed at a commit of ours, nothing is under way, and it was not tried too often."""
+        ours = {tracked.pushed, *(each.pushed for each in tracked.followups)}
+        open_ones = [each for each in map(self._task, (one.task_id for one in tracked.followups)) if each]
+        rounds = sum(each.of_checks for each in tracked.followups)
+        under_way = any(task.status not in ENDED for task in open_ones)
+        return bool(pull.failed) and pull.head in ours and not under_way and rounds < ROUNDS
+
+    async def _followed(self, tracked: Tracked, part: str, spec: TaskSpec, what: str) -> Tracked:
+        """Submit a follow-up once; one that was edited, or whose pull request was reopened, is changed."""
+        text, key = _digest(spec.description), spec.key or ""
+        known = next((each for each in tracked.followups if each.key == key), None)
+        task = self._task(known.task_id) if known else None
+        withdrawn = task is not None and task.status is Status.CANCELLED and task.reason in {SHUT, UNSAID, CLOSED}
+        if known and known.text == text and not withdrawn:
+            return tracked
+        try:
+            sent = await self._sent(spec)
+            if not sent.created:
+                await self._changed(sent, spec, task.reason if task and withdrawn else SHUT)
+        except InvalidTask as error:
+            return replace(tracked, fault=_faults(error))
+        pushed = known.pushed if known else ""
+        made = Followup(key=key, task_id=sent.task_id, what=what, text=text, pushed=pushed, part=part)
+        followups = (*(each for each in tracked.followups if each.key != key), made)
+        return replace(tracked, followups=tuple(sorted(followups, key=lambda each: each.task_id)))
+
+    # --- what goes out
+
+    async def _tell(self) -> None:
+        """Push what is done, open pull requests, and write how everything stands."""
+        for tracked in list(self._known().issues.values()):
+            if (task := self._task(tracked.task_id)) is not None:
+                tracked = await self._hand_over(tracked, task)  # noqa: PLW2901  the same issue, further on
+            await self._comment(tracked, task)
+            if tracked.pull and tracked.followups:
+                await self._comment_pull(self._known().issues[tracked.number])
+
+    async def _hand_over(self, tracked: Tracked, task: Task) -> Tracked:
+        """Push the task's branch and open its pull request, then push what follow-ups added."""
+        committed = task.status is Status.DONE and task.ending is Ending.COMMITTED and task.commit and task.branch
+        if not committed or (not tracked.pull and not tracked.wanted):
+            return tracked
+        commit, branch = task.commit or "", task.branch or ""
+        if tracked.pushed != commit and not await self._pushed(tracked, branch, task.id):
+            return tracked
+        tracked = await self._keep(replace(tracked, pushed=commit))
+        if tracked.pull is None:
+            tracked = await self._propose(tracked, task, branch)
+        for each in tracked.followups if tracked.pull else ():
+            tracked = await self._push_followup(tracked, each, branch)
+        return tracked
+
+    async def _propose(self, tracked: Tracked, task: Task, branch: str) -> Tracked:
+        services = self._services
+        evidence = await asyncio.to_thread(services.evidence, self.connection.repo, task.commit or "")
+        proposal = Proposal(
+            branch=branch,
+            base=(task.spec.base or self._branch).removeprefix(FETCHED),
+            title=texts.title(task.spec.description.partition("\n")[0], services.mask),
+            text=texts.proposal(task, evidence, branch, tracked.number, services.mask),
+        )
+        with self._allowed("pull request", tracked.number, proposal.text) as attempt:
+            if attempt.due:
+                pull = await self._forge.propose(proposal)
+                text = f"{pull.url} proposes the work of task {task.id}"
+                self._events.bind(task_id=task.id).emit(Kind.FORGE_PROPOSED, text, address=self.connection.address)
+                kept = KeptPull(number=pull.number, url=pull.url, branch=branch, state=pull.state)
+                return await self._keep(replace(tracked, pull=kept))
+        return tracked
+
+    async def _push_followup(self, tracked: Tracked, followup: Followup, branch: str) -> Tracked:
+        task = self._task(followup.task_id)
+        if task is None or not task.commit or task.commit == followup.pushed or not self._joined(task, branch):
+            return tracked
+        if not await self._pushed(tracked, branch, task.id):
+            return tracked
+        done = replace(followup, pushed=task.commit)
+        others = tuple(done if each.key == done.key else each for each in tracked.followups)
+        return await self._keep(replace(tracked, followups=others))
+
+    def _joined(self, task: Task, branch: str) -> bool:
+        """Whether a follow-up's commit is on the pull request's branch."""
+        entries = self._services.state.commits(5, task_id=task.id)
+        return any(
+            each.integrated and each.commit == task.commit and each.target == f"refs/heads/{branch}" for each in entries
+        )
+
+    async def _pushed(self, tracked: Tracked, branch: str, task_id: int) -> bool:
+        with self._allowed("push", tracked.number, f"{branch} {task_id}") as attempt:
+            if attempt.due:
+                result = await asyncio.to_thread(self._services.push, self.connection.repo, branch, task_id)
+                if not result.pushed:
+                    raise ForgeRefused(0, result.detail)
+                return True
+        return False
+
+    async def _comment(self, tracked: Tracked, task: Task | None) -> None:
+        services, parts = self._services, list[str]()
+        if task:
+            questions = [each.ask.question for each in services.queue.approvals(task_id=task.id)]
+            parts.append(texts.standing(task, services.mask, questions))
+        parts += [texts.fenced(tracked.fault, services.mask)] if tracked.fault else []
+        parts += [tracked.note] if tracked.note else []
+        parts += [texts.heard(count)] if task and (count := specs.count_heard(self._said(task))) else []
+        if tracked.pull:
+            parts.append(texts.became(tracked.pull.number, self.connection.pull_sign, tracked.pull.state))
+        elif task and task.branch and not tracked.wanted:
+            parts.append(f"Its branch {texts.span(task.branch, services.mask)} was not proposed, because {CLOSED}.")
+        text, number = texts.progress(parts), tracked.number
+        if not parts or _digest(text) == tracked.said:
+            return
+        comment = Comment(number=number, on_pull=False, marker=texts.marker(tracked.key), text=text, id=tracked.comment)
+        with self._allowed("comment", number, text) as attempt:
+            if attempt.due:
+                written = await self._forge.comment(comment)
+                await self._keep(replace(tracked, comment=written, said=_digest(text)))
+
+    async def _comment_pull(self, tracked: Tracked) -> None:
+        pull = tracked.pull
+        assert pull is not None
+        parts = [text async for text in self._entries(tracked, pull)]
+        text = texts.progress(["\n".join(parts)])
+        if _digest(text) == pull.said:
+            return
+        key = specs.key(self.connection, tracked.number, "pull")
+        comment = Comment(number=pull.number, on_pull=True, marker=texts.marker(key), text=text, id=pull.comment)
+        with self._allowed("comment", -pull.number, text) as attempt:
+            if attempt.due:
+                written = await self._forge.comment(comment)
+                await self._keep(replace(tracked, pull=replace(pull, comment=written, said=_digest(text))))
+
+    async def _entries(self, tracked: Tracked, pull: KeptPull) -> AsyncIterator[str]:
+        services = self._services
+        for each in tracked.followups:
+            if (task := self._task(each.task_id)) is None:
+                continue
+            evidence, reason = None, ""
+            if task.commit:
+                evidence = await asyncio.to_thread(services.evidence, self.connection.repo, task.commit)
+                if not self._joined(task, pull.branch):
+                    reason = f" It is not on this branch: {texts.span(task.reason, services.mask)}"
+            yield texts.followed(task, each.what, evidence, services.mask, reason)
+
+    # --- what is kept
+
+    def _known(self) -> Kept:
+        if self._kept is None:
+            row = self._services.state.get(self._state_key)
+            self._kept = decode(Kept, json.dumps(row)) if row else Kept()
+        return self._kept
+
+    @property
+    def _state_key(self) -> str:
+        return f"forge:{self.connection.id}"
+
+    async def _keep(self, tracked: Tracked) -> Tracked:
+        """Note an issue as it is now, where that is new."""
+        if self._known().issues.get(tracked.number) != tracked:
+            self._kept = self._known().with_issue(tracked)
+            await asyncio.wrap_future(self._services.state.set(self._state_key, plain(self._kept)))
+        return tracked
+
+    def _task(self, task_id: int | None) -> Task | None:
+        if task_id is None:
+            return None
+        try:
+            return self._services.queue.get(task_id)
+        except UnknownTask:  # the database is another one, or an older one
+            return None
+
+    def _allowed(self, what: str, number: int, text: str) -> _Attempt:
+        return _Attempt(self._refused, (what, number), _digest(text), self._services.clock(), self._report_refused)
+
+    def _report_refused(self, what: str, number: int, why: str) -> str:
+        about = f" of #{abs(number)}" if number else ""
+        told = f"{what}{about}: {self._services.mask(why)}"
+        text = f"{self.connection.address}: {told}"
+        self._events.emit(Kind.FORGE_FAILED, text, level=Level.WARNING, address=self.connection.address)
+        return told
+
+
+class _Attempt:
+    """Something that a forge may refuse for one issue without harm to the others; the same is not tried too soon again.
+
+    Args:
+        refused: what was refused, with its digest, the time and why.
+        key: what, and of which issue.
+        digest: of what is tried.
+        now: the time.
+        report: says that it was refused, once.
+    """
+
+    def __init__(
+        self,
+        refused: dict[tuple[str, int], tuple[str, datetime, str]],
+        key: tuple[str, int],
+        digest: str,
+        now: datetime,
+        report: Callable[[str, int, str], str],
+    ) -> None:
+        self._refused, self._key, self._digest, self._now, self._report = refused, key, digest, now, report
+        before = refused.get(key)
+        self.due = before is None or before[0] != digest or abs((now - before[1]).total_seconds()) >= AGAIN_S
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        if isinstance(error, ForgeRefused) and error.status != HTTPStatus.UNAUTHORIZED:
+            self._refused[self._key] = self._digest, self._now, self._report(*self._key, str(error))
+            return True
+        if error is None and self.due:
+            self._refused.pop(self._key, None)
+        return False
+
+
+def _digest(*parts: str) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        found.update(len(raw).to_bytes(8, "big") + raw)
+    return found.hexdigest()[:24]
+
+
+def _faults(error: InvalidTask) -> str:
+    return "\n".join(f"{name}: {why}" for name, why in error.fields.items())

@@ -1,0 +1,133 @@
+"""What is written to a forge: the comment on an issue, the one on a pull request, and the pull request's own text.
+
+Whatever comes from a task, a model or a person stands in a fence that it cannot close, or in a code span: there no
+forge takes a name for a mention, a number for a reference, a line for a command of its own, or a tag for HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import Task
+from nightshift.core.text.masking import printable
+from nightshift.remote.forges.port import PullState
+from nightshift.remote.forges.specs import line
+
+MAX_QUOTED = 4000
+VERIFY = (
+    "The evidence is stored as a git note (`refs/notes/nightshift`). Where Nightshift is installed, this runs it "
+    "again; the tests can be run by hand as well."
+)
+ASK = "Comments that begin `/nightshift …`, and comments on lines, become further commits on this branch."
+Mask = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of a commit: a summary in words, and rows of what was tested and how it was judged."""
+
+    commit: str
+    summary: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+
+
+def marker(key: str) -> str:
+    """What a comment of ours begins with; nobody sees it on the page."""
+    return f"<!-- nightshift:{re.sub(r'[^A-Za-z0-9:/#._~-]', '_', key).replace('--', '-_')} -->"
+
+
+def fenced(text: str, mask: Mask, most: int = MAX_QUOTED) -> str:
+    """A text that is shown as it is and does nothing."""
+    shown = printable(mask(text.strip()), max_chars=most)
+    longest = max((len(run) for run in re.findall(r"`{3,}", shown)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def span(text: str, mask: Mask, most: int = 200) -> str:
+    """The same within a line, also of a table."""
+    shown = line(mask(text), most).replace("`", "'").replace("|", "/")
+    return f"`{shown}`" if shown else ""
+
+
+def title(text: str, mask: Mask) -> str:
+    """A title; a zero-width space keeps a name in it from being a mention."""
+    return line(mask(text), 120).replace("@", "@\u200b")
+
+
+def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
+    """How a task stands, in a paragraph that changes when that does and at no other time."""
+    name = f"Task {task.id}"
+    match task.status:
+        case Status.QUEUED | Status.SCHEDULED | Status.BLOCKED | Status.SHARED:
+            return f"{name} waits for its turn." if not task.attempt else f"{name} waits, and continues by itself."
+        case Status.RUNNING:
+            return f"{name} is being worked on."
+        case Status.WAITING:
+            asked = "".join(f"\n\n{fenced(each, mask)}" for each in questions)
+            return f"{name} waits for an answer of its owner, on the dashboard or by `nightshift approvals`.{asked}"
+        case Status.CANCELLED:
+            return f"{name} was cancelled."
+        case Status.FAILED:
+            return f"{name} failed ({task.ending}).{_reason(task, mask)}"
+        case Status.DONE:
+            if task.ending is Ending.COMMITTED:
+                return f"{name} is done."
+            return f"{name} is done, and nothing had to be changed.{_reason(task, mask)}"
+
+
+def _reason(task: Task, mask: Mask) -> str:
+    return f"\n\n{fenced(task.reason, mask)}" if task.reason else ""
+
+
+def heard(count: int) -> str:
+    """How much of what was said on the issue its task has been told."""
+    return f"Comments that were passed on to it: {count}."
+
+
+def progress(parts: Iterable[str]) -> str:
+    """The comment on an issue or a pull request."""
+    return "**Nightshift**\n\n" + "\n\n".join(filter(None, parts))
+
+
+def became(number: int, sign: str, state: PullState) -> str:
+    """What a pull request has come to."""
+    name = f"{sign}{number}"
+    return {
+        PullState.OPEN: f"Its draft is {name}. To have it changed, comment there: `/nightshift …`, or on lines.",
+        PullState.MERGED: f"{name} was merged.",
+        PullState.CLOSED: f"{name} was closed without being merged; nothing more is done unless it is reopened.",
+    }[state]
+
+
+def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mask) -> str:
+    """The text of a pull request: what was done, what it was tested by, and how to see for oneself."""
+    commit = evidence.commit
+    rows = "\n".join(f"| {name} | {span(value, mask)} |" for name, value in evidence.rows)
+    table = f"| what | evidence |\n| --- | --- |\n{rows}" if rows else "No evidence is stored with this commit."
+    verify = f"git fetch origin {branch} && git checkout {commit}\nnightshift verify {commit} --repo ."
+    return "\n\n".join(
+        (
+            f"Closes #{closes}",
+            "## Summary",
+            fenced(evidence.summary or task.spec.description, mask),
+            "## What was tested",
+            table,
+            "## How to verify it",
+            VERIFY,
+            f"```sh\n{verify}\n```",
+            f"Made by Nightshift as task {task.id}, to be read before it is merged. {ASK}",
+        )
+    )
+
+
+def followed(task: Task, what: str, evidence: Evidence | None, mask: Mask, reason: str = "") -> str:
+    """One entry of the comment on a pull request: what was asked for, and what came of it."""
+    commit = f" Its commit is {evidence.commit[:12]}." if evidence else ""
+    rows = "; ".join(f"{name}: {value}" for name, value in evidence.rows) if evidence else ""
+    shown = f"\n  {span(rows, mask, 600)}" if rows else ""
+    said = standing(task, mask).replace("\n", "\n  ")
+    return f"- {span(what, mask)}: {said}{commit}{reason}{shown}"

@@ -1,0 +1,54 @@
+"""How this program reaches the hub: over which way, and with which rights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from nightshift.remote.hub.connection import SCHEMA, HubConnections
+
+_VERIFYING = frozenset({"verify-ca", "verify-full"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """`address` is the server's, empty for a socket of this machine; `sslmode` is libpq's, as it was asked for.
+
+    `may_alter`: the user may alter the schema, which no node need do.
+    """
+
+    address: str
+    is_encrypted: bool
+    sslmode: str
+    may_alter: bool
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether what is sent leaves this machine."""
+        try:
+            return not ip_address(self.address).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the server had to show who it is."""
+        return self.is_encrypted and self.sslmode in _VERIFYING
+
+
+def access(connections: HubConnections) -> Access:
+    """Find out, over a connection.
+
+    Raises:
+        HubAway: there is none.
+        HubRefused: it is refused.
+    """
+    with connections.connection() as conn:
+        row = conn.execute("SELECT has_schema_privilege(%s, 'CREATE') AS may", (SCHEMA,)).fetchone()
+        asked = {each.keyword: each.val for each in conn.pgconn.info}
+        return Access(
+            address=conn.info.hostaddr,
+            is_encrypted=bool(conn.pgconn.ssl_in_use),
+            sslmode=(asked.get(b"sslmode") or b"prefer").decode(),
+            may_alter=bool(row and row["may"]),
+        )

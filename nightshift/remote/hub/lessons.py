@@ -1,0 +1,216 @@
+"""Lessons go from each node to all others: what one has learned, each remembers, also while the hub is away.
+
+Each node sends what it has learned and takes in what others have, through the same lines by which lessons are carried
+by hand (`storage.memory.exchange`); so each indexes its own copy, and recall asks nobody. Paths mean nothing elsewhere:
+a lesson of a repository is sent under its remote's address, and gets the path of the repository where it is taken in.
+
+Beside the lines go what is found out about lessons later (`storage.memory.elsewhere`): each node tells its own counts
+as they stand, so telling them again does no harm, and gets the sum of all others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from itertools import islice
+from typing import Any
+
+from nightshift.core.clock import from_text
+from nightshift.core.errors import NotLessons
+from nightshift.core.text.masking import Masker
+from nightshift.remote.hub import migrations
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.repositories import SharedRepositories
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.memory import elsewhere, exchange, recall_log
+from nightshift.storage.memory.elsewhere import Item, News, Tally, tally_of
+
+AT_ONCE = 200
+Row = dict[str, Any]
+
+
+class LessonExchange:
+    """Sends and takes lessons; on the dispatcher's thread.
+
+    Args:
+        connections: of the hub.
+        node: the id of this node.
+        db: where this node's lessons are.
+        state: keeps how far those of others were read.
+        mask: takes secrets out of what is sent.
+        repositories: where repositories are here.
+        hear: takes in what others found out about lessons, as `storage.memory.store.LongTermMemory.hear`.
+        report: told of a line that is no lesson; it is passed over.
+    """
+
+    def __init__(
+        self,
+        connections: HubConnections,
+        node: str,
+        *,
+        db: Database,
+        state: StateStore,
+        mask: Masker,
+        repositories: SharedRepositories,
+        hear: Callable[[News], Future[None]],
+        report: Callable[[str], None],
+    ) -> None:
+        self._hub, self._node, self._db, self._state = connections, node, db, state
+        self._mask, self._repositories, self._hear, self._report = mask, repositories, hear, report
+        self._begin("")
+
+    def turn(self) -> None:
+        """Send what is new here, and take in what is new elsewhere.
+
+        Raises:
+            HubAway: the hub cannot be reached; the next turn goes on where this one stopped.
+        """
+        if (made_at := migrations.made_at(self._hub)) != self._made_at:
+            self._begin(made_at)
+        self._send()
+        self._tell()
+        self._take()
+        self._since("tallies_since", "hub_tallies", self._hear_tallies)
+        self._since("shapes_since", "hub_shapes", self._hear_shapes)
+        self._since("forgotten_since", "hub_forgotten", self._hear_forgotten)
+
+    def _begin(self, made_at: str) -> None:
+        """Know nothing yet of what the hub that was made then has."""
+        self._made_at = made_at
+        self._sent, self._sent_at = set[str](), tuple[object, ...]()
+        self._named = dict[Item, str]()
+        self._told, self._tallies = set[tuple[str, str]](), dict[str, Tally]()
+        self._told_at: object = None
+
+    # What goes out
+
+    def _send(self) -> None:
+        """Send the lessons that are new here, and note the key of each."""
+        if (mark := exchange.mark(self._db.reader())) == self._sent_at:
+            return
+        entries = exchange.entries(self._db.reader(), self._mask)
+        while part := [(entry, *self._shared(entry.line)) for entry in islice(entries, AT_ONCE)]:
+            names = [(entry.item, key) for entry, key, _ in part if self._named.get(entry.item) != key]
+            if names:
+                self._db.write_retrying(_named(names)).result()
+                self._named.update(names)
+            new = {key: line for entry, key, line in part if not entry.is_retired and key not in self._sent}
+            if new:
+                query = "SELECT share_lessons(%s, %s::text[], %s::text[])"
+                self._hub.rows(query, (self._node, list(new), list(new.values())))
+                self._sent.update(new)
+        self._sent_at = mark
+
+    def _shared(self, line: str) -> tuple[str, str]:
+        """What a lesson is known by everywhere, and its line with its repository's address in the place of its path."""
+        lesson = json.loads(line)
+        if lesson["repo"]:
+            lesson["repo"] = self._repositories.remote(lesson["repo"]) or lesson["repo"]
+        return _key(lesson), json.dumps(lesson)
+
+    def _tell(self) -> None:
+        """Tell what was found out here since the last turn."""
+        conn = self._db.reader()
+        if (mark := (self._sent_at, recall_log.mark(conn))) == self._told_at:
+            return
+        forgotten = elsewhere.forgotten(conn)
+        self._tell_pairs("forget_lessons", forgotten)
+        self._tell_pairs("share_shapes", elsewhere.shapes(conn))
+        tallies = recall_log.own_tallies(conn)
+        changed = ((key, one) for key, one in tallies.items() if self._tallies.get(key) != one)
+        while part := dict(islice(changed, AT_ONCE)):
+            rows = json.dumps([{"key": key, **one.fields()} for key, one in part.items()])
+            self._hub.rows("SELECT share_tallies(%s, %s::jsonb)", (self._node, rows))
+            self._tallies |= part
+        self._told_at = mark
+
+    def _tell_pairs(self, function: str, pairs: Iterable[tuple[str, str]]) -> None:
+        new = (pair for pair in pairs if pair not in self._told)
+        while part := list(islice(new, AT_ONCE)):
+            values = ([one for one, _ in part], [other for _, other in part])
+            self._hub.rows(f"SELECT {function}(%s, %s::text[], %s::text[])", (self._node, *values))
+            self._told.update(part)
+
+    # What comes in
+
+    def _since(self, function: str, cursor: str, read: Callable[[Sequence[Row]], None]) -> None:
+        """Read on from where the last turn stopped; another hub, which counts anew, from its beginning."""
+        known = self._state.get(cursor)
+        at = known["number"] if isinstance(known, dict) and known["hub"] == self._made_at else 0
+        query = f"SELECT * FROM {function}(%s, %s, %s)"  # noqa: S608  our own name
+        while rows := self._hub.rows(query, (self._node, at, AT_ONCE)):
+            read(rows)
+            at = rows[-1]["number"]
+            self._state.set(cursor, {"hub": self._made_at, "number": at}).result()
+
+    def _take(self) -> None:
+        self._since("lessons_since", "hub_lessons", self._take_lessons)
+
+    def _take_lessons(self, rows: Sequence[Row]) -> None:
+        lessons = [one for row in rows if not row["is_own"] for one in self._read(row["line"])]
+        self._db.write_retrying(_taken(lessons)).result()
+
+    def _read(self, line: str) -> Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]]:
+        """The lesson of a line with its key; none where it is no lesson."""
+        try:
+            lesson = json.loads(line)
+            key = _key(lesson)
+            if lesson["repo"]:
+                lesson["repo"] = self._repositories.path_of(lesson["repo"]) or lesson["repo"]
+            (found,) = exchange.read(json.dumps(lesson))
+        except (NotLessons, ValueError, KeyError, TypeError) as error:
+            self._report(f"a lesson of another node is none: {error}")
+            return ()
+        self._sent.add(key)
+        return ((key, found),)
+
+    def _hear_tallies(self, rows: Sequence[Row]) -> None:
+        found = dict[str, Tally]()
+        for row in rows:
+            try:
+                if row["judged_from"]:
+                    from_text(row["judged_from"])
+            except ValueError as error:
+                self._report(f"counts of other nodes are none: {error}")
+            else:
+                found[row["key"]] = tally_of(row)
+        self._told_of(News(tallies=found))
+
+    def _hear_shapes(self, rows: Sequence[Row]) -> None:
+        self._told_of(News(shapes=[(row["key"], row["shape"]) for row in rows]))
+
+    def _hear_forgotten(self, rows: Sequence[Row]) -> None:
+        keys = {kind: [row["key"] for row in rows if row["kind"] == kind] for kind in ("lesson", "shape")}
+        self._told_of(News(forgotten_lessons=keys["lesson"], forgotten_shapes=keys["shape"]))
+
+    def _told_of(self, news: News) -> None:
+        # What they are about was shared before them, but maybe after the lessons were last read.
+        self._take()
+        self._send()
+        self._hear(news).result()
+
+
+def _named(names: Sequence[tuple[Item, str]]) -> Callable[[Connection], object]:
+    return lambda conn: elsewhere.name(conn, names)
+
+
+def _taken(
+    lessons: Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]],
+) -> Callable[[Connection], object]:
+    """Takes them, but for those that were forgotten here."""
+
+    def job(conn: Connection) -> None:
+        exchange.take(conn, [one for key, one in lessons if not elsewhere.is_forgotten(conn, "lesson", key)])
+
+    return job
+
+
+def _key(lesson: dict[str, Any]) -> str:
+    """The same for the same problem with the same solution, as `storage.memory.exchange.take` knows them."""
+    names = ("signature", "fix") if lesson["kind"] == "failure" else ("problem", "solution")
+    text = json.dumps([lesson["kind"], *(lesson[name] for name in names)])
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,114 @@
+"""Repositories as all nodes understand them: the address of the remote that they share, or the common workspace.
+
+A path means nothing on another machine. So a task of a repository is shared under its remote's address, without a
+password, and each node works on it in the checkout that it knows for that address, or in a clone of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.git.manager import GitManager
+
+WORKSPACE = "workspace"
+KNOWN_S = 60.0
+"""For so long a remote's address is not read again."""
+
+
+@dataclass
+class SharedRepositories:
+    """Finds them; for any thread.
+
+    Args:
+        git: repositories on this machine.
+        clones: the folder for those that this machine has no checkout of.
+        known: the checkouts that tasks of this node named.
+        monotonic: seconds that never jump.
+    """
+
+    git: GitManager
+    clones: Path
+    known: Callable[[], Iterable[str]]
+    monotonic: Callable[[], float] = time.monotonic
+    has_asked: bool = False
+    """Whether the hub has said which remote the workspaces follow; until then a task there waits for its word."""
+    _remotes: dict[str | None, tuple[float, str]] = field(default_factory=dict)
+
+    def shares(self, spec: TaskSpec) -> bool:
+        """Whether any node could do a task: its repository is at a remote, and it needs nothing of this machine."""
+        if spec.mcp or (spec.base or "").startswith("refs/"):
+            return False
+        return bool(self.remote(spec.repo)) or (spec.repo is None and not self.has_asked)
+
+    def remote(self, repo: str | None) -> str:
+        """The address of the remote; empty where there is none."""
+        read_at, address = self._remotes.get(repo, (-KNOWN_S, ""))
+        now = self.monotonic()
+        if now - read_at >= KNOWN_S or not address:
+            try:
+                address = self.git.remote(repo)
+            except GitError:  # the task will be refused with the reason
+                address = ""
+            self._remotes[repo] = (now, address)
+        return address
+
+    def named(self, spec: TaskSpec) -> tuple[TaskSpec, str]:
+        """A task without its path, and the name that its repository has for all nodes.
+
+        Raises:
+            GitError: no branch is checked out there.
+        """
+        if spec.repo is None:
+            return spec, WORKSPACE
+        return replace(spec, repo=None, base=spec.base or self.git.branch(spec.repo)), self.remote(spec.repo)
+
+    def path_of(self, address: str) -> str | None:
+        """Where a repository is on this machine; None where it is not here yet."""
+        clone = self.clones / _folder_name(address)
+        known = (path for path in self.known() if self.remote(path) == address)
+        return next(known, str(clone) if clone.exists() else None)
+
+    def refresh(self, spec: TaskSpec) -> None:
+        """Bring what a task of this node begins from to the remote's newest.
+
+        Raises:
+            GitError: the remote could not be reached.
+        """
+        self.git.follow(spec.repo, "main" if spec.repo is None else spec.base)
+
+    def here(self, spec: TaskSpec, repository: str) -> TaskSpec:
+        """A task of another node with the path of its repository here, which is at the remote's newest then.
+
+        Raises:
+            GitError: the remote could not be reached, or has no such branch.
+        """
+        if repository == WORKSPACE:
+            if not self.remote(None):
+                raise GitError("the workspace of this node follows no remote")
+            self.git.follow(None, "main")
+            return replace(spec, repo=None)
+        path = self.path_of(repository)
+        if path is None:
+            folder = self.clones / _folder_name(repository)
+            self.git.clone(repository, folder)
+            path = str(folder)
+        if self.git.follow(path, spec.base) is None:
+            raise GitError(f"{repository} has no branch {spec.base or ''}".rstrip())
+        return replace(spec, repo=path)
+
+
+def label_of(address: str) -> str:
+    """The label by which tasks may ask for nodes that know a repository, such as `repo:shop`."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", address.rstrip("/").removesuffix(".git").rpartition("/")[2])
+    return f"repo:{name}"
+
+
+def _folder_name(address: str) -> str:
+    return f"{label_of(address)[5:]}-{hashlib.sha256(address.encode()).hexdigest()[:12]}"

@@ -1,0 +1,98 @@
+"""A node signs what it hands in, so that any other can tell whose it is (Ed25519): results, and commits to land.
+
+A database that says a task is done on a node is not believed without that node's signature. Where the hub itself ended
+a task (cancelled while it waited, failed with what it depends on), there is none, and nothing that could be landed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from nightshift.core.errors import ExtraMissing
+from nightshift.core.tasks.states import ENDED, Ending, Status
+from nightshift.remote.hub.queue import HubTask
+
+
+class NodeKey:
+    """The key of a node, in a file that only its owner may read; made when there is none.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+
+    def __init__(self, file: Path) -> None:
+        try:
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415  an extra
+        except ModuleNotFoundError as error:
+            raise ExtraMissing("hub") from error
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            raw = Ed25519PrivateKey.generate().private_bytes_raw()
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+                out.write(raw)
+        self._key = Ed25519PrivateKey.from_private_bytes(file.read_bytes())
+
+    @property
+    def public(self) -> str:
+        """What others verify with, as Base64."""
+        return base64.b64encode(self._key.public_key().public_bytes_raw()).decode()
+
+    def sign(self, text: str) -> str:
+        """The signature of a text, as Base64."""
+        return base64.b64encode(self._key.sign(text.encode())).decode()
+
+
+def is_signed(public_key: str, text: str, signature: str) -> bool:
+    """Tell whether the node with that key signed the text."""
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  an extra
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415  as above
+
+    try:
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key, validate=True))
+        key.verify(base64.b64decode(signature, validate=True), text.encode())
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def signed_text(
+    node: str, task_id: int, status: Status, ending: Ending | None, commit: str | None, branch: str | None
+) -> str:
+    """What a result says, in the one form that is signed; `node` and `task_id` are the hub's."""
+    return json.dumps([node, task_id, status, ending, commit, branch])
+
+
+def offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -> str:
+    """The same of a commit that any node may land; `line` names what it is for."""
+    return json.dumps(["landing", node, task_id, line, commit, branch])
+
+
+class Signed(StrEnum):
+    """What a signature shows of a result."""
+
+    VALID = "valid"
+    NOT_VALID = "not valid"
+    UNKNOWN = "unknown"
+    """No node's word: the hub ended the task, or nobody knows the node's key."""
+
+
+def result_is_signed(task: HubTask, keys: Mapping[str, str]) -> Signed | None:
+    """What the signature of a task's result shows; None while it has not ended.
+
+    Args:
+        task: as the hub has it.
+        keys: public keys by the ids of nodes.
+    """
+    if task.status not in ENDED:
+        return None
+    if not task.signature and task.status is not Status.DONE:
+        return Signed.UNKNOWN
+    if task.node is None or not (key := keys.get(task.node)) or task.ending is None:
+        return Signed.UNKNOWN
+    text = signed_text(task.node, task.id, task.status, task.ending, task.commit, task.branch)
+    return Signed.VALID if is_signed(key, text, task.signature) else Signed.NOT_VALID

@@ -1,0 +1,68 @@
+"""Which MCP servers the owner configured: a command that is started, or an address; and which tools a task may name."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from nightshift.core.errors import ConfigError
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """One server: started by `command`, or reached at `url` with a token, if it has one."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    token: str = field(default="", repr=False)
+
+
+def servers_of(given: Mapping[str, str], token_of: Callable[[str], str] = lambda _: "") -> tuple[McpServer, ...]:
+    """The servers of the settings.
+
+    Args:
+        given: names, and for each a command or an address.
+        token_of: the token for a server, by its name.
+
+    Raises:
+        ConfigError: lists the faults.
+    """
+    found, faults = list[McpServer](), list[str]()
+    for name, value in given.items():
+        try:
+            found.append(_server(name, value, token_of(name)))
+        except ValueError as error:
+            faults.append(f"mcp_servers: {name}: {error}")
+    if faults:
+        raise ConfigError(faults)
+    return tuple(found)
+
+
+def _server(name: str, value: str, token: str) -> McpServer:
+    if not _NAME.fullmatch(name):
+        raise ValueError("a name has small letters, digits, - and _, such as docs")
+    if value.startswith(("http://", "https://")):
+        parts = urlsplit(value)
+        if not parts.hostname or parts.username:
+            raise ValueError("give the server's address, such as http://127.0.0.1:8123/mcp; a token goes to mcp_tokens")
+        return McpServer(name=name, url=value, token=token)
+    command = tuple(shlex.split(value))
+    if not command:
+        raise ValueError("give a command, such as `npx -y some-server`, or an address")
+    return McpServer(name=name, command=command)
+
+
+def faults_of(allowed: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """What is wrong with the tools that a task names (`server.tool`), by field."""
+    known = ", ".join(names) or "none, so nothing can be named"
+    return {
+        f"mcp.{number}": f"there is no server {server!r} in mcp_servers; known are: {known}"
+        for number, each in enumerate(allowed)
+        if (server := each.partition(".")[0]) not in names
+    }

@@ -1,0 +1,271 @@
+"""What the figures suggest: each rule looks at one of them and names it in what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from nightshift.core.events import Kind
+from nightshift.core.program import typed
+from nightshift.core.shares import Share, difference
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.verdicts import Label
+from nightshift.core.text.formats import duration, money
+from nightshift.report.figures import Summary
+from nightshift.report.learning import ENOUGH
+from nightshift.report.markup import code, sentence
+from nightshift.report.risk import Level
+from nightshift.report.wording import cut, many, number, percent, share_of
+
+Rule = Callable[[Summary], Markup | None]
+
+_LONG_WAIT_S = 8 * 3600
+_FREE = {"ollama", "gpt4all", "llama_cpp", "repair"}
+"""Backends of the owner's own machine."""
+_REMEDIES = {
+    Ending.TIMEOUT: "raise TASK_TIMEOUT, or limits.wall_s of these tasks",
+    Ending.BUDGET: "raise the budgets, or split these tasks",
+    Ending.STUCK: "give these tasks tests and smaller steps, or a stronger model",
+    Ending.GAVE_UP: "give these tasks tests and smaller steps, or a stronger model",
+    Ending.CRASHED: f"look at {typed('logs --level ERROR')}; a task that kills its daemon is set aside",
+    Ending.REFUSED: "look at their reasons; a repository, branch or model that they name was not accepted",
+    Ending.ERROR: f"look at {typed('logs --level ERROR')}",
+    Ending.DEPENDENCY: "fix the tasks that they depend on, then retry them",
+}
+_LIMITS = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_MEMORY_MB"}
+
+
+def recommendations(summary: Summary) -> list[Markup]:
+    """What the figures suggest, each with the figure that it rests on; what needs the owner most comes first."""
+    return [advice for rule in RULES if (advice := rule(summary))]
+
+
+def _regressions(summary: Summary) -> Markup | None:
+    count = summary.happened(Kind.REGRESSION)
+    if not count:
+        return None
+    return sentence(
+        "{}: tests that passed before fail since commits that lead the list below; "
+        f"`{typed('logs --level ERROR')}` names the tests.",
+        many(count, "regression"),
+    )
+
+
+def _high_risk(summary: Summary) -> Markup | None:
+    waiting = [one for one in summary.commits.ranked if not one.decided and one.level is Level.HIGH]
+    if not waiting:
+        return None
+    first = waiting[0]
+    return sentence(
+        "{} of high risk unread: begin with that of task {} ({} points, {}).",
+        many(len(waiting), "commit"), first.commit.task_id, first.points, first.reasons[0].text,
+    )  # fmt: skip
+
+
+def _debt(summary: Summary) -> Markup | None:
+    unread, older = summary.commits.unread, summary.commits.unread_before
+    if unread + older < 50 or older < unread:
+        return None
+    return sentence(
+        "{} commits are unread, {} of them from earlier weeks: `REVIEW_DEBT` makes new work wait for you, so that it "
+        "cannot outgrow your reading.",
+        number(unread + older), number(older),
+    )  # fmt: skip
+
+
+def _slow_answers(summary: Summary) -> Markup | None:
+    asks = summary.guards.asks
+    longest = max(asks.wait_s.median, asks.open_s.median)
+    if asks.asked + asks.still_open < 3 or longest < _LONG_WAIT_S:
+        return None
+    return sentence(
+        "Questions waited {} for you (median): packages that you always allow belong into `ALLOWED_DEPS`, rules that "
+        "you always grant into `checker_rules`.",
+        duration(longest),
+    )
+
+
+def _killed(summary: Summary) -> Markup | None:
+    for why, count in summary.guards.killed.items():
+        if count >= 5 and why in _LIMITS:
+            form = "{} runs were ended because they {}: if these suites need it, raise {} or the limits of their tasks."
+            return sentence(form, number(count), why, code(_LIMITS[why]))
+    return None
+
+
+def _crashes(summary: Summary) -> Markup | None:
+    crashes = summary.daemon.crashes
+    if crashes < 2:
+        return None
+    form = "The daemon ended unexpectedly {} times: if you did not kill it, look at "
+    form += f"`{typed('doctor')}`."
+    return sentence(form, number(crashes))
+
+
+def _held_for_review(summary: Summary) -> Markup | None:
+    held = summary.daemon.held_s.get(PauseSource.REVIEW, 0)
+    if held < 3600:
+        return None
+    form = "Work waited {} for commits to be read: read in smaller portions, or raise `REVIEW_DEBT`."
+    return sentence(form, duration(held))
+
+
+def _trouble(kind: Kind, one: str, more: str, remedy: str) -> Rule:
+    def rule(summary: Summary) -> Markup | None:
+        count = summary.happened(kind)
+        return sentence("{}: {}", many(count, one, more), remedy) if count else None
+
+    return rule
+
+
+def _failing(summary: Summary) -> Markup | None:
+    tasks = summary.tasks
+    failed = tasks.count(Status.FAILED)
+    if tasks.ended < 5 or failed / tasks.ended < 0.3:
+        return None
+    endings = {ending: n for ending, n in tasks.by_ending.items() if ending in _REMEDIES}
+    text = sentence("{} of the tasks that ended have failed.", share_of(failed, tasks.ended))
+    if not endings:
+        return text
+    commonest = max(endings, key=lambda ending: endings[ending])
+    return sentence(
+        "{} The commonest reason is {} ({} tasks): {}.",
+        text, code(commonest), number(endings[commonest]), _REMEDIES[commonest],
+    )  # fmt: skip
+
+
+def _worse(summary: Summary) -> Markup | None:
+    now, before = summary.tasks.success, [point.success for point in summary.trend[:-1]]
+    usual = Share(part=sum(share.part for share in before), whole=sum(share.whole for share in before))
+    if min(now.whole, usual.whole) < ENOUGH or difference(now, usual).high >= 0:
+        return None
+    return sentence(
+        "Success fell to {} from {} in the spans before, more than chance explains: look at what failed, and at what "
+        "changed in models, settings and kinds of tasks.",
+        percent(now), percent(usual),
+    )  # fmt: skip
+
+
+def _waiting(summary: Summary) -> Markup | None:
+    wait, work = summary.tasks.queue_wait_s.median, summary.tasks.duration_s.median
+    if summary.tasks.ended < 5 or wait < 60 or wait < 2 * work:
+        return None
+    return sentence(
+        "Tasks waited {} for a worker and were worked on for {} (medians): raise `WORKER_COUNT` if machine and model "
+        "have room.",
+        duration(wait), duration(work),
+    )  # fmt: skip
+
+
+def _many_tries(summary: Summary) -> Markup | None:
+    done, first = summary.tasks.count(Status.DONE), summary.tasks.first_try
+    if done < 5 or first / done >= 0.4:
+        return None
+    return sentence(
+        "Only {} of the finished tasks passed at the first try: tests or files given with a task, or a stronger model "
+        "for PLANNING and CODING, save iterations.",
+        share_of(first, done),
+    )
+
+
+def _unsteady_backend(summary: Summary) -> Markup | None:
+    answered = dict[str, int]()
+    for model in summary.usage.models:
+        answered[model.backend] = answered.get(model.backend, 0) + model.calls
+    for backend, failed in summary.usage.failures().items():
+        asked = failed + answered.get(backend, 0)
+        if failed >= 5 and failed / asked > 0.1:
+            form = "Backend {} failed {} of {} calls: look at " + f"`{typed('logs --level WARNING')}`."
+            return sentence(form, code(cut(backend, 40)), number(failed), number(asked))
+    return None
+
+
+def _unpriced(summary: Summary) -> Markup | None:
+    dear = [model for model in summary.usage.models if model.backend not in _FREE and model.cost.unpriced_tokens]
+    if not dear:
+        return None
+    most = max(dear, key=lambda model: model.cost.unpriced_tokens)
+    form = "{} tokens of {} have no price: set `model_prices`, so that budgets count them."
+    return sentence(form, number(most.cost.unpriced_tokens), code(cut(most.model, 60)))
+
+
+def _dearer(summary: Summary) -> Markup | None:
+    now, before = summary.trend[-1], [point for point in summary.trend[:-1] if point.began and point.done]
+    spent, done = sum(point.cost.usd for point in before), sum(point.done for point in before)
+    if now.done < 5 or done < ENOUGH or not spent or now.cost.usd / now.done < 1.5 * spent / done:
+        return None
+    return sentence(
+        "A finished task cost {}, against {} in the spans before: look at which model answered, and whether tasks "
+        "needed more iterations.",
+        money(now.cost.usd / now.done), money(spent / done),
+    )  # fmt: skip
+
+
+def _budget(summary: Summary) -> Markup | None:
+    reached = summary.usage.budgets
+    if not reached:
+        return None
+    most = max(reached, key=lambda name: reached[name])
+    form = "Budgets were reached {}, most often that of {}: the work is parked, not lost; raise it or let it wait."
+    return sentence(form, many(sum(reached.values()), "time"), code(cut(most, 40)))
+
+
+def _idle_engine(summary: Summary) -> Markup | None:
+    engine = summary.usage.engine
+    if engine.declined < 20 or engine.declined_s < 600 or engine.saved / (engine.declined + engine.saved) > 0.05:
+        return None
+    return sentence(
+        "The built-in engine was asked before a model and saved {} of these replies; its failed searches took {}: "
+        "lower `REPAIR_FIRST_S`, or set it to 0.",
+        share_of(engine.saved, engine.declined + engine.saved), duration(engine.declined_s),
+    )  # fmt: skip
+
+
+def _own_tests(summary: Summary) -> Markup | None:
+    own, commits = summary.commits.labels.get(Label.SELF_TESTED, 0), summary.commits.total.commits
+    if commits < 5 or own / commits <= 0.5:
+        return None
+    return sentence(
+        "{} of the commits rest on tests that the agent wrote itself: tests given with a task make its verdict "
+        "independent.",
+        share_of(own, commits),
+    )
+
+
+def _unsolved(summary: Summary) -> Markup | None:
+    for pattern in summary.learning.patterns:
+        if pattern.tasks >= 3 and not pattern.solved:
+            form = "The failure {} was met in {} tasks and never fixed: say in a task how to avoid it."
+            return sentence(form, code(cut(pattern.signature, 80)), number(pattern.tasks))
+    return None
+
+
+def _useless_memory(summary: Summary) -> Markup | None:
+    uplift = summary.learning.uplift
+    found = uplift.solved
+    if not uplift.enough or found is None or found.high >= 0:
+        return None
+    return sentence(
+        "Attempts that were to see lessons were solved in {}, those of the control group in {}: try fewer lessons "
+        "(`RECALL_LIMIT`) and compare.",
+        percent(uplift.shown.solved), percent(uplift.control.solved),
+    )  # fmt: skip
+
+
+RULES: tuple[Rule, ...] = (
+    _regressions, _high_risk, _debt, _slow_answers, _killed, _crashes, _held_for_review,
+    _trouble(Kind.DATABASE_RESTORED, "restore of the database", "restores of the database",
+             "look at the disk; what was written after the backup is not in these figures."),
+    _trouble(Kind.BACKUP_FAILED, "backup failed", "backups failed", "look at the disk and the folder of backups."),
+    _trouble(Kind.DISK_LOW, "time the disk was nearly full", "times the disk was nearly full",
+             "make room, or keep less (keep_events_days, keep_work_days, database_max_mb)."),
+    _trouble(Kind.NOTIFY_FAILED, "notice could not be sent", "notices could not be sent",
+             "look at notify_command and notify_url."),
+    _trouble(Kind.PUSH_FAILED, "push failed", "pushes failed", "look at the remote, or set GIT_AUTO_PUSH=false."),
+    _trouble(Kind.INBOX_REJECTED, "fault in tasks.yaml", "faults in tasks.yaml",
+             "its entry waits until that is fixed."),
+    _failing, _worse, _waiting, _many_tries, _unsteady_backend, _unpriced, _dearer, _budget, _idle_engine, _own_tests,
+    _unsolved, _useless_memory,
+)  # fmt: skip

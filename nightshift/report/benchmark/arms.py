@@ -1,0 +1,150 @@
+"""Reads what arms an owner wants to compare, and says under which settings each works."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import AfterValidator, Field, StrictBool, TypeAdapter, ValidationError
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.errors import BenchmarkError
+from nightshift.core.text.strict import Strict, without_nul
+from nightshift.report.benchmark.results import Arm
+
+MOST_ARMS = 20
+LESSONS = 3
+"""What a prompt gets of them under an arm with memory, where the owner's settings give none."""
+_EXAMPLE = "[{name: mini, model: openai=gpt-5-mini}, {name: engine, model: built-in}]"
+"""A file of two arms."""
+
+
+class ArmIn(Strict):
+    """An arm as a person writes it."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$")]
+    model: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(without_nul)]
+    protocol: Literal["auto", "whole", "edit"] = "auto"
+    tools: StrictBool = False
+    readers: StrictBool = False
+    memory: StrictBool = False
+
+
+_ARMS = TypeAdapter(Annotated[list[ArmIn], Field(min_length=1, max_length=MOST_ARMS)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmSettings:
+    """The settings of an arm where they are not the owner's; `unset` are those that shall have no value."""
+
+    flags: Mapping[str, Any]
+    unset: Mapping[str, None] = field(default_factory=dict)
+
+
+def of_models(models: Sequence[str]) -> tuple[Arm, ...]:
+    """An arm for each model, named as `backend=model` or `built-in`, under the usual settings.
+
+    Raises:
+        BenchmarkError: one is named twice, or not so.
+    """
+    named = [{"name": _plain_name(model), "model": model} for model in models if model.strip()]
+    return _read(named, "--models") if named else ()
+
+
+def from_file(path: Path) -> tuple[Arm, ...]:
+    """The arms of a YAML file, a list.
+
+    Raises:
+        BenchmarkError: names the file, the field and the mend.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BenchmarkError(f"{path}: cannot be read: {error}") from None
+    return _read(data, str(path))
+
+
+def backend_and_model(text: str, field: str, otherwise: str = "") -> tuple[str, str]:
+    """The two parts of `backend=model`; `field` is named where it is not so, with what else would do.
+
+    Raises:
+        BenchmarkError: one of them is missing.
+    """
+    backend, _, model = text.strip().partition("=")
+    if not (backend and model):
+        raise BenchmarkError(f"{field}: {text!r} must be backend=model, such as openai=gpt-5-mini{otherwise}")
+    return backend, model
+
+
+def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSettings:
+    """What an arm changes: nobody is asked, nothing is pushed or spoken of, and no other model helps.
+
+    Args:
+        arm: the arm.
+        recall_limit: how many lessons the owner's prompts get.
+        limit_usd: the most that an attempt may cost; None for any amount.
+    """
+    flags: dict[str, Any] = {
+        "model_type": arm.backend,
+        "model_name": arm.label if arm.model else None,
+        "phase_models": {},
+        "routing": "fixed",
+        "repair_first_s": 0.0,
+        "edit_format": arm.protocol,
+        "explore": "on" if arm.tools else "off",
+        "enable_review": arm.readers,
+        "enable_audit": arm.readers,
+        "critical_left": "commit",
+        "change_tests": "keep",
+        "enable_clarify": False,
+        "clear_enough": 0.0,
+        "enable_split": False,
+        "environments": "trust",  # as when the items were validated
+        "setup_scripts": "off",  # no further one is asked for
+        "git_auto_push": False,
+        "git_integrate": False,
+        "max_retries": 1,
+        "worker_count": 1,
+        "recall_limit": (recall_limit or LESSONS) if arm.memory else 0,
+        "recall_control_share": 0.0,
+        "task_cost_usd": limit_usd,
+    }
+    if not arm.memory:
+        flags["embedder"] = "hashed"
+    gone = ("day_tokens", "day_cost_usd", "total_tokens", "total_cost_usd", "review_debt", "notify_url")
+    unset = (*gone, *(() if arm.model else ("model_name",)), *(() if limit_usd is not None else ("task_cost_usd",)))
+    return ArmSettings(flags=flags, unset=dict.fromkeys(unset))
+
+
+def _read(data: object, source: str) -> tuple[Arm, ...]:
+    try:
+        read = _ARMS.validate_python(data)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'arms'}: {one['msg']}"
+            for one in error.errors(include_url=False, include_input=False)[:5]
+        )
+        raise BenchmarkError(f"{source}: {faults}. Arms are written like {_EXAMPLE}") from None
+    for name, count in Counter(one.name for one in read).items():
+        if count > 1:
+            raise BenchmarkError(f"name: {count} arms are called {name}; give each a name of its own")
+    return tuple(map(_arm, read))
+
+
+def _arm(read: ArmIn) -> Arm:
+    built_in = read.model.strip() in {"built-in", BUILT_IN}
+    backend, model = (BUILT_IN, "") if built_in else backend_and_model(read.model, "model", ", or built-in")
+    return Arm(
+        name=read.name, backend=backend, model=model, protocol=read.protocol, tools=read.tools, readers=read.readers,
+        memory=read.memory,
+    )  # fmt: skip
+
+
+def _plain_name(model: str) -> str:
+    """The model's own name with what a file may be called."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", model.rpartition("=")[2]).strip("._-")[:40] or "model"

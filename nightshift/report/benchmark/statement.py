@@ -1,0 +1,168 @@
+"""What a model is asked to do for an item: the words of the commit, and the names that its tests use.
+
+A test that only fails because something has another name than its author gave it judges a guess. So what such tests
+miss is told with its signature, as the commit has it. Words that give the change away are left out: a longer identifier
+that the commit brings, and that no test names, is part of the answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from nightshift.core.code.parsing import parse
+from nightshift.core.tasks.commit_message import without_trailers
+from nightshift.core.tasks.task import Change
+
+_MISSED = (
+    re.compile(r"cannot import name '(?P<name>\w+)'"),
+    re.compile(r"No module named '(?P<name>[\w.]+)'"),
+    re.compile(r"has no attribute '(?P<name>\w+)'"),
+    re.compile(r"name '(?P<name>\w+)' is not defined"),
+    re.compile(r"got an unexpected keyword argument '(?P<name>\w+)'"),
+    re.compile(r"(?P<name>\w+) is not (?:a function|defined)\b"),
+    re.compile(r"undefined: (?P<name>[\w.]+)"),
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
+_TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+")
+TELLING_TOKENS = 3
+"""An identifier of more tokens than this says how a change was made."""
+_HEADING = "Names that are expected:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """The words of an item.
+
+    Attributes:
+        text: the words; empty where nothing is left of them.
+        unnamed: names that tests miss and that nothing says, nor can be told.
+        leaked: identifiers of the change that stood in the words.
+    """
+
+    text: str
+    unnamed: frozenset[str] = frozenset()
+    leaked: tuple[str, ...] = ()
+
+
+def missed_name(message: str) -> str | None:
+    """The name that a failure misses, where it says nothing else; None for any other failure."""
+    found = next((match for pattern in _MISSED if (match := pattern.search(message))), None)
+    return found["name"].rpartition(".")[2] if found else None
+
+
+def stated(
+    message: str, change: Change, before: Mapping[str, str], tests: Iterable[str], missed: Collection[str]
+) -> Statement:
+    """The words of a commit as a task.
+
+    Args:
+        message: the commit's.
+        change: of the commit, without its tests: path to new text.
+        before: the texts of these files as they were.
+        tests: the texts of its tests.
+        missed: the names that tests miss without the change.
+    """
+    words = without_trailers(message)
+    named = {name for text in tests for name in _IDENTIFIER.findall(text)}
+    answer = _telling(change, before) - named
+    leaked = tuple(sorted(answer.intersection(_IDENTIFIER.findall(words))))
+    subject, _, body = words.partition("\n")
+    if leaked and answer.intersection(_IDENTIFIER.findall(subject)):
+        return Statement(text="", leaked=leaked)
+    if leaked:
+        kept = [part for part in _SENTENCE.split(body) if answer.isdisjoint(_IDENTIFIER.findall(part))]
+        words = f"{subject}\n\n{' '.join(filter(None, map(str.strip, kept)))}".strip()
+    unsaid = [name for name in sorted(missed) if not _says(words, name)]
+    known = dict(_signatures(change, frozenset(unsaid)))
+    lines = [f"- {known[name]}" for name in unsaid if name in known]
+    text = "\n\n".join([words, "\n".join([_HEADING, *lines])] if lines else [words])
+    return Statement(text=text, unnamed=frozenset(unsaid) - known.keys(), leaked=leaked)
+
+
+def _says(words: str, name: str) -> bool:
+    """Tell whether a name is said; one that is an ordinary word has to look like code."""
+    code = rf"[`.]{re.escape(name)}\b|\b{re.escape(name)}[`(=]"
+    return bool(re.search(rf"\b{re.escape(name)}\b" if re.search(r"[A-Z0-9_]", name) else code, words))
+
+
+def _telling(change: Change, before: Mapping[str, str]) -> set[str]:
+    """The long identifiers that a change brings."""
+    old = {name for text in before.values() for name in _IDENTIFIER.findall(text)}
+    new = {name for text in change.values() if text for name in _IDENTIFIER.findall(text)}
+    return {name for name in new - old if len(_TOKEN.findall(name)) > TELLING_TOKENS}
+
+
+def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Name and signature of what a change defines, arguments of functions among it; the innermost is told last."""
+    for path, text in change.items():
+        if text is None or not wanted:
+            continue
+        module = path.rpartition("/")[2].removesuffix(".py")
+        if module in wanted and path.endswith(".py"):
+            yield module, f"the module `{path}`"
+        try:
+            tree = parse(text) if path.endswith(".py") else None
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for owner, node in _defined(tree) if tree else ():
+            place = f"in the class `{owner}`, `{path}`" if owner else f"in `{path}`"
+            for name in _attributes(node) & set(wanted) if owner else ():
+                yield name, f"the attribute `{name}` {place}"
+            for name in _names(node) & set(wanted):
+                yield name, f"`{_signature(node)}` {place}"
+
+
+def _defined(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
+    """What a module or a class defines, each with the name of the class around it."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
+            yield owner, node
+        if isinstance(node, ast.ClassDef):
+            yield from _defined(node, f"{owner}.{node.name}".lstrip("."))
+        elif isinstance(node, ast.If | ast.Try):
+            yield from _defined(node, owner)
+
+
+def _names(node: ast.stmt) -> set[str]:
+    """The names by which something is known outside, and those of its arguments."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return {node.name, *(each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))}
+        case ast.ClassDef():
+            return {node.name}
+        case ast.Assign():
+            return {each.id for each in node.targets if isinstance(each, ast.Name)}
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return {name}
+    return set()
+
+
+def _attributes(node: ast.stmt) -> set[str]:
+    """What a method sets on its object."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return set()
+    return {
+        each.attr
+        for each in ast.walk(node)
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
+    }
+
+
+def _signature(node: ast.stmt) -> str:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            return f"{word} {node.name}({ast.unparse(node.args)}){returns}"
+        case ast.ClassDef():
+            bases = ", ".join(map(ast.unparse, node.bases))
+            return f"class {node.name}({bases})" if bases else f"class {node.name}"
+        case ast.Assign():
+            return ", ".join(map(ast.unparse, node.targets))
+        case ast.AnnAssign():
+            return f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
+    return ""

@@ -1,0 +1,342 @@
+"""Keeps what the benchmark knows, in a database of its own: `storage/db/benchmark_rows.py` has the SQL.
+
+Results are kept by item, arm, mode and version of the agent. The mode is what a model is given of an item: `shown` with
+the tests of the commit, `words` with its statement alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import date, datetime
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar, get_origin, get_type_hints
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.errors import BenchmarkError
+from nightshift.core.tasks.commit_message import subject_of
+from nightshift.core.tasks.task import Spent
+from nightshift.core.text.from_plain import from_plain
+from nightshift.report.benchmark.results import Arm, Item, Result
+from nightshift.storage.db import benchmark_rows as rows
+from nightshift.storage.db.codec import storable
+from nightshift.storage.db.sqlite import Error, Row, store_error, transaction
+
+T = TypeVar("T")
+
+
+class Mode(StrEnum):
+    """What a model is given of an item."""
+
+    SHOWN = "shown"
+    WORDS = "words"
+
+
+class RunState(StrEnum):
+    """Whether a run is worked on; one that was killed is still said to be running, and goes on when asked to."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A commit that passed the filters and is not validated yet; the fields are those of `Item`."""
+
+    key: str
+    repo: str
+    commit: str
+    parent: str
+    message: str
+    lines: int
+    files: int
+    committed_at: datetime
+
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return subject_of(self.message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A commit that is no item: the name of the filter that dropped it (`report.benchmark.mining.Filter`), and why."""
+
+    key: str
+    repo: str
+    commit: str
+    subject: str
+    filter: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of arms over items.
+
+    Attributes:
+        key: unique: follows from repository, mode, arms and items.
+        repo: the path of the repository.
+        mode: what models are given.
+        arms: names.
+        items: keys, in the order in which they are worked on.
+        state: whether it is worked on.
+        reason: why it was stopped.
+        started_at: when it began.
+        changed_at: when its state changed last.
+        version: of the agent (`report.benchmark.version.version`), where what other versions did is to be done again.
+        rounds: so often all items are tried; a run of several has results of its own, for arms learn in each.
+    """
+
+    key: str
+    repo: str
+    mode: Mode
+    arms: tuple[str, ...]
+    items: tuple[str, ...]
+    state: RunState
+    reason: str
+    started_at: datetime
+    changed_at: datetime
+    version: str = ""
+    rounds: int = 1
+
+
+def key_of(repo: str, commit: str) -> str:
+    """The key of a commit of a repository."""
+    return f"{repo}@{commit}"
+
+
+class BenchmarkStore:
+    """The benchmark's database. May be used from any thread; every write is durable when its method returns.
+
+    Args:
+        path: the file; its folder is made where it is missing.
+        readonly: for who only looks at it.
+
+    Raises:
+        StoreMissing: `readonly`, and nothing was mined yet.
+        StoreError: it cannot be opened, read or written; so may every method.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+        self.path = path
+        if not readonly:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._conn = rows.open_rows(path, readonly=readonly)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> BenchmarkStore:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; may be called twice."""
+        self._conn.close()
+
+    # --- mining
+
+    def known(self, repo: str) -> frozenset[str]:
+        """The commits of a repository that were looked at, whatever came of it."""
+        return self._read(lambda: rows.known(self._conn, repo))
+
+    def candidates(self, repo: str | None = None) -> tuple[Candidate, ...]:
+        """Commits that wait to be validated, the oldest first."""
+        return self._of(Candidate, "candidates", repo)
+
+    def items(self, repo: str | None = None) -> tuple[Item, ...]:
+        """All items, the oldest commit first."""
+        return self._of(Item, "items", repo)
+
+    def dropped(self, repo: str | None = None) -> tuple[Dropped, ...]:
+        """Commits that are no items."""
+        return self._of(Dropped, "dropped", repo)
+
+    def add_mined(self, found: Iterable[Candidate | Dropped]) -> None:
+        """Store what came of commits that were looked at for the first time."""
+        with self._writing():
+            for one in found:
+                add = rows.add_candidate if isinstance(one, Candidate) else rows.add_dropped
+                add(self._conn, _row(one))
+
+    def add_item(self, item: Item) -> None:
+        """Store an item, in the place of its candidate."""
+        with self._writing():
+            rows.add_item(self._conn, _row(item))
+
+    def drop(self, dropped: Dropped) -> None:
+        """Store why a commit is no item, in the place of its candidate."""
+        self.add_mined([dropped])
+
+    # --- runs
+
+    def arms(self) -> tuple[Arm, ...]:
+        """All arms that were ever run, by name."""
+        return tuple(_value(Arm, row) for row in self._read(lambda: rows.arms(self._conn)))
+
+    def add_arm(self, arm: Arm) -> None:
+        """Store an arm; what is known of it stands.
+
+        Raises:
+            BenchmarkError: there is another one of this name.
+        """
+        with self._writing():
+            rows.add_arm(self._conn, _row(arm))
+        known = next(one for one in self.arms() if one.name == arm.name)
+        if known != arm:
+            told = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _differing(known, arm))
+            raise BenchmarkError(
+                f"{arm.name}: there are results of an arm of this name with {told}; give it another name"
+            )
+
+    def begin_run(
+        self,
+        repo: str,
+        mode: Mode,
+        arms: Iterable[str],
+        items: Iterable[str],
+        at: datetime,
+        version: str = "",
+        rounds: int = 1,
+    ) -> Run:
+        """Store that a run begins, or that the one with these arms, items, version and rounds goes on."""
+        named, ordered = tuple(arms), tuple(items)
+        told = (repo, str(mode), named, ordered, *([version] if version else []), *([rounds] if rounds > 1 else []))
+        digest = hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
+        row: dict[str, rows.Value] = {
+            "key": digest, "repo": repo, "mode": str(mode), "version": version, "rounds": rounds, "at": to_text(at),
+        }  # fmt: skip
+        with self._writing():
+            rows.add_run(self._conn, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
+        return self.run(digest)
+
+    def runs(self, repo: str | None = None) -> tuple[Run, ...]:
+        """All runs, the oldest first."""
+        return self._of(Run, "runs", repo)
+
+    def run(self, key: str) -> Run:
+        """One run.
+
+        Raises:
+            BenchmarkError: there is none of this key.
+        """
+        found = next((one for one in self.runs() if one.key == key), None)
+        if found is None:
+            raise BenchmarkError(f"there is no run {key} of the benchmark")
+        return found
+
+    def end_run(self, key: str, state: RunState, reason: str, at: datetime) -> None:
+        """Say that a run is done, or that it is to stop: who works on it looks before each attempt.
+
+        Raises:
+            BenchmarkError: there is none of this key.
+        """
+        with self._writing():
+            rows.set_state(self._conn, key, str(state), reason, to_text(at))
+        self.run(key)
+
+    def results(
+        self, repo: str | None = None, mode: Mode | None = None, version: str | None = None
+    ) -> tuple[Result, ...]:
+        """What became of items under arms, in the order in which it came; of several versions of the agent the newest.
+
+        Args:
+            repo: whose; None for all.
+            mode: in which; None for all.
+            version: only those of this version of the agent.
+        """
+        return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode, version)))
+
+    def versions(self, repo: str, mode: Mode) -> dict[str, datetime]:
+        """The versions of the agent that there are results of, the one used last first, with when that was."""
+        found = self._read(lambda: rows.versions(self._conn, repo, mode))
+        return {row["version"]: from_text(row["at"]) for row in found}
+
+    def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
+        """Store a result; False where that of this item, arm, mode and version is known, which stands."""
+        with self._writing():
+            return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
+
+    def round_results(self, run: str, number: int) -> tuple[Result, ...]:
+        """What became of items under arms in a round, from 1 on, of a run of several, in the order in which it came."""
+        return tuple(_value(Result, row) for row in self._read(lambda: rows.round_results(self._conn, run, number)))
+
+    def add_round_result(self, result: Result, run: str, number: int) -> bool:
+        """Store a result of a round; False where that of this item and arm is known, which stands."""
+        with self._writing():
+            return rows.add_round_result(self._conn, {**_row(result), "run": run, "round": number})
+
+    def note_spent(self, run: str, arm: str, days: Mapping[str, Spent]) -> None:
+        """Store what an arm of a run has spent in all on each day, such as 2026-11-26, also on what was broken off."""
+        with self._writing():
+            for day, spent in days.items():
+                row: dict[str, rows.Value] = {"run": run, "arm": arm, "day": day}
+                rows.note_spent(self._conn, {**row, "cost_usd": spent.cost_usd, "tokens": spent.tokens})
+
+    def spent(self, run: str | None = None, since: date | None = None) -> tuple[float, int]:
+        """What a run, or all of them, spent from a day on: USD and tokens."""
+        return self._read(lambda: rows.spent(self._conn, run, str(since or "")))
+
+    # --- rows
+
+    def _of(self, kind: type[T], table: str, repo: str | None) -> tuple[T, ...]:
+        return tuple(_value(kind, row) for row in self._read(lambda: rows.rows(self._conn, table, repo)))
+
+    def _read(self, read: Callable[[], T]) -> T:
+        try:
+            with self._lock:
+                return read()
+        except Error as error:
+            raise store_error(error, self.path) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._lock, transaction(self._conn):
+                yield
+        except Error as error:
+            raise store_error(error, self.path) from error
+
+
+_COLUMNS = {"commit": "commit_id"}
+"""Columns that are not named as their fields: a field's name is a word of SQL."""
+
+
+def _row(value: Candidate | Dropped | Item | Arm | Result) -> dict[str, rows.Value]:
+    return {_COLUMNS.get(name, name): _stored(one) for name, one in asdict(value).items()}
+
+
+def _stored(value: object) -> rows.Value:
+    if isinstance(value, datetime):
+        return to_text(value)
+    if isinstance(value, tuple):
+        return json.dumps(value)
+    assert isinstance(value, str | int | float)
+    return storable(value) if isinstance(value, str) else value
+
+
+def _value(kind: type[T], row: Row) -> T:
+    """The value of a row, whose columns know neither lists nor truth."""
+    types = get_type_hints(kind)
+    values = {name: row[_COLUMNS.get(name, name)] for name in types}
+    for name, type_ in types.items():
+        if type_ is bool:
+            values[name] = bool(values[name])
+        elif get_origin(type_) is tuple:
+            values[name] = json.loads(values[name])
+    return from_plain(kind, values)
+
+
+def _differing(known: Arm, arm: Arm) -> Iterator[tuple[str, object, object]]:
+    for each in fields(Arm):
+        was, is_ = getattr(known, each.name), getattr(arm, each.name)
+        if was != is_:
+            yield each.name, was, is_

@@ -1,0 +1,68 @@
+"""Figures of what is stored: which repository a path means, and the report of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+from nightshift.core.errors import BenchmarkError, StoreMissing
+from nightshift.report.benchmark.report import BenchmarkReport, fold
+from nightshift.report.benchmark.running import results_of_round
+from nightshift.report.benchmark.store import BenchmarkStore, Mode
+
+
+@contextmanager
+def results_of(path: Path, repo: str) -> Iterator[tuple[BenchmarkStore, str]]:
+    """Open the benchmark's database for a repository; gives the path under which it is known, too.
+
+    Args:
+        path: of the database.
+        repo: a checkout, or a folder in one.
+
+    Raises:
+        BenchmarkError: nothing is known of the repository.
+        StoreError: the database cannot be read.
+    """
+    try:
+        store = BenchmarkStore(path, readonly=True)
+    except StoreMissing:
+        raise _unknown(repo) from None
+    with store:
+        yield store, known_repo(store, repo)
+
+
+def known_repo(store: BenchmarkStore, repo: str) -> str:
+    """The path under which the repository of a folder is known.
+
+    Raises:
+        BenchmarkError: nothing is known of it.
+    """
+    wanted = Path(repo).expanduser().resolve()
+    roots = {item.repo for item in store.items()} | {run.repo for run in store.runs()}
+    found = max((root for root in roots if wanted.is_relative_to(Path(root).resolve())), key=len, default=None)
+    if found is None:
+        raise _unknown(repo)
+    return found
+
+
+def newest_mode(store: BenchmarkStore, repo: str) -> Mode:
+    """The mode of the repository's newest run."""
+    runs = store.runs(repo)  # the oldest first
+    return runs[-1].mode if runs else Mode.SHOWN
+
+
+def report_of(
+    store: BenchmarkStore, repo: str, mode: Mode | None = None, cutoffs: Mapping[str, date] | None = None
+) -> BenchmarkReport:
+    """The report of a repository in a mode; without one in that of its newest run."""
+    wanted = mode or newest_mode(store, repo)
+    items, results = store.items(repo), store.results(repo, wanted)
+    several = [run for run in store.runs(repo) if run.rounds > 1 and run.mode is wanted][-1:]
+    rounds = [results_of_round(store, run, number) for run in several for number in range(1, run.rounds + 1)]
+    return fold(repo, items, store.arms(), results, mode=wanted, cutoffs=cutoffs, rounds=rounds)
+
+
+def _unknown(repo: str) -> BenchmarkError:
+    return BenchmarkError(f"{repo}: no item of this repository is known; `nightshift bench mine {repo}` finds some")

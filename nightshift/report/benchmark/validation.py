@@ -1,0 +1,222 @@
+"""Makes items of candidates by running their tests: some must fail before the commit and pass after it, each time.
+
+What is run is what a model will be asked on: a copy of the parent commit without its history, in the environment that
+it declares. The commit's own change has to pass the verdict, else nobody's could.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, EnvironmentStore
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.errors import SandboxError
+from nightshift.core.tasks.task import Change
+from nightshift.core.tasks.verdicts import Result, SuiteJob, Trial
+from nightshift.git.manager import GitManager
+from nightshift.report.benchmark.commit_parts import CommitParts, NotText, read_parts
+from nightshift.report.benchmark.mining import Filter
+from nightshift.report.benchmark.results import Item
+from nightshift.report.benchmark.statement import missed_name, stated
+from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
+from nightshift.report.benchmark.wording import Writer, is_poor, prompt_of, read
+from nightshift.verdict.runner import SuiteRunner
+
+TIMES = 3
+"""So often in a row the tests must fail before the commit and pass after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """How tests ended before and after a commit."""
+
+    before: Trial
+    after: Trial
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The tests that fail before it and pass after it; one that cannot be collected before fails as its file."""
+        failing = self.before.failing
+        whole = {id_ for id_ in failing if "[" not in id_}
+        known = {one.id for one in self.before.results}
+        return frozenset(
+            id_ for id_ in _passing(self.after)
+            if id_ in failing or (id_ not in known and whole & {id_.partition("[")[0], id_.partition("::")[0]})
+        )  # fmt: skip
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The tests that pass before it and after it."""
+        return _passing(self.before) & _passing(self.after)
+
+
+def _passing(trial: Trial) -> frozenset[str]:
+    return frozenset(one.id for one in trial.results if one.result is Result.PASSED)
+
+
+class Validation:
+    """Looks at candidates one after the other.
+
+    Args:
+        suite: runs tests.
+        git: reads the repository, and makes the copies.
+        environments: of repositories; without it tests have the libraries of the runner alone.
+        folder: for the copies.
+        writer: writes poor words anew; None leaves them as they are.
+    """
+
+    def __init__(
+        self,
+        suite: SuiteRunner,
+        git: GitManager,
+        environments: EnvironmentStore | None,
+        folder: Path,
+        writer: Writer | None = None,
+    ) -> None:
+        self._suite, self._git, self._environments, self._folder = suite, git, environments, folder
+        self._writer = writer
+
+    async def validate(self, candidate: Candidate) -> Item | Dropped:
+        """The item of a candidate, or why there is none.
+
+        Raises:
+            SandboxError: nothing can be run, which says nothing of the candidate.
+            GitError: the repository cannot be read.
+        """
+        copy = self._folder / candidate.commit
+        try:
+            return await self._validated(candidate, *await asyncio.to_thread(self._trees, candidate, copy))
+        except NotText as error:
+            return _dropped(candidate, Filter.TEXT, str(error))
+        finally:
+            await asyncio.to_thread(shutil.rmtree, copy, ignore_errors=True)
+
+    def _trees(self, candidate: Candidate, copy: Path) -> tuple[Tree, Tree]:
+        shutil.rmtree(copy, ignore_errors=True)
+        made = self._git.copy_of(candidate.repo, candidate.parent, copy)
+        return self._git.tree(str(copy), made), self._git.tree(candidate.repo, candidate.commit)
+
+    async def _validated(self, candidate: Candidate, before: Tree, after: Tree) -> Item | Dropped:
+        parts = await asyncio.to_thread(read_parts, before, after)
+        job = job_of(before, parts, (await environment_of(before, self._environments)).digest, {})
+        right = job_of(before, parts, job.environment, parts.change)
+        first = Observed(before=await self._suite.observe(job), after=await self._suite.observe(right))
+        if not _passing(first.after):
+            return _dropped(candidate, Filter.UNUSABLE, first.after.reason or "none of its tests passes after it")
+        if not first.fixed:
+            return _dropped(candidate, Filter.PASSING, f"{len(first.kept)} tests pass before it as after it")
+        fixed = first.fixed
+        for _ in range(TIMES - 1):
+            again = Observed(before=await self._suite.observe(job), after=await self._suite.observe(right))
+            fixed &= again.fixed
+        if not fixed:
+            return _dropped(candidate, Filter.FLAKY, f"{min(first.fixed)} does not end the same each time")
+        verdict = await self._suite.judge(right)
+        if not verdict.passed:
+            return _dropped(candidate, Filter.FAILING, verdict.reason)
+        return await self._item(candidate, parts, before, first, fixed)
+
+    async def _item(
+        self, candidate: Candidate, parts: CommitParts, before: Tree, seen: Observed, fixed: frozenset[str]
+    ) -> Item | Dropped:
+        missed = dict(_missed(seen, fixed))
+        old = {path: text for path in parts.change if (text := text_of(before, path)) is not None}
+        tests, names = {**parts.tests, **parts.support}, set(missed.values())
+        statement, worded_by = stated(candidate.message, parts.change, old, tests.values(), names), ""
+        if self._writer and (is_poor(candidate.message) or not statement.text):
+            words = read(await self._writer(prompt_of(candidate.message, parts.change, old, tests)))
+            other = stated(words, parts.change, old, tests.values(), names)
+            if words and not other.leaked:
+                statement, worded_by = other, self._writer.name
+        if not statement.text:
+            return _dropped(candidate, Filter.LEAK, f"its subject names {', '.join(statement.leaked[:3])}")
+        judged = sorted(id_ for id_ in fixed if missed.get(id_) not in statement.unnamed)
+        if not judged:
+            return _dropped(candidate, Filter.NAMES, f"nothing tells of {', '.join(sorted(statement.unnamed)[:3])}")
+        return Item(
+            key=candidate.key,
+            repo=candidate.repo,
+            commit=candidate.commit,
+            parent=candidate.parent,
+            subject=candidate.subject,
+            statement=statement.text,
+            lines=candidate.lines,
+            files=candidate.files,
+            committed_at=candidate.committed_at,
+            fail_to_pass=tuple(judged),
+            pass_to_pass_count=len(seen.kept),
+            worded_by=worded_by,
+        )
+
+
+def job_of(before: Tree, parts: CommitParts, environment: str, change: Change) -> SuiteJob:
+    """A run of the tests of a commit on its parent with a change."""
+    return SuiteJob(
+        base=before,
+        change=change,
+        given=parts.tests,
+        start=parts.support,
+        gone=parts.gone,
+        language=parts.language,
+        environment=environment,
+    )
+
+
+async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> Environment:
+    """The environment that a tree declares, made as far as it can be; scripts run that their owner agreed to."""
+    found = await environments.of(tree) if environments else NO_ENVIRONMENT
+    if not (environments and found.digest):
+        return NO_ENVIRONMENT
+    try:
+        return (await environments.make(tree, found)).environment
+    except SandboxError:
+        return NO_ENVIRONMENT  # the tests then say what is missing
+
+
+def _missed(seen: Observed, fixed: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Of tests that fail before the commit for want of a name alone: their ids with the name."""
+    messages = {one.id: one.message for one in seen.before.results}
+    for id_ in fixed:
+        bare, path = id_.partition("[")[0], id_.partition("::")[0]
+        if name := missed_name(messages.get(id_) or messages.get(bare) or messages.get(path) or ""):
+            yield id_, name
+
+
+def _dropped(candidate: Candidate, filter_: Filter, reason: str) -> Dropped:
+    return Dropped(
+        key=candidate.key,
+        repo=candidate.repo,
+        commit=candidate.commit,
+        subject=candidate.subject,
+        filter=filter_.name,
+        reason=reason.partition("\n")[0][:500],
+    )
+
+
+async def validate_all(
+    validation: Validation, store: BenchmarkStore, repo: str, most: int, tell: Callable[[Item | Dropped], None]
+) -> None:
+    """Validate what waits for it, the newest first; each is stored at once, so that it goes on where it was stopped.
+
+    Args:
+        validation: of the candidates.
+        store: keeps what comes of it.
+        repo: whose candidates.
+        most: after so many items it stops.
+        tell: is told what came of each.
+    """
+    made = 0
+    for candidate in reversed(store.candidates(repo)):
+        if made >= most:
+            return
+        found = await validation.validate(candidate)
+        if isinstance(found, Item):
+            made += 1
+            store.add_item(found)
+        else:
+            store.drop(found)
+        tell(found)

@@ -1,0 +1,165 @@
+"""The morning brief: what came of the work since its owner last looked, in one line whose parts can be followed.
+
+One function reads it (`read`), one puts it into words (`told`), and whoever tells of it uses these: the page, the API,
+notices, the head of the weekly report. Since when is its owner's choice: since he marked a brief as read, last night
+(20:00 to 08:00 by the clock on the machine's wall), or today. What is marked as read is all up to a moment, never
+“now”: what happened while he read is in the next brief.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta, tzinfo
+from enum import StrEnum
+
+from nightshift.core.clock import Moment, from_text, midnight, on_the_wall
+from nightshift.core.tasks.task import Spent
+from nightshift.core.text.formats import money
+from nightshift.queue import approvals
+from nightshift.report.causes import Cause, clustered
+from nightshift.report.wording import many, number
+from nightshift.storage.db.brief_queries import BriefQueries
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.state_store import StateStore
+
+READ = "brief_read"
+"""Under this key the database keeps up to when its owner has read (`core.clock.to_text`)."""
+EVENING, MORNING = time(20), time(8)
+FIRST = timedelta(hours=24)
+"""What the first brief tells of."""
+
+
+class Span(StrEnum):
+    """Since when a brief tells."""
+
+    READ = "read"
+    NIGHT = "night"
+    TODAY = "today"
+
+
+class Topic(StrEnum):
+    """What a part of the brief is about."""
+
+    LANDED = "landed"
+    ON_BRANCH = "on_branch"
+    FAILED = "failed"
+    DRAFTS = "drafts"
+    COST = "cost"
+    NEEDS = "needs"
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What a brief says of a span. `common` is how many of the failed tasks failed for the commonest cause.
+
+    `drafts` are changes that did not pass, on the branches of their tasks.
+
+    `needs` counts decisions that wait for the owner, `unread` commits that he has not read, both as it is now.
+    """
+
+    landed: int
+    failed: int
+    common: int
+    spent: Spent
+    on_branch: int = 0
+    drafts: int = 0
+    needs: int = 0
+    unread: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of the line, such as `9 failed (6 for one cause)`."""
+
+    topic: Topic
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """The brief of a span, since ≤ t < until; `done` counts tasks, those that needed no change among them."""
+
+    since: Moment
+    until: Moment
+    figures: Figures
+    done: int
+    causes: Sequence[Cause]
+
+    @property
+    def line(self) -> str:
+        """All parts in one line."""
+        return line(self.figures)
+
+
+def read(database: Database, since: datetime, until: datetime) -> Brief:
+    """The brief of a span.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    queries, conn = BriefQueries(database), database.reader()
+    counts, causes = queries.counts(since, until), clustered(queries.failed(since, until))
+    figures = Figures(
+        landed=counts.landed,
+        on_branch=counts.on_branch,
+        drafts=counts.drafts,
+        failed=counts.failed,
+        common=max((len(cause.tasks) for cause in causes), default=0),
+        spent=queries.spent(since, until),
+        needs=approvals.open_count(conn),
+        unread=StateStore(database).unread_count(),
+    )
+    return Brief(since=since, until=until, figures=figures, done=counts.done, causes=causes)
+
+
+def read_up_to(database: Database) -> datetime | None:
+    """Up to when its owner has read; None where he never said so."""
+    kept = StateStore(database).get(READ)
+    return from_text(kept) if isinstance(kept, str) else None
+
+
+def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = None) -> tuple[datetime, datetime]:
+    """The beginning and the end of a span. Whoever never marked a brief as read gets the last 24 hours.
+
+    Args:
+        database: knows what was read.
+        span: which one.
+        now: the time.
+        zone: where evening and morning are; without one, where the machine is.
+    """
+    if span is Span.READ:
+        since = read_up_to(database) or now - FIRST
+        return min(since, now), now
+    if span is Span.TODAY:
+        return midnight(now, zone), now
+    today = now.astimezone(zone).date()
+    evening = on_the_wall(datetime.combine(today - timedelta(days=1), EVENING), zone)
+    return evening, min(now, on_the_wall(datetime.combine(today, MORNING), zone))
+
+
+def line(figures: Figures) -> str:
+    """All parts in one line."""
+    return ", ".join(part.text for part in told(figures))
+
+
+def told(figures: Figures) -> list[Part]:
+    """The parts of the line; what is nothing to speak of is left out, but what landed is always said."""
+    spent = figures.spent
+    parts = [
+        (Topic.LANDED, f"{number(figures.landed)} landed", True),
+        (Topic.ON_BRANCH, f"{number(figures.on_branch)} left on a branch", figures.on_branch),
+        (Topic.FAILED, f"{number(figures.failed)} failed{_together(figures)}", figures.failed),
+        (Topic.DRAFTS, many(figures.drafts, "draft"), figures.drafts),
+        (Topic.COST, money(spent.cost_usd, spent.unpriced), spent.model_calls or spent.cost_usd),
+        (Topic.NEEDS, f"{number(figures.needs)} need{'' if figures.needs > 1 else 's'} you", figures.needs),
+        (Topic.UNREAD, f"{number(figures.unread)} to read", figures.unread),
+    ]
+    return [Part(topic=topic, text=text) for topic, text, is_said in parts if is_said]
+
+
+def _together(figures: Figures) -> str:
+    if figures.common < 2:
+        return ""
+    return f" ({'all' if figures.common == figures.failed else number(figures.common)} for one cause)"

@@ -1,0 +1,88 @@
+"""Failed tasks by their cause: those that failed over the same mistake, or for the same reason, are one cluster.
+
+The mistake is the normalised signature of the failure that was left at the end (`storage.memory.signature`), without
+the names of the functions that it went through: those differ from task to task. Where an attempt came to no failure of
+its own (the model was away, the budget was spent), the reason that it ended with says the cause, normalised alike. A
+task that failed because another one did belongs to the cause of that one: what settles it settles both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from nightshift.core.tasks.states import Ending
+from nightshift.storage.db.brief_queries import FailedTask
+from nightshift.storage.memory.signature import is_frame, signature
+
+_ENDED_OTHERWISE = frozenset({Ending.ERROR, Ending.CRASHED, Ending.REFUSED, Ending.DEPENDENCY})
+"""How a task ends of which the failures of its tests say nothing."""
+_MISSING = re.compile(
+    r"No module named ['\"](?P<python>[\w.]+)['\"]|Cannot find (?:module|package) ['\"](?P<js>[^'\"./][^'\"]*)['\"]"
+)
+TITLE_CHARS = 300
+# Thousands of tasks end with the same few words, and a signature takes a tenth of a millisecond.
+_of_reason = lru_cache(maxsize=1024)(signature)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why some tasks failed. `id` is the same for the same cause at any time.
+
+    `title` says it in a line: the error where there is one, else the reason. `module` is the module that was missing,
+    if that is the cause. `tasks` are in the order of their ids.
+    """
+
+    id: str
+    title: str
+    ending: Ending | None
+    module: str
+    tasks: Sequence[FailedTask]
+
+
+def clustered(failed: Sequence[FailedTask]) -> list[Cause]:
+    """The causes of failed tasks, the commonest first."""
+    by_id = {task.id: task for task in failed}
+    groups: dict[str, list[FailedTask]] = {}
+    for task in failed:
+        groups.setdefault(_key(_root(task, by_id)), []).append(task)
+    ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[1][0].id))
+    return [_cause(key, tasks, _root(tasks[0], by_id)) for key, tasks in ranked]
+
+
+def _root(task: FailedTask, by_id: Mapping[int, FailedTask]) -> FailedTask:
+    """The task for whose sake this one failed, itself where it failed by itself; a dependency is always older."""
+    other = by_id.get(task.blocker or 0) if task.ending is Ending.DEPENDENCY else None
+    return task if other is None else _root(other, by_id)
+
+
+def _speaks(task: FailedTask) -> bool:
+    return bool(task.signature) and task.ending not in _ENDED_OTHERWISE
+
+
+def _key(task: FailedTask) -> str:
+    if not _speaks(task):
+        return f"{task.ending}\n{_of_reason(task.reason)}"
+    lines = [line for line in task.signature.split("\n") if not is_frame(line)]
+    return "\n".join([_module(task), *lines])
+
+
+def _module(task: FailedTask) -> str:
+    """What a missing module is called: the signature leaves quoted names out, but here they are the cause."""
+    found = _MISSING.search(task.error) if _speaks(task) else None
+    return (found["python"].partition(".")[0] if found["python"] else found["js"]) if found else ""
+
+
+def _cause(key: str, tasks: Sequence[FailedTask], root: FailedTask) -> Cause:
+    told = root.error if _speaks(root) else root.reason
+    lines = [line.strip() for line in told.split("\n") if line.strip()]
+    return Cause(
+        id=hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12],
+        title=lines[0][:TITLE_CHARS] if lines else "no reason was given",
+        ending=root.ending,
+        module=_module(root),
+        tasks=tasks,
+    )

@@ -1,0 +1,168 @@
+"""All figures of one span of time, as one fold over what was stored; the report is made from them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
+from typing import Any
+
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Status
+from nightshift.report import (
+    commit_figures,
+    daemon_figures,
+    guard_figures,
+    learning,
+    model_figures,
+    task_figures,
+    trends,
+)
+from nightshift.report.commit_figures import CommitFigures, Surroundings
+from nightshift.report.daemon_figures import DaemonFigures, Lives
+from nightshift.report.guard_figures import GuardFigures
+from nightshift.report.learning import Learning
+from nightshift.report.model_figures import Usage
+from nightshift.report.task_figures import TaskFigures, last_ends
+from nightshift.report.trends import Point
+from nightshift.storage.db.report_queries import CommitRow, EndedTask, LogRow, ReportLog, ReportQueries
+
+READ = frozenset({
+    *commit_figures.KINDS, *daemon_figures.NOTABLE, *guard_figures.KINDS, *learning.KINDS, *model_figures.KINDS,
+    Kind.DRAFT_LEFT,
+})  # fmt: skip
+"""The events that the folds look into; all others are only counted."""
+STORY = frozenset({*daemon_figures.LIFE, *daemon_figures.HOLDS, Kind.REVERTED})
+"""The events that say something about other times than their own; they are read from the whole log."""
+
+
+class Known(StrEnum):
+    """How much of the span the log still has."""
+
+    WHOLE = "whole"
+    PART = "part"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """All figures of one span, since ≤ t < until.
+
+    `log_since` is where the log's part of it begins: later than `since` where older events were pruned.
+    """
+
+    since: datetime
+    until: datetime
+    log_since: datetime
+    tasks: TaskFigures
+    usage: Usage
+    commits: CommitFigures
+    learning: Learning
+    guards: GuardFigures
+    daemon: DaemonFigures
+    trend: Sequence[Point]
+    events: Mapping[str, int]
+    drafts: Sequence[LogRow]
+    """The newest draft of each task that failed in the span and left one, as the log tells of it."""
+
+    @property
+    def known(self) -> Known:
+        """How much of the span the log still has."""
+        if self.log_since <= self.since:
+            return Known.WHOLE
+        return Known.PART if self.log_since < self.until else Known.NOTHING
+
+    def happened(self, kind: Kind) -> int:
+        """How often an event was logged, as far as the log goes back."""
+        return self.events.get(kind, 0)
+
+
+def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> Summary:
+    """All figures of one span."""
+    log_since = max(since, log.whole_since() or since)
+    spans = trends.windows(since, until)
+    ended = _ended(queries, log, spans[0][0], until)
+    now = last_ends(task for task in ended if task.ended_at >= since)
+    all_calls = queries.calls(spans[0][0], until)
+    calls = [call for call in all_calls if call.at >= since]
+    story = log.events(None, datetime.max.replace(tzinfo=UTC), STORY)
+    commits = _as_they_stood(queries.commits(since, until), story, until)
+    failures, asks = queries.failures(since, until), queries.asks(since, until)
+    rows = log.events(log_since, until, READ)
+    around = Surroundings(failures=failures, asks=asks, first_uses=queries.first_uses(until), log=rows)
+    return Summary(
+        since=since,
+        until=until,
+        log_since=log_since,
+        tasks=task_figures.fold(
+            now,
+            failures,
+            queries.needed(since, until),
+            submitted=queries.created_count(since, until),
+            open_at_end=queries.open_count(until) - log.reopened_count(until),
+        ),
+        usage=model_figures.fold(calls, commits, rows),
+        commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
+        learning=learning.fold(failures, queries.pattern_count(since, until), queries.trials(until), since, rows),
+        guards=guard_figures.fold(failures, asks, rows, since, until),
+        daemon=_daemon(log, [row for row in story if row.at < until], rows, log_since, until),
+        trend=trends.fold(spans, ended, all_calls),
+        events=log.counts(log_since, until),
+        drafts=_drafts(rows, now),
+    )
+
+
+def masked(summary: Summary, mask: Callable[[str], str]) -> Summary:
+    """The figures with every text in them passed through `mask`."""
+    found: Summary = _masked(summary, mask)
+    return found
+
+
+def _masked(part: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(part, str):
+        return part if isinstance(part, Enum) else mask(part)
+    if isinstance(part, list | tuple):
+        return type(part)(_masked(each, mask) for each in part)
+    if isinstance(part, Mapping):
+        return {_masked(key, mask): _masked(each, mask) for key, each in part.items()}
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: _masked(getattr(part, each.name), mask) for each in fields(part)})
+    return part
+
+
+def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:
+    """Every end in the span: the last one of each task as its row has it, earlier ones as the log has them."""
+    return [*log.earlier_ends(since, until), *queries.ended(since, until)]
+
+
+def _drafts(rows: Iterable[LogRow], ended: Iterable[EndedTask]) -> list[LogRow]:
+    failed = {task.id for task in ended if task.status is Status.FAILED}
+    newest = {row.task_id: row for row in rows if row.kind == Kind.DRAFT_LEFT and row.task_id in failed}
+    return sorted(newest.values(), key=lambda row: row.task_id or 0)
+
+
+def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until: datetime) -> list[CommitRow]:
+    """The commits with what had been reverted by the end of the span; the ledger knows only what is so today."""
+    reverted = dict[str, bool]()
+    for row in story:
+        if row.kind == Kind.REVERTED:
+            name = str(row.data.get("commit"))
+            reverted.setdefault(name, False)
+            if row.at < until:
+                reverted[name] = not row.data.get("reapplied")
+    return [replace(commit, reverted=reverted.get(commit.commit, commit.reverted)) for commit in commits]
+
+
+def _daemon(
+    log: ReportLog, story: Sequence[LogRow], rows: Sequence[LogRow], since: datetime, until: datetime
+) -> DaemonFigures:  # fmt: skip
+    known = Lives(
+        rows=[row for row in story if row.kind in daemon_figures.LIFE],
+        holds=[row for row in story if row.kind in daemon_figures.HOLDS],
+        pruned_to=log.whole_since(),
+        events=bool(log.counts(since, until)),
+        standing=log.holds(),
+        before=log.last_before,
+    )
+    return daemon_figures.fold(known, [row for row in rows if row.kind in daemon_figures.NOTABLE], since, until)

@@ -1,0 +1,105 @@
+"""The figures on what stood between models and this machine: the checker, the hooks, the sandbox, and its owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from nightshift.core.events import Kind
+from nightshift.report.stats import Spread, counted, spread
+from nightshift.storage.db.report_queries import AskRow, FailureRow, LogRow
+
+KINDS = (Kind.COMMAND_BLOCKED, Kind.GATE_FINDING, Kind.FILES_DROPPED, Kind.PACKAGE_INSTALLED, Kind.SUITE_JUDGED)
+KILLED = {
+    "Timeout": "ran too long",
+    "OutOfMemory": "used too much memory",
+    "OutputLimit": "printed too much",
+    "Crash": "ended by itself",
+    "InternalError": "broke the test framework",
+}
+"""Why a run was ended, as the sandbox's verdicts name it."""
+SHOWN = 8
+FAMILIES = frozenset({"python", "js", "command", "package", "bandit", "checker"})
+"""What stands before the first dot of a rule of the gates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskFigures:
+    """What was asked of the owner. `wait_s` is of those he answered in the span, `open_s` of those open at its end."""
+
+    asked: int
+    granted: int
+    denied: int
+    still_open: int
+    by_kind: Mapping[str, int]
+    wait_s: Spread
+    open_s: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardFigures:
+    """`blocked` counts failures of the span, which are kept; the rest is told by the log."""
+
+    blocked: Mapping[str, int]
+    """Rule → tries that it sent back."""
+    killed: Mapping[str, int]
+    """Why → tries that the sandbox ended."""
+    commands: Mapping[str, int]
+    """Pattern → commands that the hooks refused."""
+    notes: int
+    left_out: int
+    installed: Sequence[str]
+    asks: AskFigures
+
+    @property
+    def for_packages(self) -> int:
+        """How many of the blocked tries were about packages."""
+        return sum(times for rule, times in self.blocked.items() if rule.startswith("package."))
+
+    @property
+    def commonest(self) -> list[tuple[str, str, int]]:
+        """What stopped most, because of what, and how often."""
+        counts = {"gate": self.blocked, "sandbox": self.killed, "hook": self.commands}
+        found = [(by, why, times) for by, each in counts.items() for why, times in each.items()]
+        return sorted(found, key=lambda one: -one[2])[:SHOWN]
+
+
+def fold(
+    failures: Sequence[FailureRow], asks: Sequence[AskRow], log: Sequence[LogRow], since: datetime, until: datetime
+) -> GuardFigures:
+    """The figures of a span."""
+    kinds = [failure.kind for failure in failures]
+    packages = {name for row in log if row.kind == Kind.PACKAGE_INSTALLED for name in row.data.get("packages", ())}
+    commands = [row for row in log if row.kind == Kind.COMMAND_BLOCKED]
+    return GuardFigures(
+        blocked=counted(kind for kind in kinds if is_rule(kind)),
+        killed=counted(KILLED[kind] for row in log for kind in row.data.get("kinds", ()) if kind in KILLED),
+        commands=counted(str(row.data.get("pattern") or "unknown") for row in commands),
+        notes=sum(row.kind == Kind.GATE_FINDING and row.data.get("severity") == "note" for row in log),
+        left_out=sum(row.kind == Kind.FILES_DROPPED for row in log),
+        installed=sorted(packages),
+        asks=_asks(asks, since, until),
+    )
+
+
+def is_rule(kind: str) -> bool:
+    """Tell whether a failure's kind is a rule of the gates: a family, a dot and a name, all lower case."""
+    family, dot, name = kind.partition(".")
+    return bool(dot and name) and family in FAMILIES and kind == kind.lower() and " " not in kind
+
+
+def _asks(asks: Iterable[AskRow], since: datetime, until: datetime) -> AskFigures:
+    listed = list(asks)
+    new = [ask for ask in listed if ask.asked_at >= since]
+    answered = [(ask, ask.answered_at) for ask in listed if ask.answered_at]
+    waiting = [ask for ask in listed if ask.answered_at is None]
+    return AskFigures(
+        asked=len(new),
+        granted=sum(bool(ask.granted) for ask, _ in answered),
+        denied=sum(ask.granted is False for ask, _ in answered),
+        still_open=len(waiting),
+        by_kind=counted(str(ask.kind) for ask in new),
+        wait_s=spread((at - ask.asked_at).total_seconds() for ask, at in answered),
+        open_s=spread((until - ask.asked_at).total_seconds() for ask in waiting),
+    )

@@ -1,0 +1,137 @@
+"""The figures on failures and on memory: what went wrong most often, what was learned, and whether recalling helps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from nightshift.core.events import Kind
+from nightshift.core.shares import Interval, Share, difference, mean_difference
+from nightshift.storage.db.report_queries import FailureRow, LogRow, TrialRow
+
+KINDS = (Kind.LESSON_RECALLED,)
+COMMONEST = 6
+ENOUGH = 20
+"""Fewer cases than this on either side are too few to compare."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A kind of failure by its normalised signature.
+
+    `example` is the error as it was met first in the span, `lesson` the newest thing learned from it, if anything.
+    """
+
+    signature: str
+    count: int
+    tasks: int
+    solved: int
+    example: FailureRow
+    lesson: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One side of a comparison: its attempts, each with what it took."""
+
+    solved: Share
+    iterations: Sequence[int]
+    tokens: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uplift:
+    """Attempts that were to see lessons against those that saw none, by lot; a lesson was near to each of them."""
+
+    shown: Arm
+    control: Arm
+
+    @property
+    def enough(self) -> bool:
+        """Tell whether both sides have enough attempts to be compared at all."""
+        return min(self.shown.solved.whole, self.control.solved.whole) >= ENOUGH
+
+    @property
+    def solved(self) -> Interval | None:
+        """By how much more often attempts were solved with lessons; None where a side is empty."""
+        if not (self.shown.solved.whole and self.control.solved.whole):
+            return None
+        return difference(self.shown.solved, self.control.solved)
+
+    @property
+    def iterations(self) -> Interval | None:
+        """By how many iterations attempts with lessons took more; None where there are too few."""
+        return mean_difference(self.shown.iterations, self.control.iterations)
+
+    @property
+    def tokens(self) -> Interval | None:
+        """By how many tokens attempts with lessons took more; None where there are too few."""
+        return mean_difference(self.shown.tokens, self.control.tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """What was learned. `stored` and `fixed` count failures of the span, `solutions` what was kept of solved tasks.
+
+    `recalled` is how often lessons were; the log tells it. `uplift` is of all attempts that had ended by the end of the
+    span, `lately` of those that ended within it: a lot that lets few see nothing needs longer than a week to tell.
+    """
+
+    patterns: Sequence[Pattern]
+    stored: int
+    fixed: int
+    solutions: int
+    recalled: int
+    uplift: Uplift
+    lately: Uplift
+
+
+def fold(
+    failures: Sequence[FailureRow], solutions: int, trials: Sequence[TrialRow], since: datetime, log: Sequence[LogRow]
+) -> Learning:  # fmt: skip
+    """The figures of the failures and lessons of a span; `trials` are those of all times up to its end."""
+    return Learning(
+        patterns=_patterns(failures),
+        stored=len(failures),
+        fixed=sum(failure.solved for failure in failures),
+        solutions=solutions,
+        recalled=sum(row.kind == Kind.LESSON_RECALLED for row in log),
+        uplift=_uplift(trials),
+        lately=_uplift([trial for trial in trials if trial.at >= since]),
+    )
+
+
+def _patterns(failures: Sequence[FailureRow]) -> list[Pattern]:
+    groups: dict[str, list[FailureRow]] = {}
+    for failure in failures:
+        groups.setdefault(failure.signature, []).append(failure)
+    ranked = sorted(groups, key=lambda signature: (-len(groups[signature]), signature))
+    return [_pattern(signature, groups[signature]) for signature in ranked[:COMMONEST]]
+
+
+def _pattern(signature: str, found: Sequence[FailureRow]) -> Pattern:
+    lessons = [failure.lesson for failure in found if failure.lesson]
+    return Pattern(
+        signature=signature,
+        count=len(found),
+        tasks=len({failure.task_id for failure in found}),
+        solved=sum(failure.solved for failure in found),
+        example=found[0],
+        lesson=lessons[-1] if lessons else "",
+    )
+
+
+def _uplift(trials: Sequence[TrialRow]) -> Uplift:
+    return Uplift(
+        shown=_arm([trial for trial in trials if not trial.control]),
+        control=_arm([trial for trial in trials if trial.control]),
+    )
+
+
+def _arm(trials: Sequence[TrialRow]) -> Arm:
+    return Arm(
+        solved=Share(sum(trial.solved for trial in trials), len(trials)),
+        iterations=[trial.iterations for trial in trials],
+        tokens=[trial.tokens for trial in trials],
+    )

@@ -1,0 +1,107 @@
+"""The report as Markdown that reads well raw, in a terminal, and rendered, on a forge.
+
+What it says stands in one template, `templates/report.md`; every value that is put into it goes through `escaped`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nightshift.core.program import typed
+from nightshift.core.text import formats
+from nightshift.report import plots, wording
+from nightshift.report.advice import recommendations
+from nightshift.report.commit_figures import short_names
+from nightshift.report.daemon_figures import HELD_BY
+from nightshift.report.figures import Summary
+from nightshift.report.headline import facts, in_brief, needs
+from nightshift.report.learning import ENOUGH
+from nightshift.report.markup import code, escaped
+from nightshift.report.risk import HIGH, MEDIUM
+from nightshift.report.task_figures import duration_s
+from nightshift.report.trends import series
+from nightshift.report.weeks import report_name
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_CELL_END = re.compile(r"(?<!\\)\|")
+_HELPERS = {
+    each.__name__: each
+    for each in (
+        code, duration_s, short_names, plots.bar, plots.legend, plots.spark, formats.tokens, formats.duration,
+        formats.money, wording.cost, wording.cut, wording.difference, wording.interval, wording.listed, wording.many,
+        wording.minute, wording.number, wording.percent, wording.points, wording.share_of, wording.tenths,
+        wording.words, typed,
+    )
+}  # fmt: skip
+"""What the template knows, as filters and as functions."""
+
+
+def render(summary: Summary) -> str:
+    """The report as Markdown, ending with a newline; the texts in the summary are shown as they are."""
+    text = _template().render(
+        week=summary,
+        known=summary.known,
+        name=report_name(summary.since, summary.until),
+        facts=facts(summary),
+        needs=needs(summary),
+        in_brief=in_brief(summary),
+        advice=recommendations(summary),
+        trend=series(summary.trend),
+        points_high=HIGH,
+        points_medium=MEDIUM,
+        enough=ENOUGH,
+        held_by=HELD_BY,
+    )
+    return re.sub(r"\n{3,}", "\n\n", aligned(text)).strip() + "\n"
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only a report needs it
+
+    found = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,  # Jinja's escaping is for HTML; it leaves alone what `finalize` gives
+        finalize=escaped,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= _HELPERS
+    found.globals |= _HELPERS
+    return found.get_template("report.md")
+
+
+def aligned(text: str) -> str:
+    """The text with the cells of each table as wide as the widest of their column."""
+    lines = groupby(text.split("\n"), lambda line: line.startswith("|"))
+    return "\n".join(line for tables, group in lines for line in (_table(group) if tables else group))
+
+
+def _table(lines: Iterable[str]) -> list[str]:
+    head, rule, *rows = [[cell.strip() for cell in _CELL_END.split(line)[1:-1]] for line in lines]
+    widths = [max(3, *map(_columns, column)) for column in zip(head, *rows, strict=True)]
+    right = [cell.endswith(":") for cell in rule]
+    rule = ["-" * (width - 1) + (":" if numbers else "-") for width, numbers in zip(widths, right, strict=True)]
+    padded = [[_padded(*cell) for cell in zip(row, widths, right, strict=True)] for row in (head, *rows)]
+    return ["| " + " | ".join(row) + " |" for row in (padded[0], rule, *padded[1:])]
+
+
+def _padded(cell: str, width: int, right: bool) -> str:
+    space = " " * (width - _columns(cell))
+    return space + cell if right else cell + space
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in {"W", "F"}) for char in text
+    )

@@ -1,0 +1,125 @@
+"""A forecast in words, as the page, the terminal and notices say it; times are by the clock on the machine's wall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from nightshift.core.tasks.forecast import LEAST_MEASURED, Forecast, WorkSettings
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.text.formats import coarse, money
+from nightshift.queue import pauses
+from nightshift.report.wording import many, number
+from nightshift.storage.db.forecasts import foreseen
+from nightshift.storage.db.sqlite import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """A forecast in sentences.
+
+    `line` is the whole in brief (`14 tasks, done about 04:20, $0.80 of $5.00 left today`), empty where nothing is open.
+    `range` says between which times and costs eight of ten courses lie, and on what that rests; empty where nothing was
+    measured. `warning` says that the day's budget will not be enough; empty where it likely is.
+    """
+
+    line: str = ""
+    range: str = ""
+    warning: str = ""
+
+
+def read(conn: Connection, work: WorkSettings, now: datetime) -> tuple[Forecast, Outlook]:
+    """The forecast of the open tasks, with its words."""
+    found = foreseen(conn, work, now)
+    # Quiet hours end by the clock and are counted; when any other reason ends is not known.
+    is_held = any(reason.source is not PauseSource.QUIET for reason in pauses.read(conn).reasons)
+    return found, outlook(found, now, is_held=is_held)
+
+
+def outlook(found: Forecast, now: datetime, *, is_held: bool = False) -> Outlook:
+    """Put a forecast into words.
+
+    Args:
+        found: the forecast.
+        now: decides which times need their day.
+        is_held: no task is started until somebody acts: how long the work takes is told then, and no time.
+    """
+    waits = _waits(found)
+    if not found.tasks:
+        return Outlook(line=", ".join(waits))
+    tasks, warning = many(found.tasks, "task"), "" if is_held else _warning(found, now)
+    if found.takes_s is None or found.done_at is None:
+        ended = "none has" if not found.measured else "1 has" if found.measured == 1 else f"{found.measured} have"
+        unknown = f"no forecast before {LEAST_MEASURED} tasks were worked on to their end ({ended} so far)"
+        return Outlook(line=", ".join((tasks, unknown, *waits)))
+    if is_held:
+        done, times = f"about {coarse(found.takes_s.middle)} of work", found.takes_s
+        low, high = coarse(times.low), coarse(times.high)
+        between = f"{low} to {high} of work" if low != high else ""
+    else:
+        done, first, last = f"done {_about(found.done_at.middle, now)}", found.done_at.low, found.done_at.high
+        between = f"done between {_when(first, now)} and {_when(last, now)}"
+        between = between if _when(first, now) != _when(last, now) else ""
+    if warning:  # the work stops for the rest of the day, so a time at which all is done would be wrong
+        done = between = ""
+    return Outlook(
+        line=", ".join(filter(None, (tasks, done, _cost(found), *waits))),
+        range=_range(found, between),
+        warning=warning,
+    )
+
+
+def _waits(found: Forecast) -> list[str]:
+    waits = []
+    if found.for_model:
+        waits.append(f"{number(found.for_model)} of them {_verb(found.for_model)} for a model")
+    if found.for_owner:
+        more = f"{number(found.for_owner)} more" if found.tasks else many(found.for_owner, "task")
+        waits.append(f"{more} {_verb(found.for_owner)} for you")
+    if found.for_later:
+        what = number(found.for_later) if found.tasks or waits else many(found.for_later, "task")
+        waits.append(f"{what} for later")
+    return waits
+
+
+def _verb(count: int) -> str:
+    return "waits" if count == 1 else "wait"
+
+
+def _cost(found: Forecast) -> str:
+    if found.cost_usd is None:
+        return "cost not known"
+    of = "" if found.left_usd is None else f" of the {money(found.left_usd)} left today"
+    return f"about {money(found.cost_usd.middle)}{of}"
+
+
+def _range(found: Forecast, between: str) -> str:
+    parts = [between]
+    if found.cost_usd and money(found.cost_usd.low) != money(found.cost_usd.high):
+        parts.append(f"{money(found.cost_usd.low)} to {money(found.cost_usd.high)}")
+    told = ", ".join(filter(None, parts))
+    tasks = f"{number(found.measured)} tasks{f' of {found.model}' if found.model else ''}"
+    return f"{told}, eight times of ten; by the last {tasks}" if told else ""
+
+
+def _warning(found: Forecast, now: datetime) -> str:
+    if found.used_up_at is None or found.fit_budget is None or found.day_ends_at is None or not found.left_usd:
+        return ""
+    waiting = found.tasks - found.fit_budget
+    return (
+        f"The day's budget is used up about {_when(found.used_up_at, now)}; {many(waiting, 'task')} will wait "
+        f"until {_when(found.day_ends_at, now)}, when the next day's begins."
+    )
+
+
+def _about(at: datetime | None, now: datetime) -> str:
+    return "in more than two weeks" if at is None else f"about {_when(at, now)}"
+
+
+def _when(at: datetime | None, now: datetime) -> str:
+    """A time to the minute; of another day than today with the day, but not in the night that comes."""
+    if at is None:
+        return "two weeks from now"
+    own = at.astimezone()
+    is_near = at - now < timedelta(hours=18)
+    return own.strftime("%H:%M" if is_near else "%a %H:%M" if at - now < timedelta(days=6) else "%Y-%m-%d %H:%M")

@@ -1,0 +1,301 @@
+"""Which commits are worth reading first: a sum of points, each with its reason.
+
+The size of a change, how many files and what kind of files it touches, and what happened to these files before are what
+predicts faults best (Y. Kamei et al., “A large-scale empirical study of just-in-time quality assurance”, IEEE
+Transactions on Software Engineering 39 (2013), 757-773). To that comes what this agent knows of its own work: how much
+the verdict is worth, how hard the tries were, and what its gates have said. The points are a judgement, not a
+probability; they are stated in `WEIGHTS` and nowhere else, and the report shows which of them made up a rank.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from nightshift.core.program import typed
+from nightshift.core.tasks.remarks import Gravity, Remark
+from nightshift.core.tasks.verdicts import Label
+from nightshift.storage.db.report_queries import CommitRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """One cause of risk: `points` for each time it is met, at most `most` for one commit."""
+
+    points: int
+    most: int
+    why: str
+
+
+WEIGHTS = {
+    "regression": Weight(points=40, most=40, why="a test that passed before fails since this commit"),
+    "exit_code": Weight(points=30, most=30, why="only a command's exit code vouches for it, and that can be forged"),
+    "unjudged": Weight(points=30, most=30, why="no verdict is known"),
+    "draft": Weight(points=40, most=40, why="nothing vouches for it"),
+    "self_tested": Weight(points=25, most=25, why="code and tests are of one hand: one misunderstanding, twice"),
+    "documented": Weight(points=4, most=4, why="links, examples and names are right; nobody checked the words"),
+    "removed": Weight(points=4, most=4, why="a whole project is gone and nothing was run; the task named it"),
+    "tests_passed": Weight(points=8, most=8, why="no held-out case was compared, so fitted answers would pass"),
+    "size": Weight(points=4, most=20, why="faults grow with the lines to read: points for each doubling beyond 25"),
+    "spread": Weight(points=2, most=10, why="a change of many files is harder to see whole: for each beyond the third"),
+    "sensitive": Weight(points=1, most=30, why="a mistake in these files reaches further: the points of each area"),
+    "unknown": Weight(points=6, most=6, why="its size and files are not known"),
+    "iterations": Weight(points=2, most=12, why="work that passed late was fitted to its tests: each beyond the third"),
+    "attempt": Weight(points=3, most=9, why="earlier attempts at the task came to nothing"),
+    "stuck": Weight(points=8, most=16, why="the attempt repeated itself and started anew"),
+    "finding": Weight(points=4, most=12, why="the static checker let it pass with a note"),
+    "critical_left": Weight(points=40, most=40, why="a reader says that it loses data or does not do what was asked"),
+    "high_left": Weight(points=12, most=24, why="a reader sees a wrong result or a way in"),
+    "changed_tests": Weight(points=12, most=12, why="it changed what an existing test demands"),
+    "removed_tests": Weight(points=12, most=12, why="tests went with what they tested"),
+    "granted": Weight(points=6, most=12, why="it holds what you were asked about and granted"),
+    "allowed": Weight(points=6, most=12, why="its task lets it break rules of the checker"),
+    "owners": Weight(points=4, most=4, why="it is in a repository of yours, where others build on it"),
+    "package": Weight(points=8, most=16, why="it is the first to use this package"),
+    "left_out": Weight(points=6, most=6, why="the model wrote files that steer tests; they were left out"),
+    "later_failures": Weight(points=5, most=15, why="what builds on it may have met a fault of it"),
+}  # fmt: skip
+"""All weights; ties go to the older commit."""
+
+HIGH, MEDIUM = 50, 25
+_LINES, _FILES, _ITERATIONS = 25, 3, 3
+
+
+class Level(StrEnum):
+    """How much a commit asks to be read."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Points of one cause, in words; `weight` is its key in `WEIGHTS`."""
+
+    weight: str
+    points: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What is known around one commit.
+
+    `granted` are the subjects of findings that its owner allowed, `first_packages` those that no commit of the
+    repository used before, `later_failures` the later tasks that failed on files of it, `regressions` the tests that
+    fail since.
+    """
+
+    granted: Sequence[str] = ()
+    first_packages: Sequence[str] = ()
+    later_failures: Sequence[int] = ()
+    regressions: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A commit with its rank. `decided` tells that it was read or reverted."""
+
+    commit: CommitRow
+    points: int
+    reasons: Sequence[Reason]
+
+    @property
+    def level(self) -> Level:
+        """The points in a word."""
+        return Level.HIGH if self.points >= HIGH else Level.MEDIUM if self.points >= MEDIUM else Level.LOW
+
+    @property
+    def decided(self) -> bool:
+        """Tell whether its owner has read it or taken it back."""
+        return self.commit.reviewed or self.commit.reverted
+
+    @property
+    def commands(self) -> list[tuple[str, str]]:
+        """What to do about it, each with its command; nothing where it is decided."""
+        commit = self.commit
+        where = f" --repo {shlex.quote(commit.asked_repo)}" if commit.asked_repo else ""
+        return [] if self.decided else [
+            ("look again", typed(f"verify {commit.commit[:12]}{where}")),
+            ("keep", typed(f"review {commit.task_id} --read")),
+            ("revert", typed(f"revert {commit.task_id}")),
+        ]  # fmt: skip
+
+
+def rank(commit: CommitRow, around: Around) -> Ranked:
+    """The points of one commit, the weightiest reason first."""
+    found = [*_of_verdict(commit), *_of_change(commit), *_of_attempt(commit), *_of_surroundings(around)]
+    reasons = sorted(found, key=lambda reason: (-reason.points, list(WEIGHTS).index(reason.weight)))
+    return Ranked(commit=commit, points=sum(reason.points for reason in reasons), reasons=reasons)
+
+
+def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """Those to be read before those that were, then by points, then the older one."""
+    return sorted(ranked, key=lambda one: (one.decided, -one.points, one.commit.id))
+
+
+def _reason(weight: str, times: float, text: str) -> list[Reason]:
+    points = min(WEIGHTS[weight].most, round(WEIGHTS[weight].points * times))
+    return [Reason(weight=weight, points=points, text=text)] if points > 0 else []
+
+
+def _of_verdict(commit: CommitRow) -> list[Reason]:
+    if commit.label == Label.VERIFIED:
+        return []
+    text = _LABELS.get(commit.label)
+    return _reason(commit.label, 1, text) if text else _reason("unjudged", 1, "no verdict is known")
+
+
+_LABELS: dict[str, str] = {
+    Label.TESTS_PASSED: "tests passed, nothing was held out",
+    Label.DOCUMENTED: "documentation: links, examples and names were checked",
+    Label.REMOVED: "a whole project was removed, nothing was run",
+    Label.DRAFT: "a draft: it did not pass",
+    Label.SELF_TESTED: "judged by tests that the agent wrote",
+    Label.EXIT_CODE: "judged by an exit code alone",
+}
+
+
+def _of_change(commit: CommitRow) -> list[Reason]:
+    if commit.files is None:
+        return _reason("unknown", 1, "size and files are not known")
+    lines, files = lines_of(commit), len(commit.files)
+    areas = areas_of(file.path for file in commit.files)
+    points = {area.name: area.points for area in AREAS}
+    return [
+        *_reason("size", math.log2(max(lines, 1) / _LINES), f"{lines} lines changed"),
+        *_reason("spread", files - _FILES, f"{files} files"),
+        *_reason("sensitive", sum(points[name] for name in areas), "touches " + _listed([
+            f"{name} ({_short(paths)})" for name, paths in areas.items()])),
+    ]  # fmt: skip
+
+
+def lines_of(commit: CommitRow) -> int:
+    """Lines that came and went, as far as the ledger knows them."""
+    return sum((file.added or 0) + (file.removed or 0) for file in commit.files or ())
+
+
+def _of_attempt(commit: CommitRow) -> list[Reason]:
+    signs, tries = commit.signs, commit.iterations
+    found = [
+        *_reason("allowed", len(commit.allowed), f"may break {_listed(commit.allowed)}"),
+        *_reason("owners", bool(commit.asked_repo), "in a repository of yours"),
+        *_reason("iterations", tries - _ITERATIONS, f"needed {tries} iterations"),
+        *_reason("attempt", commit.attempt - 1, f"attempt {commit.attempt} of its task"),
+    ]
+    if signs is None:
+        return found
+    critical, others = (
+        [one for one in signs.remarks if (one.gravity is Gravity.CRITICAL) is wanted] for wanted in (True, False)
+    )
+    rules = sorted({finding.partition(":")[0] for finding in signs.findings})
+    return [
+        *found,
+        *_reason("stuck", signs.escalations, f"repeated itself, started anew {_times(signs.escalations)}"),
+        *_reason("critical_left", len(critical), _said(critical)),
+        *_reason("high_left", len(others), _said(others)),
+        *_reason("finding", len(signs.findings), f"noted by the checker: {_listed(rules)}"),
+        *_reason("changed_tests", bool(signs.changed_tests), f"changed existing tests: {_short(signs.changed_tests)}"),
+        *_reason("removed_tests", bool(signs.removed_tests), f"removed tests: {_short(signs.removed_tests)}"),
+        *_reason("left_out", bool(signs.left_out), f"left out of it: {_short(signs.left_out)}"),
+    ]
+
+
+def _said(found: Sequence[Remark]) -> str:
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"left open: {found[0]}{more}" if found else ""
+
+
+def _of_surroundings(around: Around) -> list[Reason]:
+    tasks = ", ".join(map(str, around.later_failures[:4]))
+    return [
+        *_reason("regression", bool(around.regressions), f"fails since: {_short(around.regressions)}"),
+        *_reason("granted", len(around.granted), f"you granted {_listed(around.granted)}"),
+        *_reason("package", len(around.first_packages), f"first to use {_listed(around.first_packages)}"),
+        *_reason("later_failures", len(around.later_failures), f"later work on its files failed (task {tasks})"),
+    ]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _short(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return ", ".join(names[:2]) + more
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """Files of one concern. `points` is what touching it adds to the rank of a commit; `pattern` is met by the path."""
+
+    name: str
+    points: int
+    pattern: re.Pattern[str]
+    why: str
+
+
+def _words(*words: str) -> str:
+    """A pattern that finds the words as whole words of a path, also with `_`, `-` or `.` between them."""
+    return rf"(?:^|[/_.-])(?:{'|'.join(words)})(?=$|[/_.-])"
+
+
+def _area(name: str, points: int, pattern: str, why: str) -> Area:
+    return Area(name=name, points=points, pattern=re.compile(pattern, re.IGNORECASE), why=why)
+
+
+AREAS = (
+    _area("sign-in and rights", 15, _words(
+        "auth", "authn", "authz", "authenticat(?:e|ion|or)", "authori[sz]ation", "login", "logout", "oauth2?", "sso",
+        "passwords?", "permissions?", "rights", "roles?", "acl", "sessions?", "tokens?", "csrf", "cors",
+    ), "who may do what: tests of the happy path do not see what else became possible"),
+    _area("secrets and cryptography", 15, _words(
+        "crypto(?:graphy)?", "crypt", "encrypt(?:ion)?", "decrypt(?:ion)?", "hash(?:es|ing)?", "hmac", "jwt",
+        "sign(?:ing|ature)?", "ssl", "tls", "certs?", "certificates?", "keys?", "secrets?", "vault", "credentials?",
+    ) + r"|\.(?:pem|key|crt|p12)$|(?:^|/)\.env", "weak cryptography passes every test"),
+    _area("migrations and schemas", 12, _words("migrations?", "migrate", "alembic", "schemas?") + r"|\.sql$",
+          "what it does to stored data cannot be reverted by a commit"),
+    _area("continuous integration and release", 12,
+          r"(?:^|/)\.(?:github|gitlab|circleci|ci|buildkite)(?:/|$)|\.gitlab-ci\.yml$|(?:^|/)(?:Jenkinsfile|Dockerfile"
+          r"|docker-compose[^/]*|Makefile|Procfile)$|"
+          + _words("deploy(?:ment)?", "terraform", "helm", "k8s", "ansible"),
+          "it runs elsewhere, with rights and secrets that the sandbox does not have"),
+    _area("dependencies", 10,
+          r"(?:^|/)(?:requirements[^/]*\.(?:txt|in)|constraints[^/]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|Pipfile"
+          r"|package\.json|Cargo\.toml|go\.mod|Gemfile|pom\.xml)$|(?:^|/)[^/]*(?:\.lock|-lock\.(?:json|yaml))$",
+          "it brings in code that nobody here has read"),
+    _area("shell and processes", 10, r"\.(?:sh|bash|zsh|ps1|bat|cmd)$|" + _words(
+        "shell", "subprocess(?:es)?", "exec", "hooks?", "sudo", "cron(?:tab)?"),
+          "a shell does what it is told, with the rights of whoever starts it"),
+    _area("money", 10, _words("payments?", "billing", "invoices?", "checkout", "prices?", "pricing", "refunds?"),
+          "mistakes in it cost directly, and are seen late"),
+)  # fmt: skip
+"""The areas, in the order in which they are named. `docs/manual/report.md` has them too."""
+
+
+def areas_of(paths: Iterable[str]) -> dict[str, list[str]]:
+    """The areas that paths touch, each with its paths, in the order of `AREAS`.
+
+    A test of such a thing is not the thing: it runs in the sandbox alone.
+    """
+    listed = [path for path in paths if not is_test(path)]
+    found = {area.name: [path for path in listed if area.pattern.search(path)] for area in AREAS}
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def is_test(path: str) -> bool:
+    """Tell whether a path is that of a test, by the names that pytest and node:test collect."""
+    name = path.rpartition("/")[2]
+    return bool(
+        re.match(r"test_.*\.py$|.*_test\.py$|conftest\.py$|.*\.(?:test|spec)\.[cm]?[jt]sx?$", name)
+        or re.search(r"(?:^|/)(?:tests?|__tests__)/", path)
+    )

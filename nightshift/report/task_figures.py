@@ -1,0 +1,171 @@
+"""The figures on tasks: how they ended, at which try, how long they took and waited, and why those failed that did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nightshift.core.shares import Share
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.report.causes import Cause, clustered
+from nightshift.report.plots import Part, Tone
+from nightshift.report.stats import Spread, counted, spread
+from nightshift.storage.db.brief_queries import TITLE_CHARS, FailedTask
+from nightshift.storage.db.report_queries import EndedTask, FailureRow
+
+SLOWEST = 5
+_TONES = {Ending.COMMITTED: Tone.GOOD, Ending.NO_CHANGE: Tone.PLAIN, Ending.USER: Tone.DIM}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindFigures:
+    """The ended tasks of one kind; empty for tasks that name none."""
+
+    kind: str
+    done: Share
+    first_try: Share
+    iterations: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFigures:
+    """The tasks that ended in the span. `first_try` are done tasks that needed one attempt and one iteration."""
+
+    submitted: int
+    open_at_end: int
+    by_status: Mapping[Status, int]
+    by_ending: Mapping[Ending, int]
+    kinds: Sequence[KindFigures]
+    first_try: int
+    iterations: Spread
+    duration_s: Spread
+    queue_wait_s: Spread
+    work_s: float
+    """Of all together, first start to end."""
+    slowest: Sequence[EndedTask]
+    causes: Sequence[Cause]
+    """Of those that failed, as the brief has them."""
+
+    @property
+    def ended(self) -> int:
+        """All that ended, however."""
+        return sum(self.by_status.values())
+
+    @property
+    def endings(self) -> list[Part]:
+        """How many ended in which way, the good ones first."""
+        parts = [
+            Part(name=ending.replace("_", " "), count=count, tone=_TONES.get(ending, Tone.BAD))
+            for ending, count in self.by_ending.items()
+        ]
+        return sorted(parts, key=lambda part: list(Tone).index(part.tone))
+
+    def count(self, status: Status) -> int:
+        """How many ended so."""
+        return self.by_status.get(status, 0)
+
+    @property
+    def success(self) -> Share:
+        """Done, of those that ended as done or failed: what its owner cancelled tells nothing about the agent."""
+        return Share(part=self.count(Status.DONE), whole=self.count(Status.DONE) + self.count(Status.FAILED))
+
+
+def fold(
+    ended: Sequence[EndedTask],
+    failures: Iterable[FailureRow],
+    needed: Mapping[int, Sequence[int]],
+    *,
+    submitted: int,
+    open_at_end: int,
+) -> TaskFigures:
+    """The figures of the tasks that ended in a span; each task once.
+
+    `failures` are those of the span, oldest first, `needed` what tasks depend on that failed for another one.
+    """
+    worked = [task for task in ended if task.started_at]
+    durations = [duration_s(task) for task in worked]
+    return TaskFigures(
+        submitted=submitted,
+        open_at_end=open_at_end,
+        by_status=counted(task.status for task in ended),
+        by_ending=counted(task.ending for task in ended if task.ending),
+        kinds=[_kind(kind, [t for t in ended if t.kind == kind]) for kind in counted(task.kind for task in ended)],
+        first_try=sum(map(at_first_try, ended)),
+        iterations=spread(float(task.iterations) for task in worked),
+        duration_s=spread(durations),
+        queue_wait_s=spread(map(wait_s, worked)),
+        work_s=sum(durations),
+        slowest=sorted(worked, key=lambda task: (-duration_s(task), task.id))[:SLOWEST],
+        causes=clustered(_failed(ended, failures, needed)),
+    )
+
+
+def last_ends(ended: Iterable[EndedTask]) -> list[EndedTask]:
+    """Each task once, as it ended last, by id."""
+    last: dict[int, EndedTask] = {}
+    for task in ended:
+        if task.id not in last or last[task.id].ended_at <= task.ended_at:
+            last[task.id] = task
+    return [last[number] for number in sorted(last)]
+
+
+def at_first_try(task: EndedTask) -> bool:
+    """Tell whether it is done, and needed one attempt and one iteration."""
+    return task.status is Status.DONE and task.attempt <= 1 and task.iterations <= 1
+
+
+def duration_s(task: EndedTask) -> float:
+    """Seconds from a started task's first start to its end."""
+    assert task.started_at is not None
+    return (task.ended_at - task.started_at).total_seconds()
+
+
+def wait_s(task: EndedTask) -> float:
+    """Seconds from when a started task might have begun to when it did; a rest before a later try is no wait."""
+    assert task.started_at is not None
+    asked = task.not_before if task.not_before and task.not_before <= task.started_at else task.created_at
+    return max(0.0, (task.started_at - max(asked, task.created_at)).total_seconds())
+
+
+def _kind(kind: str, tasks: Sequence[EndedTask]) -> KindFigures:
+    done = sum(task.status is Status.DONE for task in tasks)
+    judged = sum(task.status in {Status.DONE, Status.FAILED} for task in tasks)
+    return KindFigures(
+        kind=kind,
+        done=Share(part=done, whole=judged),
+        first_try=Share(part=sum(map(at_first_try, tasks)), whole=done),
+        iterations=spread(float(task.iterations) for task in tasks if task.started_at),
+    )
+
+
+def _failed(
+    ended: Iterable[EndedTask], failures: Iterable[FailureRow], needed: Mapping[int, Sequence[int]]
+) -> list[FailedTask]:
+    """The failed tasks, each with the failure that was left at its end, or the task for whose sake it failed."""
+    of_task: dict[int | None, list[FailureRow]] = {}
+    for failure in failures:
+        of_task.setdefault(failure.task_id, []).append(failure)
+    failed = {task.id: task for task in ended if task.status is Status.FAILED}
+    return [
+        _with_cause(
+            task,
+            [each for each in of_task.get(task.id, ()) if each.at <= task.ended_at],
+            next((other for other in needed.get(task.id, ()) if other in failed), None),
+        )
+        for task in failed.values()
+    ]
+
+
+def _with_cause(task: EndedTask, failures: Sequence[FailureRow], blocker: int | None) -> FailedTask:
+    last = failures[-1] if failures else None
+    return FailedTask(
+        id=task.id,
+        title=task.description[:TITLE_CHARS],
+        repo=task.repo,
+        ending=task.ending,
+        reason=task.reason,
+        ended_at=task.ended_at,
+        error=last.error if last else "",
+        signature=last.signature if last else "",
+        blocker=blocker,
+    )

@@ -1,0 +1,76 @@
+"""Spans of time and their names: the ISO week, and which span a report is to be about."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from nightshift.queue import checkpoints
+from nightshift.storage.db.database import Database
+
+WEEK = timedelta(days=7)
+_REPORT, _DAY = re.compile(r"([0-9]{4})-W([0-9]{2})"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MINUTE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{4}")
+"""The names that `report_name` gives."""
+_NAME = re.compile(r"(\d{4})-?W(\d{1,2})", re.IGNORECASE)
+
+
+def report_name(since: datetime, until: datetime) -> str:
+    """The ISO week that the span ends in; for spans much shorter than a week, its last day or minute."""
+    last = until - timedelta(seconds=1)
+    if until - since >= timedelta(days=6):
+        return f"{last:%G-W%V}"
+    return f"{last:%Y-%m-%d}" if until - since >= timedelta(days=1) else f"{last:%Y-%m-%dT%H%M}"
+
+
+def last_moment(name: str) -> datetime | None:
+    """When the span of a report of this name ended, to a day or so; None where no report has such a name."""
+    try:
+        if found := _REPORT.fullmatch(name):
+            return datetime.fromisocalendar(int(found[1]), int(found[2]), 7).replace(tzinfo=UTC)
+        if _DAY.fullmatch(name):
+            return datetime.strptime(name, "%Y-%m-%d").replace(tzinfo=UTC)
+        if _MINUTE.fullmatch(name):
+            return datetime.strptime(name, "%Y-%m-%dT%H%M").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return None
+
+
+def span_of(week: str) -> tuple[datetime, datetime]:
+    """The span of an ISO week such as `2026-W47`: from its Monday, 00:00 UTC, to the next.
+
+    Raises:
+        ValueError: there is no such week; the message is for its reader.
+    """
+    found = _NAME.fullmatch(week.strip())
+    if found is None:
+        raise ValueError(f"{week!r} is no week; write it as 2026-W47")
+    year, number = int(found[1]), int(found[2])
+    try:
+        since = datetime.fromisocalendar(year, number, 1).replace(tzinfo=UTC)
+        return since, since + WEEK
+    except (ValueError, OverflowError):
+        raise ValueError(f"the year {year} has no week {number}") from None
+
+
+def asked_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:
+    """The span of a week such as `2026-W47`, as far as it is over; where none is named, that since the last checkpoint.
+
+    Args:
+        database: tells when the last checkpoint was.
+        week: the week; empty for none.
+        now: the time; what ended just before it counts.
+        days: how far back to go before the first checkpoint.
+
+    Raises:
+        ValueError: there is no such week, or it has not begun; the message is for its reader.
+        StoreError: the database cannot be read.
+    """
+    if not week:
+        last = checkpoints.read(database.reader()).last
+        return (last if last is not None and last < now else now - timedelta(days=days)), now
+    since, until = span_of(week)
+    if since >= now:
+        raise ValueError(f"the week {week} has not begun")
+    return since, min(until, now)

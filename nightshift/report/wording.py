@@ -1,0 +1,91 @@
+"""How figures of a report are put in words, by `core.text.formats`. Nothing here escapes: `markdown` does that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from nightshift.core.shares import Interval, Share, wilson
+from nightshift.core.text import formats
+from nightshift.core.text.masking import printable
+from nightshift.report.model_figures import Cost
+
+MAX_TEXT = 120
+
+
+def cut(text: str, most: int = MAX_TEXT) -> str:
+    """A foreign text as one visible line of at most `most` characters."""
+    flat = " ".join(printable(text).split())
+    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+
+
+def number(value: float) -> str:
+    """A count with its thousands apart; halves stay."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def signed(value: int, unit: str = "") -> str:
+    """A change with its sign."""
+    return f"{'+' if value > 0 else '−' if value else ''}{abs(value)}{unit}"
+
+
+def many(count: int, one: str, more: str = "") -> str:
+    """A count with its noun."""
+    return f"{number(count)} {one if count == 1 else more or one + 's'}"
+
+
+def percent(share: Share) -> str:
+    """A share as a percentage; a dash of nothing."""
+    return formats.percent(share.value)
+
+
+def points(value: float) -> str:
+    """A difference of shares with its sign, in points."""
+    return signed(round(100 * value))
+
+
+def interval(share: Share) -> str:
+    """Where a share lies, with its confidence; a dash of nothing."""
+    found = wilson(share)
+    return f"{formats.percent(found.low)} to {formats.percent(found.high)}" if share.whole else formats.NOTHING
+
+
+def difference(found: Interval, words: Callable[[float], str]) -> tuple[str, str]:
+    """By how much something is more or fewer, with its interval."""
+    low, high = (f"{'−' if value < 0 else '+'}{words(abs(value))}" for value in (found.low, found.high))
+    return f"{words(abs(found.estimate))} {'fewer' if found.estimate < 0 else 'more'}", f"{low} to {high}"
+
+
+def share_of(part: int, whole: int) -> str:
+    """A share as a count and a percentage."""
+    return f"{number(part)} of {number(whole)} ({formats.percent(part / whole)})" if whole else "none"
+
+
+def cost(found: Cost) -> str:
+    """What calls cost, as far as that is known."""
+    return formats.money(found.usd, found.unpriced_tokens)
+
+
+def day(at: datetime) -> str:
+    """A day, in UTC."""
+    return f"{at:%Y-%m-%d}"
+
+
+def minute(at: datetime) -> str:
+    """A minute, in UTC."""
+    return f"{at:%Y-%m-%d %H:%M}"
+
+
+def tenths(value: float) -> str:
+    """A mean."""
+    return f"{value:.1f}"
+
+
+def words(name: str) -> str:
+    """A name of ours without its underscores."""
+    return name.replace("_", " ")
+
+
+def listed(parts: list[str]) -> str:
+    """Words as a list in a sentence."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else ""

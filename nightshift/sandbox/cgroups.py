@@ -1,0 +1,355 @@
+"""Limits on memory, processes and CPU for a whole job, by control groups: version 2 where delegated, version 1 by hand.
+
+Per-process limits do not bound a job that forks; only a control group does. A limit counts as set when the kernel
+reads it back: writing a control file through a buffered file object hides the kernel's refusal until the file is
+closed, where nobody looks, so all writes go through `os.write`.
+
+Groups are made below the one this process is in, so that limits which the owner put on the daemon go on holding. In
+version 2 a group with processes of its own cannot hand controllers on; where the daemon is alone in its group it moves
+itself into a leaf first, which is what a delegated systemd unit expects of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import SandboxLimits
+from nightshift.sandbox import launcher
+
+PERIOD_US = 100_000
+# Without swap accounting in the kernel these are missing, and there is no swap to bound either; older kernels of
+# version 2 have no common fate of a group that runs out of memory.
+_OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
+_CHUNK = 1 << 16
+SHARES = 1024
+"""The weight of one process in version 1."""
+_PARENT = "nightshift"
+_CONTROLLERS = ("memory", "pids", "cpu")
+
+
+class CgroupError(Exception):
+    """The kernel did not take a limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a group used: how many processes the kernel killed for memory, and the peak in bytes where it is known."""
+
+    oom_kills: int = 0
+    peak_bytes: int | None = None
+
+
+class Hierarchy(Protocol):
+    """A place where groups can be made."""
+
+    def create(self, limits: SandboxLimits) -> Group:
+        """Make a group with these limits in force.
+
+        Raises:
+            CgroupError: the kernel refused one of them.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One job's control group. `folders` are those of its controllers; one for version 2."""
+
+    folders: tuple[Path, ...]
+
+    @property
+    def join_files(self) -> tuple[Path, ...]:
+        """Files into which a process writes its number to enter."""
+        return tuple(folder / "cgroup.procs" for folder in self.folders)
+
+    def usage(self) -> Usage:
+        """What the group used so far."""
+        folder = self.folders[0]
+        events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
+        peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
+        return Usage(oom_kills=events.get("oom_kill", 0), peak_bytes=peak)
+
+    def cpu_s(self) -> float | None:
+        """The processor time that the group has used; None where version 1 counts it in a hierarchy of its own."""
+        for folder in self.folders:
+            if (used_us := _table(folder / "cpu.stat").get("usage_usec")) is not None:
+                return used_us / 1e6
+            if (used_ns := _number(folder / "cpuacct.usage")) is not None:
+                return used_ns / 1e9
+        return None
+
+    def kill(self) -> None:
+        """Send SIGKILL to every process in the group; new ones can only be children of killed ones.
+
+        Whoever is in one of its folders is in the first, which is entered first.
+        """
+        try:
+            write(self.folders[0] / "cgroup.kill", 1)
+        except OSError:  # version 1, or an older kernel
+            for pid in text_of(self.join_files[0]).split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+
+    def remove(self) -> bool:
+        """Remove the group; False while processes are still ending in it."""
+        for folder in self.folders:
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class V2:
+    """Groups of the unified hierarchy below `parent`, which hands on memory, pids and cpu."""
+
+    parent: Path
+
+    def create(self, limits: SandboxLimits) -> Group:
+        """Make a group with these limits in force."""
+        wanted: dict[str, int | str] = {
+            "memory.max": limits.memory_mb << 20,
+            "pids.max": limits.pids,
+            "cpu.max": f"{_quota(limits)} {PERIOD_US}",
+            "memory.swap.max": 0,
+            "memory.oom.group": 1,
+        }
+        return _make({self.parent: wanted})
+
+
+@dataclass(frozen=True, slots=True)
+class V1:
+    """Groups of the separate hierarchies; one folder for each controller, memory first."""
+
+    parents: tuple[Path, ...]
+
+    def create(self, limits: SandboxLimits) -> Group:
+        """Make a group with these limits in force."""
+        memory_bytes = limits.memory_mb << 20
+        wanted: tuple[Mapping[str, int | str], ...] = (
+            {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
+            {"pids.max": limits.pids},
+            {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": _quota(limits)},
+        )
+        return _make(dict(zip(self.parents, wanted, strict=True)))
+
+
+async def remove(group: Group) -> None:
+    """Remove a group; the kernel needs a moment after the last process has ended.
+
+    Raises:
+        SandboxError: processes do not end.
+    """
+    for pause_s in _pauses(group):
+        await asyncio.sleep(pause_s)
+
+
+def remove_now(group: Group) -> None:
+    """As `remove`, for a loop in which nothing else will run."""
+    for pause_s in _pauses(group):
+        time.sleep(pause_s)
+
+
+def _pauses(group: Group) -> Iterator[float]:
+    """Try to remove a group until it is gone; how long to wait between the tries, in seconds."""
+    for attempt in range(200):
+        if group.remove():
+            return
+        group.kill()
+        yield 0.001 * min(20, attempt + 1)
+    raise SandboxError(f"processes are left in {group.folders[0]}")
+
+
+def write(file: Path, value: int | str) -> None:
+    """Write a control file so that the kernel's refusal raises.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    descriptor = os.open(file, os.O_WRONLY)
+    try:
+        os.write(descriptor, str(value).encode())
+    finally:
+        os.close(descriptor)
+
+
+def _make(wanted: Mapping[Path, Mapping[str, int | str]]) -> Group:
+    """Make a folder in each parent and set its values; nothing is left behind when one is refused."""
+    name = f"{os.getpid()}-{secrets.token_hex(6)}"
+    group = Group(tuple(parent / name for parent in wanted))
+    try:
+        for folder, values in zip(group.folders, wanted.values(), strict=True):
+            folder.mkdir()
+            _set_all(folder, values)
+    except (CgroupError, OSError):
+        group.remove()
+        raise
+    return group
+
+
+def _quota(limits: SandboxLimits) -> int:
+    return max(1000, int(limits.cpus * PERIOD_US))
+
+
+def _set_all(folder: Path, values: Mapping[str, int | str]) -> None:
+    for name, value in values.items():
+        if name in _OPTIONAL and not (folder / name).exists():
+            continue
+        try:
+            write(folder / name, value)
+        except OSError as error:
+            raise CgroupError(f"{name} = {value} was refused: {error.strerror}") from error
+        if text_of(folder / name).split() != str(value).split():
+            raise CgroupError(f"{name} is {text_of(folder / name).strip()} after {value} was written")
+
+
+def text_of(file: Path) -> str:
+    """A control file's text, empty where there is none."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY)
+    except OSError:
+        return ""
+    try:
+        parts = iter(lambda: os.read(descriptor, _CHUNK), b"")
+        return b"".join(parts).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def _number(file: Path) -> int | None:
+    text = text_of(file).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _table(file: Path) -> dict[str, int]:
+    pairs = (line.split() for line in text_of(file).splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def find(proc: Path = Path("/proc/self"), *, nice: int = 0) -> Hierarchy:
+    """Find a place for groups and try one out.
+
+    Args:
+        proc: what the kernel tells about this process.
+        nice: how many levels all jobs together stand back (`sandbox.launcher`).
+
+    Raises:
+        CgroupError: there is none that this process may use; says why for each version.
+    """
+    faults = []
+    for look in (_find_v2, _find_v1):
+        try:
+            hierarchy = look(proc, nice)
+            group = hierarchy.create(SandboxLimits())
+        except (CgroupError, OSError) as error:
+            faults.append(str(error))
+        else:
+            group.remove()
+            return hierarchy
+    raise CgroupError("; ".join(faults))
+
+
+def _find_v2(proc: Path, nice: int) -> V2:
+    own = _own_groups(proc).get("")
+    mount = _mounts(proc).get("")
+    if own is None or mount is None:
+        raise CgroupError("version 2 is not mounted")
+    folder = mount / own.lstrip("/")
+    missing = set(_CONTROLLERS) - set(text_of(folder / "cgroup.controllers").split())
+    if missing:
+        raise CgroupError(f"version 2 hands no {', '.join(sorted(missing))} controller to {own}")
+    if not os.access(folder / "cgroup.subtree_control", os.W_OK):
+        raise CgroupError(f"{own} is not delegated to this user")
+    if text_of(folder / "cgroup.procs").split() == [str(os.getpid())]:
+        leaf = folder / "daemon"
+        leaf.mkdir(exist_ok=True)
+        write(leaf / "cgroup.procs", os.getpid())
+    parent = folder / _PARENT
+    parent.mkdir(exist_ok=True)
+    for level in (folder, parent):
+        write(level / "cgroup.subtree_control", "+memory +pids +cpu")
+    with contextlib.suppress(OSError):  # nobody's limits need it
+        write(folder / "cgroup.subtree_control", "+io")
+    for name in ("cpu.weight", "io.weight"):  # the second is there only where this controller was handed on
+        if (parent / name).exists():
+            write(parent / name, launcher.weight(nice, 100))
+    _sweep(parent)
+    return V2(parent)
+
+
+def _find_v1(proc: Path, nice: int) -> V1:
+    own, mounts = _own_groups(proc), _mounts(proc)
+    if missing := [name for name in _CONTROLLERS if name not in own or name not in mounts]:
+        raise CgroupError(f"version 1 has no {', '.join(missing)} controller mounted")
+    parents = []
+    for name in _CONTROLLERS:
+        parent = _inside(mounts[name], own[name]) / _PARENT
+        parent.mkdir(exist_ok=True)
+        _sweep(parent)
+        if name == "cpu":  # all jobs together weigh as much as a busy process for each core, not as much as one
+            write(parent / "cpu.shares", launcher.weight(nice, SHARES * (os.cpu_count() or 1), 2))
+        parents.append(parent)
+    return V1(tuple(parents))
+
+
+def _own_groups(proc: Path) -> dict[str, str]:
+    """Controller to the path of this process's group; the empty name is version 2."""
+    groups = {}
+    for line in text_of(proc / "cgroup").splitlines():
+        _, names, path = line.split(":", 2)
+        groups.update(dict.fromkeys(names.split(","), path))
+    return groups
+
+
+def _mounts(proc: Path) -> dict[str, Path]:
+    """Controller to where it is mounted; the empty name is version 2."""
+    found: dict[str, Path] = {}
+    for line in text_of(proc / "mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        if kind in {"cgroup", "cgroup2"}:
+            names = options.split(",") if kind == "cgroup" else [""]
+            found.update({name: Path(before.split(" ")[4]) for name in names})
+    return found
+
+
+def sweep(proc: Path = Path("/proc/self")) -> list[str]:
+    """Remove the groups of daemons that are gone, wherever `find` would make some; the names of those that went."""
+    own, mounts = _own_groups(proc), _mounts(proc)
+    controllers = [name for name in ("", *_CONTROLLERS) if name in own and name in mounts]
+    parents = (_inside(mounts[name], own[name]) / _PARENT for name in controllers)
+    return sorted({name for parent in parents if parent.is_dir() for name in _sweep(parent)})
+
+
+def _inside(mount: Path, group: str) -> Path:
+    """The folder of a group; a container sees its own at the mount's root while /proc tells the path on the host."""
+    folder = mount / group.lstrip("/")
+    return folder if folder.is_dir() else mount
+
+
+def _sweep(parent: Path) -> list[str]:
+    """Remove groups whose daemon is gone; `--die-with-parent` has ended what ran in them."""
+    gone = []
+    for folder in parent.iterdir():
+        owner = re.fullmatch(r"(\d+)-[0-9a-f]+", folder.name)
+        if owner and not Path("/proc", owner[1]).exists():
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+                gone.append(folder.name)
+    return gone

@@ -1,0 +1,68 @@
+"""Makes a verdict safe for every place it goes to: logs, prompts, stored steps, notes, pages, terminals.
+
+What a run reports comes from a process in which untrusted code ran. It is cleaned once, here, when the verdict is made:
+secrets are masked first, then what a terminal or a reader would obey becomes a visible escape, then it is cut. HTML is
+escaped where it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from typing import Any, TypeVar
+
+from nightshift.core.tasks.verdicts import Trial, Verdict
+from nightshift.core.text.masking import printable
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0e-\x1a]"
+)
+"""What tells a terminal to do something, and other characters that show nothing."""
+
+Mask = Callable[[str], str]
+_Report = TypeVar("_Report", Verdict, Trial)
+
+MAX_LINE, MAX_TEXT = 500, 6000
+_TEXTS = frozenset({"message", "excerpt", "output"})
+# Paths are compared with those of the change, which were checked when it was made; digests and versions are ours.
+_EXACT = frozenset({"dropped", "suites", "tree", "sandbox"})
+
+
+def cleaned(report: _Report, mask: Mask) -> _Report:
+    """The report with each of its texts masked, printable and bounded; all but messages and output are one line."""
+    return replace(report, **_fields(report, mask))
+
+
+def _fields(value: Any, mask: Mask) -> dict[str, Any]:
+    pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
+    return {name: _value(found, mask, lines=name in _TEXTS) for name, found in pairs if name not in _EXACT}
+
+
+def _value(value: Any, mask: Mask, *, lines: bool) -> Any:
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return text(value, mask) if lines else line(value, mask)
+    if isinstance(value, tuple):
+        return tuple(_value(item, mask, lines=lines) for item in value)
+    if isinstance(value, Mapping):
+        return {line(str(key), mask): _value(item, mask, lines=lines) for key, item in value.items()}
+    return replace(value, **_fields(value, mask)) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def printed(raw: str, mask: Mask) -> str:
+    """The output of a program as a reader of its terminal would have seen it in the end: no colours, no progress."""
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in _ESCAPES.sub("", raw).split("\n"))
+    shown = mask("\n".join(lines))
+    return printable(shown, max_chars=len(shown), max_line=len(shown))
+
+
+def text(raw: str, mask: Mask) -> str:
+    """A text of some lines."""
+    return printable(mask(raw), max_chars=MAX_TEXT)
+
+
+def line(raw: str, mask: Mask) -> str:
+    """A text of one line."""
+    shown = printable(mask(raw), max_chars=MAX_LINE).replace("\n", "\\n").replace("\t", " ")
+    return shown if len(shown) <= MAX_LINE else f"{shown[: MAX_LINE - 1]}…"

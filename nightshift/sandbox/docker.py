@@ -1,0 +1,241 @@
+"""A sandbox for machines with a container engine: one container for one job, never used again.
+
+The engine brings the namespaces, the control group and a filter of its own; a job has no network, no rights, an
+unprivileged user, a read-only root, and small private file systems in memory. Three things that pass the engine's
+filter (io_uring, sockets to the machine's host, tracing of own children) are stopped by ours, which a few lines of
+Python load inside before they become the command. They also replace the environment that engine and image made up.
+
+The command is process 1 of the container, as in bubblewrap: nothing inside can kill it, and its end is the end of all.
+A job counts as started when a random line appears on its standard error; the lines that load the filter write it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import WORK, Ended, SandboxJob, SandboxResult
+from nightshift.core.text.masking import printable
+from nightshift.sandbox import child, docker_engine, launcher, seccomp
+from nightshift.sandbox.docker_engine import Engine, ImageGoneError, Streams
+
+NAME = "docker"
+START_S = 60.0
+SHM_MB = 16
+_ENV = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/tmp",  # noqa: S108 (the job's own)
+    "TMPDIR": "/tmp",  # noqa: S108 (the job's own)
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+_INSIDE = Path(__file__).resolve().parent / "inside"
+
+
+class DockerSandbox:
+    """Runs jobs in containers.
+
+    Args:
+        engine: makes them.
+        image: gives the image's name; called again when the image has gone.
+        python: the words that start the image's interpreter.
+        nice: how many levels jobs stand back (`sandbox.launcher`).
+
+    Raises:
+        SandboxError: there is no image, or no system-call filter for this machine.
+    """
+
+    name = NAME
+
+    def __init__(self, engine: Engine, image: Callable[[], str], python: Sequence[str], *, nice: int = 0) -> None:
+        try:
+            self._filter = seccomp.program()
+        except KeyError as error:
+            raise SandboxError(f"there is no system-call filter for {error.args[0]}") from None
+        self._engine, self._find_image, self._python = engine, image, python
+        self._nice = nice
+        self._enter = (_INSIDE / "enter.py").read_text()
+        self._image = image()
+        engine.reap()
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+
+        Raises:
+            SandboxError: the isolation could not be set up; the job was not started.
+        """
+        return await (await self.begin(job)).see(job.stdin)
+
+    async def begin(self, job: SandboxJob) -> Container:
+        """Start a container whose command waits for its input.
+
+        Raises:
+            SandboxError: the engine refused.
+        """
+        name, marker = f"nightshift-{secrets.token_hex(8)}", secrets.token_hex(16)
+        starting = asyncio.ensure_future(asyncio.to_thread(self._start, name, job, marker))
+        try:
+            connection = await child.uninterrupted(starting)
+        except (SandboxError, asyncio.CancelledError):
+            if starting.exception() is None:
+                starting.result().close()
+            await child.uninterrupted(asyncio.to_thread(self._engine.remove, name))
+            raise
+        return Container(self._engine, name, Streams(connection, marker.encode(), job.limits.output_bytes), job)
+
+    def _start(self, name: str, job: SandboxJob, marker: str) -> socket.socket:
+        try:
+            self._create(name, job, marker)
+        except ImageGoneError:
+            self._image = self._find_image()
+            self._create(name, job, marker)
+        connection = self._engine.attach(name)
+        try:
+            self._engine.start(name)
+        except SandboxError:
+            connection.close()
+            raise
+        return connection
+
+    def _create(self, name: str, job: SandboxJob, marker: str) -> None:
+        user = launcher.job_uid()
+        self._engine.create(
+            name,
+            image=self._image,
+            entrypoint=self._command(job, marker),  # as the entry point, so that the image's own has no say
+            hostname="sandbox",
+            user=f"{user}:{user}",
+            working_dir=WORK,
+            environment=_ENV,
+            stdin_open=True,
+            network_disabled=True,
+            healthcheck={"test": ["NONE"]},
+            host={**_bounds(job, user, self._engine.cpus), **_weights(self._nice)},
+        )
+
+    def _command(self, job: SandboxJob, marker: str) -> list[str]:
+        """Fill `/work`, load the filter, say that the job starts, become the command."""
+        environment = [f"{name}={value}" for name, value in _ENV.items()]
+        enter = [*self._python, "-I", "-S", "-B", "-c", self._enter, self._filter.hex(), marker, *environment, "--"]
+        copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.copy_in)))
+        shell = ["/bin/sh", "-c", f'{copies}exec "$@"', "sh"] if copies else []
+        return [*shell, *enter, *job.argv]
+
+
+def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
+    """What holds the container, as docker-py's `create_host_config` takes it."""
+    limits, memory = job.limits, job.limits.memory_mb << 20
+    shown = [(_INSIDE / "hosts", "/etc/hosts")]  # over the engine's, which is empty where there is no network
+    shown += [(path, f"/src/{n}") for n, path in enumerate(job.copy_in)]
+    shown += [(mount.host, mount.inside) for mount in job.mounts]
+    return {
+        "network_mode": "none",
+        "ipc_mode": "private",
+        "cgroupns": "private",
+        "read_only": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "init": False,
+        "log_config": {"type": "none"},
+        "pids_limit": limits.pids,
+        "mem_limit": memory,
+        "memswap_limit": memory,
+        "nano_cpus": int(min(limits.cpus, cpus) * 1e9),
+        "ulimits": docker_engine.ulimits({name: most for name, (_, most) in launcher.each_process(limits).items()}),
+        "shm_size": SHM_MB << 20,
+        "tmpfs": {
+            "/tmp": f"exec,nosuid,nodev,mode=1777,size={limits.tmp_mb}m",  # noqa: S108 (inside)
+            WORK: f"exec,nosuid,nodev,mode=0755,uid={user},gid={user},size={limits.work_mb}m",
+            "/sys": "ro,size=4k",  # tells about the machine, and no test needs it
+        },
+        "mounts": [docker_engine.bind(host, inside) for host, inside in shown],
+    }
+
+
+def _weights(nice: int) -> Mapping[str, int]:
+    """What a container weighs against others; the engine leaves out what its kernel does not know."""
+    if not nice:
+        return {}
+    return {"cpu_shares": launcher.weight(nice, 1024, 2), "blkio_weight": launcher.weight(nice, 500, 10)}
+
+
+class Container:
+    """A container that was started and waits for its input. Good for one job."""
+
+    def __init__(self, engine: Engine, name: str, streams: Streams, job: SandboxJob) -> None:
+        self._engine, self._name, self._streams, self._limits = engine, name, streams, job.limits
+
+    async def finish(self, stdin: bytes) -> SandboxResult:
+        """As `see`, for a command that waits for its input: one that has ended by now never had it.
+
+        Raises:
+            SandboxError: the job was not started, is gone, or the engine does not answer.
+        """
+        if self._streams.over.done():
+            await self.discard()
+            raise SandboxError("the container ended while it waited for its input")
+        return await self.see(stdin)
+
+    async def see(self, stdin: bytes) -> SandboxResult:
+        """Hand the input over and see the job to its end; its wall time begins now.
+
+        Raises:
+            SandboxError: the job was not started, or the engine does not answer.
+        """
+        try:
+            await self._up()
+            started = time.monotonic()
+            self._streams.send(stdin)
+            ended = await self._ended(started + self._limits.wall_s)
+            duration_s = time.monotonic() - started
+            self._streams.close()  # before it is killed: the engine waits for those who read
+            state = await child.uninterrupted(asyncio.to_thread(self._stop, ended))
+        finally:
+            await self.discard()
+        killed = ended is Ended.EXITED and 128 < state.exit_code < 192
+        if state.out_of_memory and ended is not Ended.OUTPUT_LIMIT:
+            ended = Ended.OUT_OF_MEMORY
+        return SandboxResult(
+            exit_code=128 - state.exit_code if 128 < state.exit_code < 192 else state.exit_code,
+            ended=Ended.KILLED if killed and ended is Ended.EXITED else ended,
+            stdout=bytes(self._streams.stdout),
+            stderr=bytes(self._streams.stderr),
+            duration_s=duration_s,
+        )
+
+    async def discard(self) -> None:
+        """End it, used or not; nothing of it is left."""
+        self._streams.close()
+        await child.uninterrupted(asyncio.to_thread(self._engine.remove, self._name))
+
+    async def _up(self) -> None:
+        await asyncio.wait({self._streams.started}, timeout=START_S)
+        if not (self._streams.started.done() and self._streams.started.result()):
+            said = printable(bytes(self._streams.preface)).strip()
+            raise SandboxError(said or f"the container did not start its command within {START_S:g} s")
+
+    async def _ended(self, deadline: float) -> Ended:
+        """What came first: the end, a flood, or the deadline. A job may close its streams and go on."""
+        await asyncio.wait({self._streams.over}, timeout=deadline - time.monotonic())
+        if not self._streams.over.done():
+            return Ended.TIMEOUT
+        if self._streams.over.result():
+            return Ended.OUTPUT_LIMIT
+        end = asyncio.ensure_future(asyncio.to_thread(self._engine.wait, self._name))
+        over, _ = await asyncio.wait({end}, timeout=deadline - time.monotonic())
+        if not over:
+            return Ended.TIMEOUT  # what waits comes back when the container is killed
+        end.result()
+        return Ended.EXITED
+
+    def _stop(self, ended: Ended) -> docker_engine.State:
+        """Make sure that it has ended, and read how."""
+        if ended is not Ended.EXITED:
+            self._engine.kill(self._name)
+        return self._engine.state(self._name)

@@ -1,0 +1,350 @@
+"""Speaks with a container engine on this machine through docker-py, and says in plain words why it cannot.
+
+All methods block; the sandbox calls them in threads. Only engines behind a socket of this machine are used: what a job
+is shown are folders of this machine, which an engine elsewhere does not have.
+
+A container's three streams come over one connection, read in the event loop. The engine sends frames: a byte that names
+the stream, three of zero, four with the length, then the text
+(<https://docs.docker.com/reference/api/engine/>, "attach to a container"). What goes in is sent as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.errors import SandboxError
+
+OWNER = "nightshift.daemon"
+"""The label of each container: the daemon that made it."""
+HOME = "nightshift.home"
+"""The label of each container: the folder of that daemon. A number says nothing of a daemon in another container."""
+CALL_S = 60.0
+_SCHEME = "unix://"
+_LIMITS = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "CPU"}
+CHUNK = 1 << 16
+_HEADER = 8
+_STDERR = 2
+_PREFACE = 1 << 14  # what may be said before the job starts
+
+
+class ImageGoneError(SandboxError):
+    """The image is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How a container ended."""
+
+    exit_code: int
+    out_of_memory: bool
+
+
+class Engine:
+    """An engine that answers and enforces limits.
+
+    Args:
+        host: its address, `unix://` and the path of its socket; the usual places when empty.
+        home: the daemon's own folder; only containers that were made for it are ever removed.
+        ensure_client: sees to it that the package `docker` is installed, once an engine is there; or raises
+            `SandboxError`.
+
+    Raises:
+        SandboxError: there is none, it may not be used, or it enforces no limits; says what to do.
+    """
+
+    def __init__(self, host: str = "", *, home: str = "", ensure_client: Callable[[], None] = lambda: None) -> None:
+        self.host, self._home = host or _usual(), home
+        _reach(self.host)
+        ensure_client()
+        import docker  # type: ignore[import-untyped]  # noqa: PLC0415 (slow to import, used with this sandbox alone)
+
+        with _told("the engine does not answer as it should"):
+            self._api: Any = docker.APIClient(self.host, version="auto", timeout=CALL_S)
+            self._api.trust_env = False  # proxies have no place on a local socket
+            facts = self._api.info()
+        self.cpus = int(facts["NCPU"])
+        if missing := [name for key, name in _LIMITS.items() if not facts.get(key)]:
+            raise SandboxError(
+                f"the engine at {self.host} enforces no limits of {', '.join(missing)}; a rootless one needs control "
+                "groups of version 2 with those controllers delegated"
+            )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._api.close()
+
+    def create(self, name: str, *, host: Mapping[str, Any], **config: Any) -> None:
+        """Make a container.
+
+        Args:
+            name: its name.
+            host: the arguments of docker-py's `create_host_config`.
+            config: the other arguments of docker-py's `create_container`.
+
+        Raises:
+            ImageGoneError: there is no such image.
+            SandboxError: the engine refused.
+        """
+        with _told("the container could not be made"):
+            made = self._api.create_host_config(**host)
+            labels = {OWNER: identity(os.getpid()), HOME: self._home}
+            # The proxies of the user's configuration would come into the container's environment.
+            self._api.create_container(name=name, host_config=made, labels=labels, use_config_proxy=False, **config)
+
+    def attach(self, name: str) -> socket.socket:
+        """A connection to the three streams of a container that was not started yet."""
+        with _told("the container's streams could not be had"):
+            held = self._api.attach_socket(name, {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+            own = socket.socket(fileno=os.dup(held.fileno()))
+            held._response.close()  # noqa: SLF001 (where docker-py keeps what must be closed)
+            own.setblocking(False)
+            return own
+
+    def start(self, name: str) -> None:
+        """Start a container."""
+        with _told("the container could not be started"):
+            self._api.start(name)
+
+    def wait(self, name: str) -> None:
+        """Wait for a container's end, however long it takes."""
+        with _told("the container's end could not be seen"), _unless(404):
+            self._api.wait(name)
+
+    def kill(self, name: str) -> None:
+        """Kill all that runs in a container and wait for its end; nothing happens when it has ended."""
+        with _told("the container could not be killed"), _unless(404, 409):
+            self._api.kill(name)
+
+    def state(self, name: str) -> State:
+        """How a container ended."""
+        with _told("the container's end could not be read"):
+            found = self._api.inspect_container(name)["State"]
+        return State(exit_code=found["ExitCode"], out_of_memory=bool(found["OOMKilled"]))
+
+    def remove(self, name: str) -> None:
+        """Kill and remove a container, if it is there. Its streams must be closed: the engine waits for who reads."""
+        with _told("the container could not be removed"), _unless(404, 409):
+            self._api.remove_container(name, v=True, force=True)
+
+    def reap(self) -> int:
+        """Remove the containers of this home's daemons that are gone; tell how many there were."""
+        with _told("the containers could not be listed"):
+            found = self._api.containers(all=True, filters={"label": [OWNER, f"{HOME}={self._home}"]})
+        left = [each for each in found if not _alive(each["Labels"][OWNER])]
+        for each in left:
+            self.remove(each["Id"])
+        return len(left)
+
+    def has_image(self, name: str) -> bool:
+        """Tell whether an image is there."""
+        with _told("the engine's images could not be seen"):
+            try:
+                self._api.inspect_image(name)
+            except _api_error() as error:
+                if error.status_code == 404:
+                    return False
+                raise
+        return True
+
+    def take_image(self, tar: Path, repository: str, tag: str) -> None:
+        """Make an image of a root file system, and remove the repository's other ones that nothing uses."""
+        with _told("the image could not be made"):
+            self._api.import_image_from_file(str(tar), repository=repository, tag=tag)
+            for image in self._api.images(name=repository):
+                for name in image["RepoTags"] or ():
+                    if name != f"{repository}:{tag}":
+                        with _unless(404, 409):
+                            self._api.remove_image(name)
+
+
+def bind(host: Path, inside: str) -> Mapping[str, Any]:
+    """A folder or file of this machine, read-only, without what is mounted below it."""
+    from docker.types import Mount  # type: ignore[import-untyped]  # noqa: PLC0415 (see `Engine`)
+
+    made: dict[str, Any] = Mount(inside, str(host), type="bind", read_only=True, propagation="private")
+    # Engines before 25 leave file systems mounted below writable.
+    made["BindOptions"]["NonRecursive"] = True
+    return made
+
+
+def ulimits(values: Mapping[str, int]) -> Sequence[Mapping[str, Any]]:
+    """Limits of each process, soft and hard alike."""
+    from docker.types import Ulimit  # noqa: PLC0415 (see `Engine`)
+
+    return [Ulimit(name=name, soft=value, hard=value) for name, value in values.items()]
+
+
+def _usual() -> str:
+    """Where an engine's socket lies: the system's, or that of one without root."""
+    places = [Path("/var/run/docker.sock"), Path(f"/run/user/{os.geteuid()}/docker.sock")]
+    return _SCHEME + str(next((path for path in places if path.exists()), places[0]))
+
+
+def _reach(host: str) -> None:
+    """Connect once, because an OSError tells more than what docker-py makes of it."""
+    if not host.startswith(_SCHEME):
+        raise SandboxError(f"DOCKER_HOST is {host}: only an engine of this machine is used, as in unix:///var/run/…")
+    path = host.removeprefix(_SCHEME)
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(5)
+            probe.connect(path)
+    except PermissionError:
+        raise SandboxError(
+            f"the engine at {host} may not be used by this user; type `sudo usermod -aG docker $USER` and log in "
+            "again (that group is as powerful as root)"
+        ) from None
+    except OSError as error:
+        raise SandboxError(
+            f"no engine answers at {host} ({error.strerror or error}); install and start one "
+            "(`sudo apt-get install docker.io`, `sudo systemctl start docker`) or name its socket in DOCKER_HOST"
+        ) from None
+
+
+def _api_error() -> Any:
+    from docker.errors import APIError  # type: ignore[import-untyped]  # noqa: PLC0415 (see `Engine`)
+
+    return APIError
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Turn whatever docker-py raises into an error of the sandbox."""
+    from docker.errors import DockerException, ImageNotFound  # noqa: PLC0415 (see `Engine`)
+    from requests.exceptions import RequestException  # noqa: PLC0415 (comes with docker)
+
+    try:
+        yield
+    except ImageNotFound as error:
+        raise ImageGoneError(f"{what}: {error.explanation}") from error
+    except (DockerException, RequestException) as error:
+        raise SandboxError(f"{what}: {getattr(error, 'explanation', None) or error}") from error
+
+
+@contextlib.contextmanager
+def _unless(*codes: int) -> Iterator[None]:
+    """Let an answer of the engine with one of these codes pass: what was to be done is done."""
+    try:
+        yield
+    except _api_error() as error:
+        if error.status_code not in codes:
+            raise
+
+
+def identity(pid: int) -> str:
+    """A process by its number and the time of its start, since numbers come again."""
+    return f"{pid}-{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+
+
+def _alive(owner: str) -> bool:
+    try:
+        return identity(int(owner.partition("-")[0])) == owner
+    except (OSError, ValueError):
+        return False
+
+
+class Streams:
+    """Both outputs, each up to a limit, and the input.
+
+    `started` is done when the marker stood on standard error, and tells whether it did; `over` when there is nothing
+    more to read, and tells whether a limit was reached.
+
+    Args:
+        connection: to the container, not blocking.
+        marker: the line that says that the job starts; what comes before it is `preface`.
+        most: bytes that are kept of each output.
+    """
+
+    def __init__(self, connection: socket.socket, marker: bytes, most: int) -> None:
+        self._connection, self._marker, self._most = connection, marker + b"\n", most
+        self._loop = asyncio.get_running_loop()
+        self.started: asyncio.Future[bool] = self._loop.create_future()
+        self.over: asyncio.Future[bool] = self._loop.create_future()
+        self.stdout, self.stderr, self.preface = bytearray(), bytearray(), bytearray()
+        self._raw = bytearray()
+        self._left = memoryview(b"")
+        self._loop.add_reader(connection, self._read)
+
+    def send(self, text: bytes) -> None:
+        """Write the input as fast as it is taken, then close it."""
+        self._left = memoryview(text)
+        if not self._closed:
+            self._loop.add_writer(self._connection, self._write)
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._settle(flooded=False)
+        if not self._closed:
+            self._loop.remove_writer(self._connection)
+            self._connection.close()
+
+    @property
+    def _closed(self) -> bool:
+        return self._connection.fileno() < 0
+
+    def _write(self) -> None:
+        try:
+            self._left = self._left[self._connection.send(self._left) :]
+        except BlockingIOError:
+            return
+        except OSError:  # it has ended and takes no more
+            self._left = self._left[:0]
+        if not self._left:
+            self._loop.remove_writer(self._connection)
+            try:
+                self._connection.shutdown(socket.SHUT_WR)
+            except OSError:
+                self._settle(flooded=False)
+
+    def _read(self) -> None:
+        try:
+            data = self._connection.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self._raw += data
+        for stream, text in self._frames():
+            self._keep(stream, text)
+        if not data or self._is_full:
+            self._settle(flooded=self._is_full)
+
+    def _frames(self) -> Iterator[tuple[int, bytes]]:
+        while len(self._raw) >= _HEADER:
+            end = _HEADER + int.from_bytes(self._raw[4:_HEADER], "big")
+            if len(self._raw) < end:
+                return
+            yield self._raw[0], bytes(self._raw[_HEADER:end])
+            del self._raw[:end]
+
+    def _keep(self, stream: int, text: bytes) -> None:
+        if stream == _STDERR and not self.started.done():
+            self.preface += text
+            before, found, after = self.preface.partition(self._marker)
+            if not found:
+                return
+            self.preface, text = before, bytes(after)
+            self.started.set_result(True)
+        kept = self.stderr if stream == _STDERR else self.stdout
+        kept += text[: self._most - len(kept)]
+
+    @property
+    def _is_full(self) -> bool:
+        """The engine copies the two outputs apart, so that much of one may come before the marker on the other."""
+        flooded = self.started.done() and max(len(self.stdout), len(self.stderr)) >= self._most
+        return flooded or len(self.preface) > _PREFACE
+
+    def _settle(self, *, flooded: bool) -> None:
+        if self.over.done():
+            return
+        self._loop.remove_reader(self._connection)
+        self.over.set_result(flooded)
+        if not self.started.done():
+            self.started.set_result(False)

@@ -1,0 +1,244 @@
+"""Provides the image of the containers: made from this machine when it is not there yet, or one that the owner named.
+
+An image of ours is tagged with the digest of its content. Whatever it was made from changes (a newer interpreter, a
+security update of a library), the next start finds no image of the new name and makes one.
+
+The root is put together from an interpreter, a shell and small programs with their libraries; no registry is asked. The
+interpreter is the very one that the test libraries were made for, under its own path, so that compiled files and wheels
+fit. What is packed comes with the system and holds no secrets; nothing of the owner's is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox import launcher, orphans
+from nightshift.sandbox.docker_engine import Engine
+from nightshift.sandbox.interpreter import LEFT_OUT
+from nightshift.sandbox.runtime import Runtime
+
+REPOSITORY = "nightshift-sandbox"
+_PATH = "/usr/bin:/bin"
+_PROGRAMS = (
+    "sh", "bash", "env", "cat", "chmod", "cmp", "cp", "cut", "date", "dd", "diff", "dirname", "basename", "echo",
+    "expr", "false", "find", "grep", "head", "id", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "pwd",
+    "readlink", "realpath", "rm", "rmdir", "sed", "seq", "setsid", "sleep", "sort", "stat", "tail", "tee", "test",
+    "timeout", "touch", "tr", "true", "uname", "uniq", "wc", "which", "xargs", "yes", "awk",
+)  # fmt: skip
+_DATA = ("/usr/lib/locale/C.utf8", "/usr/share/zoneinfo")
+_FOLDERS = {"tmp": 0o1777, "work": 0o755, "src": 0o755, "opt": 0o755, "proc": 0o555, "sys": 0o555, "dev": 0o755}
+_LOADED = re.compile(r"(?:=> |^\s+)(/\S+) \(0x", re.MULTILINE)
+_NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
+_ASK = """
+import json, sys, sysconfig
+print(json.dumps([sys.executable, sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib')]))
+"""
+
+
+def from_machine(engine: Engine, runtime: Runtime) -> str:
+    """The name of an image with what runs inside; made now when it is missing.
+
+    Raises:
+        SandboxError: it could not be made.
+    """
+    node = [Path(runtime.node.path)] if runtime.node else []
+    is_shown = runtime.node is not None and bool(runtime.node.folder)
+    programs, shown = ([], node) if is_shown else (node, [])
+    return made(engine, collect(runtime.python, programs=programs, shown=shown))
+
+
+def made(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
+    """The name of an image with this root; made now when it is missing, in the place of the repository's other ones.
+
+    Raises:
+        SandboxError: it could not be made.
+    """
+    try:
+        tag = root.digest[:16]
+        if not engine.has_image(f"{repository}:{tag}"):
+            with tempfile.NamedTemporaryFile(prefix=orphans.prefix("image"), suffix=".tar") as file:
+                root.write(file)
+                file.flush()
+                engine.take_image(Path(file.name), repository, tag)
+    except OSError as error:
+        raise SandboxError(f"the image cannot be made from this machine: {error}") from error
+    return f"{repository}:{tag}"
+
+
+def named(engine: Engine, name: str) -> str:
+    """The owner's own image, which must be there.
+
+    Raises:
+        SandboxError: it is not.
+    """
+    if not engine.has_image(name):
+        raise SandboxError(
+            f"there is no image {name} (DOCKER_IMAGE); type `docker build -t {name} - < nightshift/sandbox/Dockerfile` "
+            "or leave the setting out and one is made from this machine"
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A root file system: files and links of this machine under their own paths, and `texts` that are made."""
+
+    files: tuple[Path, ...]
+    texts: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what `write` writes, in hexadecimal."""
+        taken = _Digest()
+        self.write(cast(IO[bytes], taken))
+        return taken.hash.hexdigest()
+
+    def write(self, target: IO[bytes]) -> None:
+        """Write it as a tar archive, everything owned by root.
+
+        Raises:
+            OSError: a file has gone, or there is no room.
+        """
+        with tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as tar:
+            for name, mode in self._folders().items():
+                tar.addfile(_entry(name, tarfile.DIRTYPE, mode))
+            for path in self.files:
+                _pack(tar, path)
+            for name, text in self.texts.items():
+                entry = _entry(name, tarfile.REGTYPE, 0o444)
+                entry.size = len(text.encode())
+                tar.addfile(entry, io.BytesIO(text.encode()))
+
+    def _folders(self) -> dict[str, int]:
+        names = [str(path).lstrip("/") for path in self.files] + list(self.texts)
+        parents = {str(parent): 0o755 for name in names for parent in Path(name).parents if parent.name}
+        return dict(sorted({**parents, **_FOLDERS}.items()))
+
+
+class _Digest:
+    """Takes what is written and keeps its digest alone."""
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.hash.update(data)
+        return len(data)
+
+
+def collect(python: Sequence[str], *, programs: Sequence[Path] = (), shown: Sequence[Path] = ()) -> Root:
+    """Find what an interpreter and the small programs need.
+
+    Args:
+        python: the words that start the interpreter.
+        programs: more programs.
+        shown: programs that runs are shown anyway; their libraries alone are packed.
+
+    Raises:
+        SandboxError: a library or a tool to find them is missing.
+    """
+    found: dict[str, Path] = {}
+    executable, *libraries = json.loads(_said([*python, "-I", "-S", "-B", "-c", _ASK]))
+    small = [Path(found_at) for name in _PROGRAMS if (found_at := shutil.which(name, path=_PATH))]
+    packed = [*small, *programs, Path(executable), *_aliases(Path(executable))]
+    modules = [path for folder in dict.fromkeys(libraries) for path in _below(Path(folder), LEFT_OUT)]
+    loading = [*packed, *shown, *(path for path in modules if path.suffix == ".so")]
+    for path in [*packed, *modules, *_needed(python, loading)]:
+        _add(found, path)
+    for folder in _DATA:
+        for path in _below(Path(folder), ("right", "posix")):
+            _add(found, path)
+    for path in map(Path, ("/bin", "/sbin", "/lib", "/lib32", "/lib64")):
+        if path.is_symlink():
+            _add(found, path)
+    files = tuple(path for _, path in sorted(found.items()))
+    return Root(files=files, texts=_texts())
+
+
+def _texts() -> dict[str, str]:
+    user = launcher.job_uid()
+    return {
+        "etc/passwd": f"root:x:0:0::/:/bin/sh\nagent:x:{user}:{user}::/tmp:/bin/sh\n",
+        "etc/group": f"root:x:0:\nagent:x:{user}:\n",
+        "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # nobody is there to ask for names
+    }
+
+
+def _aliases(executable: Path) -> Iterator[Path]:
+    """Other names of the interpreter beside it, as in `python3`."""
+    for path in executable.parent.glob("python*"):
+        if path.is_symlink() and path.resolve() == executable.resolve():
+            yield path
+
+
+def _below(folder: Path, left_out: Sequence[str]) -> Iterator[Path]:
+    skip = shutil.ignore_patterns(*left_out)
+    for parent, folders, names in os.walk(folder):
+        ignored = skip(parent, [*folders, *names])
+        folders[:] = [name for name in folders if name not in ignored]
+        yield from (Path(parent, name) for name in names if name not in ignored)
+
+
+def _needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]:
+    """The shared libraries that programs and modules load, and the loader itself."""
+    listed = _said([*python[:-1], "ldd", *map(str, dict.fromkeys(path.resolve() for path in paths))], check=False)
+    if missing := sorted(set(_NOT_FOUND.findall(listed))):
+        raise SandboxError(f"the image cannot be made from this machine: {', '.join(missing)} not found")
+    yield from {Path(match) for match in _LOADED.findall(listed)}
+    for folder in {path.resolve().parent for path in map(Path, _LOADED.findall(listed))}:
+        yield from folder.glob("libnss_files.so*")  # loaded by name, before glibc 2.34
+
+
+def _add(found: dict[str, Path], path: Path) -> None:
+    """Add a file, and what it points to when it is a link."""
+    path = path.parent.resolve() / path.name
+    while str(path) not in found:
+        found[str(path)] = path
+        if not path.is_symlink():
+            return
+        target = path.parent / path.readlink()
+        if target.is_dir():
+            return
+        path = target.parent.resolve() / target.name
+
+
+def _pack(tar: tarfile.TarFile, path: Path) -> None:
+    facts = path.lstat()
+    if stat.S_ISLNK(facts.st_mode):
+        entry = _entry(str(path), tarfile.SYMTYPE, 0o777)
+        entry.linkname = str(path.readlink())
+        tar.addfile(entry)
+    elif stat.S_ISREG(facts.st_mode):
+        entry = _entry(str(path), tarfile.REGTYPE, facts.st_mode & 0o755 | 0o444)
+        # Compiled modules are valid for their source's size and time.
+        entry.size, entry.mtime = facts.st_size, int(facts.st_mtime)
+        with path.open("rb") as file:
+            tar.addfile(entry, file)
+
+
+def _entry(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name.lstrip("/"))
+    entry.type, entry.mode = kind, mode
+    return entry
+
+
+def _said(argv: Sequence[str], *, check: bool = True) -> str:
+    try:
+        done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, text=True, timeout=60, check=check)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"the image cannot be made from this machine: {error}") from error
+    return done.stdout

@@ -1,0 +1,114 @@
+"""A begun job and its control group: the job is seen to its end, and the group is gone afterwards, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, SandboxLimits, SandboxResult
+from nightshift.sandbox import cgroups, child
+from nightshift.sandbox.cgroups import Group, Usage
+from nightshift.sandbox.child import Finished, Patience, Running
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedJob:
+    """A `sandbox.isolation.Begun`.
+
+    `proved` takes how the process ended, raises `SandboxError` if the job itself was never started, and returns what is
+    to be told.
+    """
+
+    running: Running
+    group: Group | None
+    limits: SandboxLimits
+    answers: bool
+    proved: Callable[[Finished], Finished]
+
+    async def finish(self, stdin: bytes) -> SandboxResult:
+        """Hand the input over and see the job to its end.
+
+        Raises:
+            SandboxError: the job was not started.
+        """
+        if self.running.is_over:
+            await self.discard()
+            raise SandboxError("the sandbox ended while it waited for a job")
+        if self.answers and (answer := await self._answered(stdin)):
+            usage = self.group.usage() if self.group else None
+            _in_background(self.discard())
+            return _result(self.proved(answer), usage)
+        try:
+            finished = await self.running.finish(stdin, self._patience)
+            usage = self.group.usage() if self.group else None
+        finally:
+            await self._remove_group()
+        return _result(self.proved(finished), usage)
+
+    @property
+    def _patience(self) -> Patience:
+        """How long it may take; of processor time where its group tells of it."""
+        if self.group is None:
+            return Patience(wall_s=self.limits.wall_s)
+        return Patience(
+            wall_s=self.limits.wall_s, cpu_s=self.limits.cpu_s, cpus=self.limits.cpus, used_s=self.group.cpu_s
+        )
+
+    async def _answered(self, stdin: bytes) -> Finished | None:
+        try:
+            return await self.running.answered(stdin, self._patience)
+        except asyncio.CancelledError:
+            await self.discard()
+            raise
+
+    async def discard(self) -> None:
+        """End it unused.
+
+        A loop that is being closed cancels also what has not begun: that is done then without waiting for anything.
+        """
+        try:
+            await child.uninterrupted(self.running.end())
+        except asyncio.CancelledError:
+            self.running.let_go()
+            raise
+        finally:
+            await self._remove_group()
+
+    async def _remove_group(self) -> None:
+        if self.group is None:
+            return
+        try:
+            await child.uninterrupted(cgroups.remove(self.group))
+        except asyncio.CancelledError:
+            cgroups.remove_now(self.group)
+            raise
+
+
+_ending: set[asyncio.Task[None]] = set()
+
+
+def _in_background(work: Coroutine[Any, Any, None]) -> None:
+    """Let the kernel take a sandbox apart while its answer is on its way; the loop waits for it at its own end."""
+    task = asyncio.create_task(work)
+    _ending.add(task)
+    task.add_done_callback(_ending.discard)
+
+
+def _result(finished: Finished, usage: Usage | None) -> SandboxResult:
+    """A job's result from how its process ended and what its control group says."""
+    ended = finished.ended
+    if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
+        ended = Ended.OUT_OF_MEMORY
+    elif ended is Ended.EXITED and finished.exit_code < 0:
+        ended = Ended.KILLED
+    return SandboxResult(
+        exit_code=finished.exit_code,
+        ended=ended,
+        stdout=finished.stdout,
+        stderr=finished.stderr,
+        duration_s=finished.duration_s,
+        peak_memory_mb=usage.peak_bytes / (1 << 20) if usage and usage.peak_bytes else None,
+    )

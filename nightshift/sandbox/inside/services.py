@@ -1,0 +1,281 @@
+"""Starts the services that tests need, and has them ready before any tested code runs.
+
+This is part of the trusted parent. A service is a program of the system or of the environment, started by commands of
+the base commit. It hears and says nothing of the run: it has no descriptor of ours but the pipe that it prints to, and
+where the kernel has Landlock it sees neither the workspace nor other files of the run, and cannot look into its
+processes or end them. Its files lie in a folder of its own. For each part of a run it is started anew with an empty
+one.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH103, PTH110, PTH118, PTH208
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from .child import CHUNK, Ends, sweep
+
+Told = Mapping[str, Any]
+
+KEPT = 4000
+"""Bytes of the beginning and of the end of what a service prints."""
+LOOK_S = 0.05
+HIDDEN = frozenset({"work", "tmp", "dev"})
+"""Folders at the root of which a service sees only what it is given."""
+ALONE = "the isolation `process` has no network of its own to start it in; with SANDBOX=auto one is chosen that has"
+
+
+class NotUp(Exception):
+    """A service did not come up; `answer` is all that the trusted parent then says of its run."""
+
+    def __init__(self, fault: Mapping[str, str]) -> None:
+        super().__init__(fault["why"])
+        self.answer = {"service": fault}
+
+
+class _Process:
+    """A started command of a service, with a descriptor that tells of its end and the pipe that it prints to."""
+
+    def __init__(self, command: str, folder: str, env: Mapping[str, str]) -> None:
+        self.output, printing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _become(command, folder, env, printing)
+        os.close(printing)
+        os.set_blocking(self.output, False)
+        self.ended = os.pidfd_open(self.pid)
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether it has ended, also where somebody has waited for it since, or is about to.
+
+        On a busy machine a process that was killed may not have come to its end when the run is over.
+        """
+        return bool(select.select([self.ended], [], [], 0)[0]) or _is_dying(self.pid)
+
+    def status(self) -> int:
+        """Wait for its end, and tell how it ended."""
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def drain(self, kept: Ends) -> bool:
+        """Take a piece of what it printed, so that none waits for a reader; false when there will be no more."""
+        try:
+            data = os.read(self.output, CHUNK)
+        except BlockingIOError:
+            return True
+        kept.extend(data)
+        return bool(data)
+
+    def close(self) -> None:
+        """Let go of its descriptors."""
+        os.close(self.output)
+        os.close(self.ended)
+
+    def kill(self) -> None:
+        """End it and what has not left its session."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+class Services:
+    """The services of one run.
+
+    Args:
+        told: each as `core.code.environments.Service` has it.
+    """
+
+    def __init__(self, told: Sequence[Told]) -> None:
+        self._told = told
+        self._running: dict[str, tuple[_Process, Ends]] = {}
+        self.gone: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        """Tell whether there are any."""
+        return bool(self._told)
+
+    @property
+    def processes(self) -> Collection[int]:
+        """The numbers of those that run; what they started is theirs."""
+        return [process.pid for process, _ in self._running.values()]
+
+    def start(self) -> None:
+        """Start all, one after the other, each when those before it are ready.
+
+        Raises:
+            NotUp: one of them did not come up.
+        """
+        for told in self._told:
+            output = Ends(KEPT)
+            if why := ALONE if os.getpid() != 1 else self._start(told, output):
+                raise NotUp({"name": told["name"], "why": why, "output": _text(output)})
+
+    def _start(self, told: Told, output: Ends) -> str:
+        """Start one; says why that failed."""
+        folder = os.path.join(_place(), told["name"])
+        os.makedirs(folder)
+        env = {**os.environ, "DATA": folder, "HOME": folder, "TMPDIR": folder, **told["environment"]}
+        if told["prepare"]:
+            why = _done(_Process(told["prepare"], folder, env), told["prepare_s"], output)
+            if why:
+                return f"its preparation {why}"
+        if told["port"] and _answers(told["port"]):
+            return f"port {told['port']} is taken by something else before it is started"
+        process = _Process(told["start"], folder, env)
+        self._running[told["name"]] = process, output
+        return _readied(process, told, _Readiness(told, folder, env, output), output)
+
+    def watched(self) -> Iterable[int]:
+        """The descriptors from which `take` is to be called."""
+        return [process.output for process, _ in self._running.values()]
+
+    def take(self, ready: Collection[int], poll: select.poll) -> None:
+        """Take what services printed; a pipe without a writer is watched no longer."""
+        for process, output in self._running.values():
+            if process.output in ready and not process.drain(output):
+                poll.unregister(process.output)
+
+    def look(self) -> None:
+        """Note those that have ended by themselves: a run whose services are not there proves nothing."""
+        for name, (process, output) in self._running.items():
+            if process.is_over and name not in self.gone:
+                process.drain(output)
+                self.gone[name] = _text(output)
+
+    def end(self, spare: Collection[int] = ()) -> None:
+        """End all services, and every other process of the sandbox but some; the files of services go as well."""
+        if not self:
+            return
+        for process, _ in self._running.values():
+            process.kill()
+        if os.getpid() == 1:
+            sweep({1, *spare})
+        for process, _ in self._running.values():
+            process.close()
+        self._running.clear()
+        import shutil  # noqa: PLC0415 (only where there are services)
+
+        shutil.rmtree(_place(), ignore_errors=True)
+
+    def ended(self) -> dict[str, dict[str, str]]:
+        """End all; the part of the answer that names those that had ended before."""
+        self.end()
+        return {"gone": self.gone} if self.gone else {}
+
+
+def started(job: dict[str, Any]) -> Services:
+    """The services of a job, started; whoever watches its processes finds them in the job.
+
+    Raises:
+        NotUp: one of them did not come up.
+    """
+    running = Services(job["services"])
+    job["running"] = running
+    running.start()
+    return running
+
+
+def _place() -> str:
+    """Where services have their folders."""
+    return os.path.join(os.environ.get("TMPDIR", "/tmp"), "services")  # noqa: S108 (the job's own)
+
+
+def _text(output: Ends) -> str:
+    head, tail = (end.decode("utf-8", "replace") for end in output.ends)
+    return (head + tail)[-KEPT:]
+
+
+def _done(process: _Process, most_s: float, output: Ends) -> str:
+    """See a command to its end; says what was wrong with it."""
+    over = _waited(process, time.monotonic() + most_s, output)
+    process.kill()
+    status = process.status()
+    process.drain(output)
+    process.close()
+    if not over:
+        return f"took longer than {most_s:g} s"
+    return f"ended with {_said(status)}" if status else ""
+
+
+def _said(status: int) -> str:
+    return f"exit status {status}" if status >= 0 else f"signal {-status}"
+
+
+def _waited(process: _Process, until: float, output: Ends) -> bool:
+    """Wait for the end of a process, and take what it prints; false where it is not over in time."""
+    watched = [process.ended, process.output]
+    while (left_s := until - time.monotonic()) > 0:
+        ready = select.select(watched, [], [], left_s)[0]
+        if process.output in ready and not process.drain(output):
+            watched.remove(process.output)
+        if process.ended in ready:
+            return True
+    return False
+
+
+class _Readiness:
+    """Tells whether a service is ready: by a port, by a command, or by what it has printed."""
+
+    def __init__(self, told: Told, folder: str, env: Mapping[str, str], output: Ends) -> None:
+        self._told, self._folder, self._env, self._output = told, folder, env, output
+
+    def is_there(self, until: float) -> bool:
+        """Look once; a command has until then."""
+        if self._told["port"]:
+            return _answers(self._told["port"])
+        if self._told["output"]:
+            return any(self._told["output"].encode() in end for end in self._output.ends)
+        asking = _Process(self._told["command"], self._folder, self._env)
+        return not _done(asking, max(LOOK_S, until - time.monotonic()), Ends(KEPT))
+
+
+def _readied(process: _Process, told: Told, readiness: _Readiness, output: Ends) -> str:
+    """Wait until a service is ready; says why it is not."""
+    until = time.monotonic() + told["start_s"]
+    while time.monotonic() < until:
+        if _waited(process, min(until, time.monotonic() + LOOK_S), output):
+            process.drain(output)
+            return f"it ended with {_said(process.status())} before it was ready; it has to stay in the foreground"
+        if readiness.is_there(until):
+            return ""
+    return f"it was not ready within {told['start_s']:g} s"
+
+
+def _answers(port: int) -> bool:
+    """Tell whether somebody listens on a port of the loopback."""
+    with socket.socket() as asking:
+        asking.settimeout(1.0)
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _is_dying(pid: int) -> bool:
+    """Tell whether a process has been sent what ends it: the kernel then has SIGKILL wait for each of its threads."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123 (as above)
+            pending = next((line.split()[1] for line in status if line.startswith("SigPnd:")), "0")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return bool(int(pending, 16) >> (signal.SIGKILL - 1) & 1)
+
+
+def _become(command: str, folder: str, env: Mapping[str, str], printing: int) -> NoReturn:
+    """In a forked child: turn into a command of a service; the copy of our memory is gone then."""
+    from . import landlock  # noqa: PLC0415 (only where there are services)
+
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((null, 0), (printing, 1), (printing, 2)):
+            os.dup2(source, target)
+        for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, which a program would inherit
+        os.chdir(folder)
+        seen = [path for name in os.listdir("/") if name not in HIDDEN and os.path.exists(path := f"/{name}")]
+        landlock.restrict_to((folder, "/dev"), seen)
+        os.execve("/bin/sh", ["sh", "-c", command], dict(env))  # noqa: S606 (a command of the owner's)
+    finally:
+        os._exit(70)

@@ -1,0 +1,165 @@
+"""Decides which Python is shown inside the sandbox: one that the jobs' user can really run.
+
+The daemon's own base interpreter comes first, then the system's. Where none can be run by the jobs' user (root with an
+interpreter below a closed home), the base interpreter is copied, without its test suites and graphics.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox import launcher
+
+OLDEST = (3, 10)
+_CHECK = """
+import asyncio, ctypes, hashlib, json, multiprocessing, select, sys, unittest, zlib
+print(json.dumps([sys.version.split()[0], sys.base_prefix]))
+"""
+LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages", "config-*", "*.a")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter:
+    """A Python that jobs can run; its path is the same inside and outside. `argv` are the words that start it."""
+
+    argv: tuple[str, ...]
+    version: str
+    prefix: str
+
+    @property
+    def series(self) -> str:
+        """Major and minor version, as in `3.11`."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def path(self) -> str:
+        """The program itself."""
+        return self.argv[-1]
+
+    @property
+    def mounted(self) -> Path | None:
+        """The folder that must be shown for it, or None when it comes with the system's programs."""
+        prefix = Path(self.prefix)
+        in_system = prefix.is_relative_to("/usr") and not prefix.is_relative_to("/usr/local")
+        return None if in_system else prefix
+
+
+def choose(copies: Path) -> Interpreter:
+    """The first interpreter that jobs can run; made by copying when there is none.
+
+    Args:
+        copies: a folder that jobs can enter.
+
+    Raises:
+        SandboxError: not even a copy can be run.
+    """
+    for path in _candidates():
+        if found := check((str(path),)):
+            return found
+    if found := check(copied(copies)):
+        return found
+    raise SandboxError(f"no Python {'.'.join(map(str, OLDEST))} or newer that jobs can run was found")
+
+
+def check(words: tuple[str, ...]) -> Interpreter | None:
+    """Run an interpreter as the jobs' user and tell what it is; None when that fails or it is too old."""
+    # The shell between matters: a program that drops root keeps root's right to open any file until its first exec.
+    argv = [*launcher.drop_root(), "/bin/sh", "-c", 'exec "$@"', "sh", *words, "-I", "-S", "-B", "-c", _CHECK]
+    try:
+        done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, timeout=30, check=True)
+        version, prefix = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    if tuple(map(int, version.split(".")[:2])) < OLDEST:
+        return None
+    return Interpreter(argv=words, version=version, prefix=prefix)
+
+
+def _candidates() -> Iterator[Path]:
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    seen = set()
+    for folder in (Path(sys.base_prefix, "bin"), Path("/usr/bin"), Path("/usr/local/bin")):
+        for path in (folder / name, folder / "python3"):
+            real = path.resolve()
+            if path.exists() and real not in seen:
+                seen.add(real)
+                yield real
+
+
+def copied(copies: Path) -> tuple[str, ...]:
+    """Copy the base interpreter; a finished copy of the same one is taken as it is."""
+    series = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return _copied(Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), series, copies)
+
+
+def _copied(base: Path, library: Path, series: str, copies: Path) -> tuple[str, ...]:
+    version = ".".join(map(str, sys.version_info[:3])) if base == Path(sys.base_prefix) else base.name
+    target = copies / f"python-{version}"
+    if not target.exists():
+        building = copies / f".{target.name}-{os.getpid()}"
+        shutil.rmtree(building, ignore_errors=True)
+        _copy(base, library, building, f"python{series}")
+        open_to_all(building)
+        building.rename(target)
+    # A shared build looks for its library where it was built, which jobs cannot read.
+    return "/usr/bin/env", f"LD_LIBRARY_PATH={target}/lib", f"{target}/bin/python{series}"
+
+
+def _copy(base: Path, standard: Path, target: Path, name: str) -> None:
+    (target / "bin").mkdir(parents=True)
+    shutil.copy2((base / "bin" / name).resolve(), target / "bin" / name)
+    shutil.copytree(standard, target / "lib" / name, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
+    for library in (base / "lib").glob("libpython3*.so*"):
+        shutil.copy2(library, target / "lib" / library.name, follow_symlinks=False)
+
+
+def others(home: Path) -> dict[str, Path]:
+    """The interpreters of other series: those of the system, and what pyenv or uv keep below a home.
+
+    Args:
+        home: the owner's.
+    """
+    found: dict[tuple[int, ...], Path] = {}
+    places = [Path("/usr/bin"), Path("/usr/local/bin")]
+    for kept in (home / ".pyenv" / "versions", home / ".local" / "share" / "uv" / "python"):
+        places += sorted((one / "bin" for one in kept.glob("*3.*") if not one.is_symlink()), reverse=True)
+    for place in places:
+        for path in place.glob("python3.*"):
+            numbers = path.name.removeprefix("python").split(".")
+            if len(numbers) == 2 and numbers[1].isdigit():
+                found.setdefault((int(numbers[0]), int(numbers[1])), path)
+    own = sys.version_info[:2]
+    return {".".join(map(str, one)): found[one] for one in sorted(found, reverse=True) if OLDEST <= one != own}
+
+
+def of_path(path: Path, copies: Path) -> Interpreter:
+    """An interpreter by its path; made by copying where jobs cannot run it there.
+
+    Raises:
+        SandboxError: not even a copy can be run.
+    """
+    if found := check((str(path),)):
+        return found
+    prefix, series = path.resolve().parent.parent, path.name.removeprefix("python")
+    if (prefix / "lib" / path.name).is_dir() and (
+        found := check(_copied(prefix, prefix / "lib" / path.name, series, copies))
+    ):
+        return found
+    raise SandboxError(f"{path} cannot be run by jobs")
+
+
+def open_to_all(folder: Path) -> None:
+    """Let everyone read a tree, and nobody but its owner change it."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod((mode | 0o555 if path.is_dir() or mode & 0o100 else mode | 0o444) & 0o755)

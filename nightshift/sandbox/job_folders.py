@@ -1,0 +1,114 @@
+"""Folders that the jobs' user can enter and nobody but the daemon can change.
+
+What is shown inside the sandbox is opened by the jobs' user. When the daemon runs as root, that is another user than
+its own, and a checkout below a closed home is out of its reach; then a folder below /var/tmp takes its place. Names
+there are open to everyone, so a folder counts only if it is a real folder, ours, and not writable for others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox import launcher
+
+FALLBACK = Path("/var/tmp")  # noqa: S108 (see `_owned`)
+_COVERED = ("/tmp", "/dev", "/work")  # noqa: S108 (what jobs have there is their own)
+_ORIGIN = ".stands-in-for"
+_PUBLIC, _PRIVATE, _PRIVATE_FOR_JOBS = 0o755, 0o700, 0o710
+
+
+def public(wanted: Path, fallback: Path = FALLBACK) -> Path:
+    """A folder for programs and libraries, which hold no secrets: `wanted` or, if jobs cannot enter it, a stand-in.
+
+    Raises:
+        SandboxError: no such folder can be made.
+    """
+    return _reachable(wanted, _PUBLIC, fallback)
+
+
+def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
+    """A folder for code and tests: as `public`, and closed to every user but the daemon's and the jobs'.
+
+    Raises:
+        SandboxError: no such folder can be made.
+    """
+    folder = _reachable(wanted, _PRIVATE, fallback)
+    if os.geteuid() == 0:
+        os.chown(folder, 0, launcher.JOB_UID)
+        folder.chmod(_PRIVATE_FOR_JOBS)
+    return folder
+
+
+def where(wanted: Path, fallback: Path = FALLBACK) -> Path:
+    """Where the folder is that `public` or `private` made; nothing is made."""
+    return wanted if enterable(wanted.parent) else _stand_in(wanted, fallback)
+
+
+def shown_alike(wanted: Path, fallback: Path = FALLBACK) -> Path:
+    """A folder whose path is the same inside: `wanted`, or a stand-in where jobs have folders of their own."""
+    covered = any(wanted.resolve().is_relative_to(each) for each in _COVERED)
+    return _stand_in(wanted, fallback) if covered else wanted
+
+
+def enterable(folder: Path) -> bool:
+    """Tell whether the jobs' user can pass through every folder of a path."""
+    if os.geteuid() != 0:
+        return os.access(folder, os.X_OK)
+    path = folder.resolve()
+    return all(_passes(part.stat()) for part in (path, *path.parents))
+
+
+def _passes(found: os.stat_result) -> bool:
+    is_of_group = found.st_gid == launcher.JOB_UID and found.st_mode & stat.S_IXGRP
+    return bool(found.st_mode & stat.S_IXOTH or is_of_group)
+
+
+def _reachable(wanted: Path, mode: int, fallback: Path) -> Path:
+    try:
+        wanted.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SandboxError(f"{wanted} cannot be made: {error.strerror}") from error
+    if enterable(wanted.parent):
+        return _owned(wanted, mode)
+    above = _owned(fallback / f"nightshift-{os.geteuid()}", _PUBLIC)
+    _sweep(above)
+    folder = _stand_in(wanted, fallback)
+    folder.with_suffix(_ORIGIN).write_text(str(wanted.resolve()))
+    return _owned(folder, mode)
+
+
+def _stand_in(wanted: Path, fallback: Path) -> Path:
+    return fallback / f"nightshift-{os.geteuid()}" / f"{wanted.name}-{_digest(wanted)}"
+
+
+def _sweep(above: Path) -> None:
+    """Remove folders that stood in for one which is gone."""
+    for note in above.glob(f"*{_ORIGIN}"):
+        try:
+            origin = note.read_text()
+        except FileNotFoundError:  # another process sweeps as well, and was first
+            continue
+        if not Path(origin).exists():
+            shutil.rmtree(note.with_suffix(""), ignore_errors=True)
+            note.unlink(missing_ok=True)
+
+
+def _owned(folder: Path, mode: int) -> Path:
+    try:
+        folder.mkdir(mode=mode, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise SandboxError(f"{folder} cannot be made: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise SandboxError(f"{folder} belongs to someone else; remove it")
+    folder.chmod(mode)
+    return folder
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]

@@ -1,0 +1,341 @@
+"""Sandboxes within one outer sandbox, forked from a process that has pytest imported: as strong, and much cheaper.
+
+Starting an interpreter and importing pytest costs more than a small suite does. A fork server pays that once. Each job
+gets namespaces, file systems, a control group, limits and a system-call filter of its own (`inside/nested.py`), within
+all that bubblewrap gives the fork server; nothing is shared but memory that was filled before any job came. The fork
+server never sees a job: it is sent four descriptors and the limits.
+
+    daemon ── order + descriptors ──> fork server ── fork ──> process 1 of the sandbox, which becomes the job
+       └── “here” / group / “go” / “up” on the fourth descriptor ──┘      “end”, on the same, is the fork server's
+
+The daemon learns the process's number from the kernel, with its first message, and puts it into the job's group before
+it lets it go on.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, cast
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import WORK, Mount, SandboxJob, SandboxLimits
+from nightshift.core.text.masking import printable
+from nightshift.sandbox import cgroups, child, launcher
+from nightshift.sandbox.bubblewrap import (
+    COUNTERS,
+    FILES,
+    NAME,
+    SHM_MB,
+    STILL,
+    BubblewrapSandbox,
+    memory_files,
+    namespaces,
+)
+from nightshift.sandbox.cgroups import Group
+from nightshift.sandbox.child import Finished, Pipes, Running
+from nightshift.sandbox.grouped import GroupedJob
+from nightshift.sandbox.isolation import Begun, Isolation
+from nightshift.sandbox.runtime import SUITES, Runtime, forked_from
+
+START_S = 20.0
+MOST_SERVERS = 6
+"""So many fork servers of other runtimes are kept, as long as the others have nothing to do."""
+_Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Mount, ...], str]
+_CREDENTIALS = struct.Struct("iII")
+_MESSAGE = 1 << 12
+
+
+class NestedSandbox(Isolation):
+    """Runs jobs in nested sandboxes: those of its runtime, and those of runtimes that environments made of it.
+
+    Each runtime has a fork server for each trusted parent, which shows no job what is another runtime's. Other jobs
+    that need other things shown get a sandbox of their own.
+
+    Args:
+        outer: makes the outer sandbox and everything that does not fit in.
+        runtime: what the usual fork servers import and show.
+    """
+
+    name = NAME
+
+    def __init__(self, outer: BubblewrapSandbox, runtime: Runtime) -> None:
+        self._outer, self._runtime = outer, runtime
+        self._servers = OrderedDict[_Key, asyncio.Task[ForkServer]]()
+
+    async def begin(self, job: SandboxJob) -> Begun:
+        """Start a job without its standard input.
+
+        Raises:
+            SandboxError: the isolation could not be set up.
+        """
+        parent = self._runtime.begun_with(job.argv, job.mounts)
+        runtime, entry = parent or (self._runtime, SUITES)
+        if job.copy_in or not set(job.mounts) <= set(runtime.mounts_for(entry)):
+            return await self._outer.begin(job)
+        if set(runtime.mounts) <= set(self._runtime.mounts) and runtime.libraries == self._runtime.libraries:
+            runtime = self._runtime
+        server = await self._alive(runtime, forked_from(entry))
+        argv = () if parent else job.argv
+        return server.order(self._order(job.limits, entry, argv), self._outer.group(job.limits), job)
+
+    async def aclose(self) -> None:
+        """End the fork servers, and with them whatever still runs below them."""
+        for task in [self._servers.pop(key) for key in list(self._servers)]:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, SandboxError):
+                await (await task).close()
+
+    async def _alive(self, runtime: Runtime, entry: str) -> ForkServer:
+        """The fork server of a trusted parent; a new one in the place of one that died."""
+        key = (runtime.python, runtime.libraries, runtime.mounts, entry)
+        task = self._servers.get(key)
+        if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
+            old, task = task, asyncio.create_task(ForkServer.start(runtime, entry, nice=self._outer.nice))
+            self._servers[key] = task
+            if old and not old.cancelled() and not old.exception():
+                await old.result().close()
+        self._servers.move_to_end(key)
+        await self._let_go()
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise SandboxError("the sandbox was closed") from None
+            raise
+
+    async def _let_go(self) -> None:
+        """End the fork servers of other runtimes that were used longest ago, while there are too many and they rest."""
+        theirs = [key for key in self._servers if key[:3] != self._usual]
+        for key in theirs[: max(0, len(theirs) - MOST_SERVERS)]:
+            task = self._servers[key]
+            if task.done() and (task.cancelled() or task.exception() or not task.result().jobs):
+                del self._servers[key]
+                if not task.cancelled() and not task.exception():
+                    await task.result().close()
+
+    @property
+    def _usual(self) -> tuple[object, ...]:
+        return (self._runtime.python, self._runtime.libraries, self._runtime.mounts)
+
+    def _order(self, limits: SandboxLimits, entry: str, argv: Sequence[str]) -> dict[str, object]:
+        bounded = self._outer.hierarchy is not None
+        values = list(launcher.settable(limits, address_space=not bounded).values())
+        return {
+            "parent": entry,
+            "argv": argv,
+            "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
+            "tmpfs": {WORK: limits.work_mb, "/tmp": limits.tmp_mb, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
+            "counters": {path: STILL.get(path, "") for path in COUNTERS},
+            "filter": self._outer.filter.hex(),
+        }
+
+
+@dataclass(slots=True)
+class ForkServer:
+    """The outer sandbox with its process that is forked for each job; `jobs` are those that have not ended."""
+
+    running: Running
+    orders: socket.socket
+    answers: bool = True
+    jobs: int = 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether it can take orders."""
+        return self.answers and not self.running.is_over
+
+    @classmethod
+    async def start(cls, runtime: Runtime, entry: str, *, nice: int = 0) -> ForkServer:
+        """Start one and wait until it takes orders.
+
+        Raises:
+            SandboxError: it did not come up.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                server = cls(_spawned(runtime, entry, theirs.fileno(), nice), ours)
+        except SandboxError:
+            ours.close()
+            raise
+        try:
+            await server.ready()
+        except BaseException:
+            await server.close()
+            raise
+        return server
+
+    async def ready(self) -> None:
+        """Wait until it takes orders.
+
+        Raises:
+            SandboxError: it did not come up.
+        """
+        self.orders.setblocking(False)
+        try:
+            async with asyncio.timeout(START_S):
+                answer = await asyncio.get_running_loop().sock_recv(self.orders, _MESSAGE)
+        except (OSError, TimeoutError):
+            answer = b""
+        if answer != b"ready":
+            said = printable(bytes(self.running.stderr.kept)).strip()[-500:] or "it gave no reason"
+            raise SandboxError(
+                f"the process that sandboxes are forked from did not come up: {said or 'it gave no reason'}"
+            )
+
+    def order(self, order: dict[str, object], group: Group | None, job: SandboxJob) -> Begun:
+        """Have a nested sandbox forked."""
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # before the first message can come
+        stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
+        given = (stdin[0], stdout[1], stderr[1], theirs.fileno())
+        pipes = Pipes(stdin=_file(stdin[1], "wb"), stdout=_file(stdout[0], "rb"), stderr=_file(stderr[0], "rb"))
+        try:
+            _send(self.orders, json.dumps(order).encode(), given)
+        except OSError:
+            self.answers = False  # the next job gets a new one; this one ends at once, unstarted
+            theirs.close()
+        finally:
+            for descriptor in given[:3]:
+                os.close(descriptor)
+            theirs.close()
+        nested = _Nested(control, group)
+        self.jobs += 1
+        nested.exited.add_done_callback(self._ended)
+        running = Running(nested, pipes, job.limits.output_bytes)
+        return GroupedJob(running=running, group=group, limits=job.limits, answers=job.answers, proved=nested.proved)
+
+    def _ended(self, _exited: asyncio.Future[int]) -> None:
+        self.jobs -= 1
+
+    async def close(self) -> None:
+        """End it."""
+        self.answers = False
+        self.orders.close()
+        await child.uninterrupted(self.running.end())
+
+
+def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
+    """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks stand back as it does."""
+    fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
+    with memory_files(*(text.encode() for text in FILES.values())) as files:
+        argv = [
+            *(
+                *launcher.priority(nice),
+                "prlimit",
+                *fixed,
+                "--",
+                *launcher.drop_root(),
+                *namespaces(runtime.mounts_for(entry), files, work_mb=1, tmp_mb=1),
+            ),
+            *("--remount-ro", "/", "--", *runtime.fork_server(orders, entry)),
+        ]
+        return child.spawn(
+            child.Launch(
+                argv=argv,
+                env=launcher.ENV,
+                output_bytes=1 << 16,
+                kill=lambda _pid: None,
+                pass_fds=(*files, orders),
+            )
+        )
+
+
+class _Nested:
+    """The handle of a nested sandbox: speaks with its first process, and hears from the fork server how it ended."""
+
+    def __init__(self, control: socket.socket, group: Group | None) -> None:
+        self._control, self._group, self._loop = control, group, asyncio.get_running_loop()
+        self.exited: asyncio.Future[int] = self._loop.create_future()
+        self.is_up, self.fault = False, ""
+        self._descriptor: int | None = None
+        self._killed = False
+        self._entering: asyncio.Task[None] | None = None
+        control.setblocking(False)
+        self._loop.add_reader(control, self._hear)
+
+    def proved(self, finished: Finished) -> Finished:
+        """How the job ended; an error when it was never started."""
+        if not self.is_up:
+            raise SandboxError(f"the nested sandbox did not come up: {self.fault or finished.ended}")
+        return finished
+
+    def kill(self) -> None:
+        self._killed = True
+        if self._group:
+            self._group.kill()
+        if self._descriptor is not None and not self.exited.done():
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+    def let_go(self) -> None:
+        self.kill()
+        if not self.exited.done():
+            self._over(-signal.SIGKILL)
+
+    def _hear(self) -> None:
+        try:
+            text, extra, _, _ = self._control.recvmsg(_MESSAGE, socket.CMSG_SPACE(_CREDENTIALS.size))
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            text, extra = b"", []
+        word, _, rest = text.partition(b" ")
+        if word == b"here":
+            pid = _CREDENTIALS.unpack(extra[0][2][: _CREDENTIALS.size])[0]
+            self._entering = self._loop.create_task(self._let_in(pid))
+        elif word == b"up":
+            self.is_up = True
+        elif word == b"fault":
+            self.fault = rest.decode("utf-8", "replace")
+        elif word == b"end":
+            self._over(int(rest))
+        else:
+            self._over(-signal.SIGKILL)
+
+    async def _let_in(self, pid: int) -> None:
+        """Put the process into the job's group, and let it go on; in a thread, since the kernel takes its time."""
+        try:
+            self._descriptor = os.pidfd_open(pid)
+            await asyncio.to_thread(self._enter, pid)
+        except OSError as error:
+            self.fault = f"the process could not enter its control group: {error}"
+        if self.exited.done():
+            return
+        with contextlib.suppress(OSError):  # it died meanwhile; the end of its messages tells
+            if self._killed or self.fault:
+                self._control.shutdown(socket.SHUT_WR)
+                self.kill()  # it may have entered its group only after it was to be killed
+            else:
+                self._control.send(b"go")
+
+    def _enter(self, pid: int) -> None:
+        for file in self._group.join_files if self._group else ():
+            cgroups.write(file, pid)
+
+    def _over(self, code: int) -> None:
+        self._loop.remove_reader(self._control)
+        self._control.close()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        self.exited.set_result(code)
+
+
+def _send(to: socket.socket, text: bytes, descriptors: Sequence[int]) -> None:
+    to.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors).tobytes())])
+
+
+def _file(descriptor: int, mode: str) -> IO[bytes]:
+    return cast(IO[bytes], os.fdopen(descriptor, mode, buffering=0))

@@ -1,0 +1,132 @@
+"""Finds the Node.js that jobs can run, and says what it can do.
+
+One on the PATH is taken where the jobs' user can run it; if it does not come with the system's programs, the folder
+that holds it is shown read-only. A program below a closed home is copied: Node.js is one file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.code.javascript import TYPED
+from nightshift.sandbox import launcher
+
+OLDEST = (20, 14)
+"""Has what a verdict needs (`--test-force-exit`); of version 22, the first release is too old."""
+
+NEEDED = "Node.js 20.14 or newer"
+INSTALL = (
+    f"JavaScript tasks need {NEEDED}: install it (`sudo apt-get install nodejs` where that is new enough, else "
+    "https://nodejs.org) and type `make setup`"
+)
+_TYPES_WITH_FLAG = (22, 6)
+_FLAG = "--experimental-strip-types"
+_ASK = "console.log(JSON.stringify([process.execPath, process.versions.node]))"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A Node.js that jobs can run; its path is the same inside and outside. `folder` is what must be shown for it."""
+
+    path: str
+    version: str
+    folder: str = ""
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """Major and minor version."""
+        major, minor = self.version.split(".")[:2]
+        return int(major), int(minor)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The words that every start has; TypeScript is asked for where it does not come by itself."""
+        by_itself = self.numbers >= (23, 6) or (22, 18) <= self.numbers < (23, 0)
+        typed = (_FLAG,) if self.runs_types and not by_itself else ()
+        return ("--no-warnings", *typed)
+
+    @property
+    def runs_types(self) -> bool:
+        """Tell whether it runs TypeScript by itself, by leaving the types out."""
+        return self.numbers >= _TYPES_WITH_FLAG
+
+    def refusal(self, path: str) -> str:
+        """Why it cannot run a file; empty when it can."""
+        if path.endswith(TYPED) and not self.runs_types:
+            return (
+                f"{path} is TypeScript, which needs Node.js 22.6 or newer; this machine has {self.version} "
+                "(vitest, jest or tsx of the repository's lock file do without)"
+            )
+        return ""
+
+    def stored(self) -> dict[str, str]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def load(stored: object) -> Node | None:
+    """The program that a set-up found, if it is still there."""
+    if not isinstance(stored, dict):
+        return None
+    found = Node(**stored)
+    return found if Path(found.path).is_file() else None
+
+
+def find(copies: Path) -> Node | None:
+    """The first Node.js on the PATH that is new enough and that jobs can run, or None.
+
+    Args:
+        copies: a folder that jobs can enter, for a copy.
+    """
+    # Asked first as who we are: what lies on the PATH may be a script that picks one of several.
+    asked = shutil.which("node") or shutil.which("nodejs")
+    real = _ask((asked,)) if asked else None
+    if real is None or not _new_enough(real):
+        return None
+    if _ask((*launcher.drop_root(), *_SHELL, real.path)):
+        return _shown(real)
+    copy = _copied(real, copies)
+    return copy if _ask((*launcher.drop_root(), *_SHELL, copy.path)) else None
+
+
+# The shell between matters: a program that drops root keeps root's right to open any file until its first exec.
+_SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
+
+
+def _ask(words: tuple[str, ...]) -> Node | None:
+    env = {**launcher.ENV, "PATH": f"{Path(words[-1]).parent}:{launcher.ENV['PATH']}"}
+    try:
+        done = subprocess.run([*words, "-e", _ASK], env=env, cwd="/", capture_output=True, timeout=30, check=True)
+        answer: Any = json.loads(done.stdout)
+        return Node(path=os.path.realpath(answer[0]), version=str(answer[1]))
+    except (OSError, ValueError, IndexError, TypeError, subprocess.SubprocessError):
+        return None
+
+
+def _new_enough(node: Node) -> bool:
+    return OLDEST <= node.numbers < (21, 0) or node.numbers >= (22, 1)
+
+
+def _shown(node: Node) -> Node:
+    path = Path(node.path)
+    in_system = path.is_relative_to("/usr") and not path.is_relative_to("/usr/local")
+    return node if in_system else Node(path=node.path, version=node.version, folder=str(path.parent))
+
+
+def _copied(node: Node, copies: Path) -> Node:
+    folder = copies / f"node-{node.version}"
+    target = folder / "node"
+    if not target.exists():
+        folder.mkdir(exist_ok=True)
+        building = folder / f".node-{os.getpid()}"
+        shutil.copyfile(node.path, building)
+        building.chmod(0o755)
+        folder.chmod(0o755)
+        building.rename(target)
+    return Node(path=str(target), version=node.version, folder=str(folder))

@@ -1,0 +1,91 @@
+"""Packs the files of a run into one block of bytes, which the trusted parent inside unpacks from its standard input.
+
+Everything a run sees of a tree enters by that one door: no folder of the host is mounted or copied, so a sandbox can be
+started before it is known what it will run. Names are checked and sizes capped here, outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from nightshift.core.code.paths import git_folder, path_fault
+from nightshift.core.errors import SandboxError
+
+MAX_FILE_BYTES = 64 << 20
+MAX_BYTES = 512 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """Files as one block: `index` has path, size in bytes and SHA-256 of each, in the order of `blob`'s bytes."""
+
+    index: tuple[tuple[str, int, str], ...]
+    blob: bytes
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Path to SHA-256 of its bytes."""
+        return {path: digest for path, _, digest in self.index}
+
+
+NOTHING = Packed(index=(), blob=b"")
+
+
+def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: int = MAX_BYTES) -> Packed:
+    """Pack files.
+
+    Args:
+        files: pairs of path and bytes.
+        from_tree: the paths are those of a commit, which may be stranger than what a model or task may name.
+        most: bytes of all together.
+
+    Raises:
+        SandboxError: a name is not allowed, or it is too much.
+    """
+    index, parts, total = list[tuple[str, int, str]](), list[bytes](), 0
+    for path, content in files:
+        if why := _tree_fault(path) if from_tree else path_fault(path):
+            raise SandboxError(f"{path!r} cannot be staged: {why}")
+        if len(content) > MAX_FILE_BYTES:
+            raise SandboxError(f"{path!r} cannot be staged: larger than {MAX_FILE_BYTES >> 20} MB")
+        total += len(content)
+        if total > most:
+            raise SandboxError(f"the tree cannot be staged: more than {most >> 20} MB")
+        index.append((path, len(content), sha256(content)))
+        parts.append(content)
+    paths = [path for path, _, _ in index]
+    if not from_tree and (folder := git_folder(paths, paths)) is not None:
+        raise SandboxError(f"the folder {folder or '.'!r} cannot be staged: git would take it for a repository")
+    return Packed(index=tuple(index), blob=b"".join(parts))
+
+
+def hidden(base: Collection[str], over: Collection[str]) -> set[str]:
+    """The paths of a tree that other files lie over: at the same place, as a folder of theirs, or below one of them."""
+    folders = {folder for path in over for folder in folders_of(path)}
+    within = tuple(f"{path}/" for path in over)
+    return {path for path in base if path in over or path in folders or path.startswith(within)}
+
+
+def folders_of(path: str) -> list[str]:
+    """The folders above a path, without the root."""
+    return [path[:place] for place, char in enumerate(path) if char == "/"]
+
+
+def _tree_fault(path: str) -> str | None:
+    strange = path.startswith("/") or "\0" in path or any(part in {"", ".", "..", ".git"} for part in path.split("/"))
+    return "not a path within a repository" if strange else None
+
+
+def sha256(content: bytes) -> str:
+    """The digest of a file's bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_of(digests: Mapping[str, str]) -> str:
+    """One digest of a whole tree: SHA-256 over its sorted paths and the digests of their bytes."""
+    total = hashlib.sha256()
+    for path in sorted(digests):
+        total.update(f"{path}\0{digests[path]}\n".encode("utf-8", "surrogatepass"))
+    return total.hexdigest()

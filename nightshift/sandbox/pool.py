@@ -1,0 +1,163 @@
+"""Keeps sandboxes started ahead of need: each waits for its input, serves one job, and is gone.
+
+A job's shape is all of it but its input. A shape that comes a second time gets a successor, begun in the background as
+soon as one of its kind is taken, so that the next job of the shape finds its sandbox up and its interpreter warm.
+Nothing is ever used twice. `warmed` puts a pool before the chosen sandbox where it can keep some waiting, after a test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import SandboxJob, SandboxResult
+from nightshift.core.ports import Sandbox
+from nightshift.sandbox import selftest
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
+from nightshift.sandbox.docker import DockerSandbox
+from nightshift.sandbox.exclusive import Exclusive
+from nightshift.sandbox.isolation import Begun, Isolation
+from nightshift.sandbox.nested import NestedSandbox
+from nightshift.sandbox.runtime import Runtime
+
+_REMEMBERED = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    begun: Begun
+    expiry: asyncio.TimerHandle
+
+
+class Pool:
+    """A sandbox that hands its jobs to sandboxes begun before.
+
+    Args:
+        isolation: makes them.
+        size: how many may wait at most.
+        idle_s: one that waited so long is ended; the next job of its shape starts one of its own.
+    """
+
+    def __init__(self, isolation: Isolation, *, size: int, idle_s: float = 600.0) -> None:
+        self.name = isolation.name
+        self._isolation, self._size, self._idle_s = isolation, size, idle_s
+        self._waiting: deque[tuple[SandboxJob, _Waiting]] = deque()
+        self._seen: OrderedDict[SandboxJob, None] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+
+        Raises:
+            SandboxError: the isolation could not be set up; the job was not started.
+        """
+        shape = replace(job, stdin=b"")
+        begun = self._take(shape)
+        if self._known(shape):
+            self._spawn(self._begin(shape))
+        if begun is None:
+            return await self._isolation.run(job)
+        try:
+            return await begun.finish(job.stdin)
+        except SandboxError:  # it died while it waited; the job was not started
+            return await self._isolation.run(job)
+
+    async def aclose(self) -> None:
+        """End all that wait."""
+        while self._tasks or self._waiting:
+            while self._waiting:
+                self._let_go(self._waiting.popleft()[1])
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _take(self, shape: SandboxJob) -> Begun | None:
+        for entry in self._waiting:
+            if entry[0] == shape:
+                self._waiting.remove(entry)
+                entry[1].expiry.cancel()
+                return entry[1].begun
+        return None
+
+    def _known(self, shape: SandboxJob) -> bool:
+        """Tell whether this shape came before, and remember it."""
+        known = shape in self._seen
+        self._seen[shape] = None
+        self._seen.move_to_end(shape)
+        while len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return known
+
+    async def _begin(self, shape: SandboxJob) -> None:
+        with contextlib.suppress(SandboxError):  # the next job of the shape will meet it and tell
+            begun = await self._isolation.begin(shape)
+            expiry = asyncio.get_running_loop().call_later(self._idle_s, self._expire, begun)
+            self._waiting.append((shape, _Waiting(begun, expiry)))
+        while len(self._waiting) > self._size:
+            self._let_go(self._waiting.popleft()[1])
+
+    def _expire(self, begun: Begun) -> None:
+        for entry in self._waiting:
+            if entry[1].begun is begun:
+                self._waiting.remove(entry)
+                self._let_go(entry[1])
+                return
+
+    def _let_go(self, waiting: _Waiting) -> None:
+        waiting.expiry.cancel()
+        self._spawn(waiting.begun.discard())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warmed:
+    """A sandbox in use. `remark` says in a few words how it is kept warm, or why it is not."""
+
+    sandbox: Sandbox
+    remark: str
+    closers: tuple[Callable[[], Awaitable[None]], ...] = field(default=(), repr=False)
+
+    async def aclose(self) -> None:
+        """End whatever waits for jobs."""
+        for close in self.closers:
+            await close()
+
+
+async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
+    """Keep sandboxes waiting, each for one job, for `size` verdicts at once.
+
+    bubblewrap's are nested in one outer sandbox if those hold as the outer one does, and are started one by one if not.
+    """
+    if isinstance(sandbox, BubblewrapSandbox):
+        nested = NestedSandbox(sandbox, runtime)
+        if why := await _fault(nested, runtime):
+            await nested.aclose()
+            return _pooled(sandbox, size, f"not nested: {why}")
+        pooled = _pooled(nested, size, "nested, kept warm")
+        return Warmed(sandbox=pooled.sandbox, remark=pooled.remark, closers=(*pooled.closers, nested.aclose))
+    if isinstance(sandbox, DockerSandbox):
+        return _pooled(sandbox, size, "containers started ahead")
+    return Warmed(sandbox=Exclusive(sandbox), remark="")
+
+
+def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
+    # A verdict may take three kinds of runs: tests, plain ones and calls; commands are a fourth, a search has its own.
+    pool = Pool(isolation, size=4 * size + 1)
+    return Warmed(sandbox=Exclusive(pool), remark=remark, closers=(pool.aclose,))
+
+
+async def _fault(nested: NestedSandbox, runtime: Runtime) -> str:
+    """Why nested sandboxes may not be used; empty when they hold."""
+    try:
+        async with asyncio.timeout(20):
+            found = await selftest.probe(nested, runtime)
+    except (SandboxError, TimeoutError) as error:
+        return str(error) or "they did not come up in time"
+    return "; ".join(f"{finding.name}: {finding.detail}" for finding in found.findings if not finding.passed)

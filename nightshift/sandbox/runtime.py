@@ -1,0 +1,468 @@
+"""What runs inside the sandbox: an interpreter, the test libraries made for it, and our own code for the inside.
+
+    python -m nightshift.sandbox.runtime --prepare DIR
+
+installs the libraries at set-up and finds nothing to do the next time. The libraries are wheels for the interpreter
+inside, which need not be the one that runs the daemon. `open_runtime` hands them to the daemon at its start. Another
+package may bring a `Program` of its own, which is prepared with them and shown only to runs that start it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from nightshift.core.code.environments import Service
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Mount
+from nightshift.sandbox import go_program, interpreter, job_folders, node_program
+from nightshift.sandbox.go_program import Go
+from nightshift.sandbox.interpreter import Interpreter
+from nightshift.sandbox.node_program import Node
+
+ROOT = Path(__file__).resolve().parents[2]
+INSIDE = Path(__file__).resolve().parent / "inside"
+CONSTRAINTS = ROOT / "nightshift" / "requirements" / "constraints.txt"
+LIBRARIES = ("pytest", "hypothesis")
+# Part of the folders' names; a new number makes every set-up build them again.
+_FORMAT = "1"
+BUILDING_S = 3600.0
+"""A folder that is being filled is let be for so long: another process may be at it."""
+_LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
+_PROGRAMS = "/opt/runner/programs"
+_SERIES = "series-"
+# Node.js looks into this folder at the root whatever file asks for a package.
+NODE_MODULES = "/node_modules"
+# Our code has a package name that no tested program will use, and its folder leaves the import path at once.
+_PACKAGE = "nightshift_inside"
+SUITES, PLAIN, CALLS, COMMANDS = (f"{_PACKAGE}.{name}" for name in ("supervisor", "plain", "caller", "shell"))
+"""The modules of the trusted parents: of a run of tests, of one without a split run, of calls, and of a command."""
+_OURS = (SUITES, PLAIN, CALLS, COMMANDS)
+_SHARING = {PLAIN: SUITES}
+"""Parents that import what another one does, and are forked from the same process."""
+_ALONE = ("-I", "-S", "-B")
+"""The interpreter takes nothing from its environment."""
+_ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
+_PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Code of another package that runs inside, with a trusted parent of its own in the place of the suite's.
+
+    Attributes:
+        name: its package's name inside, which begins with `nightshift_`, so that no tested program uses it.
+        folder: where its code lies in this checkout.
+        module: the module that starts a run. It has `main()`, which finds the folders of our code and of its own first
+            in `sys.argv`, and `preload(libraries)` and `serve(libraries)` as `sandbox/inside/supervisor.py` has them.
+    """
+
+    name: str
+    folder: Path
+    module: str
+
+    @property
+    def entry(self) -> str:
+        """The dotted name of the module that starts a run."""
+        return f"{self.name}.{self.module}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
+
+    `python` are the words that start the interpreter, `node` runs JavaScript and `go` builds Go, where there is one.
+    `programs` are other packages' programs, each by its entry with the folder that holds its package. `path` are
+    folders of programs that come before the system's, `variables` those of the environment that a run has besides;
+    `roots` are folders of the workspace that its modules are imported from besides the usual ones, `plugins` those of
+    pytest's that tests need. `executable` is the interpreter as tests are told of it, which finds all this when they
+    start it. `services` are started before the tests of each run.
+    """
+
+    python: tuple[str, ...]
+    version: str
+    mounts: tuple[Mount, ...]
+    libraries: tuple[str, ...]
+    code: str = _CODE
+    node: Node | None = None
+    go: Go | None = None
+    programs: tuple[tuple[str, Mount], ...] = ()
+    path: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    roots: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    executable: str = ""
+    services: tuple[Service, ...] = ()
+
+    @property
+    def series(self) -> str:
+        """The interpreter's version up to the minor number, as in `3.11`."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def has_environment(self) -> bool:
+        """Tell whether libraries of the owner's are shown besides the test libraries."""
+        return len(self.libraries) > 1
+
+    def with_layer(self, mount: Mount) -> Runtime:
+        """The same with packages, which come after all other libraries: none of their names can hide one of those."""
+        return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
+
+    @property
+    def inside(self) -> str:
+        """The folder of our own code for the inside."""
+        return f"{self.code}/{_PACKAGE}"
+
+    def with_modules(self, folder: Path) -> Runtime:
+        """The same with packages of JavaScript, which are found from everywhere; their programs come before others."""
+        mount = Mount(host=folder, inside=NODE_MODULES)
+        return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{NODE_MODULES}/.bin"))
+
+    @property
+    def of_process(self) -> dict[str, str]:
+        """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
+        path = {"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {}
+        return {**dict(self.variables), **self.of_services, **path}
+
+    @property
+    def of_services(self) -> dict[str, str]:
+        """The variables that tests have because of services."""
+        return {name: value for service in self.services for name, value in service.exports.items()}
+
+    def begun_with(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
+        """The runtime that a command is of, and which trusted parent it starts; None for another command.
+
+        That is this one, or one that an environment made of it: with other libraries and mounts, or another Python.
+        """
+        at = argv.index("-c") if "-c" in argv else 0
+        for entry in (*_OURS, *(name for name, _ in self.programs)) if argv[at - 3 : at] == _ALONE else ():
+            start, code = self._start(entry), (self.code, *self._own(entry))
+            if argv[at + 1 : at + 2 + len(code)] == (start, *code):
+                shown = tuple(mount for name, mount in self.programs if name == entry)
+                found = replace(
+                    self,
+                    python=argv[: at - 3],
+                    libraries=argv[at + 2 + len(code) :],
+                    mounts=tuple(mount for mount in mounts if mount not in shown),
+                )
+                return found, entry
+        return None
+
+    def argv(self, entry: str = SUITES) -> tuple[str, ...]:
+        """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input.
+
+        Raises:
+            SandboxError: it is of a program that this runtime was not opened with.
+        """
+        return (*self.python, *_ALONE, "-c", self._start(entry), self.code, *self._own(entry), *self.libraries)
+
+    def _start(self, entry: str) -> str:
+        package, _, module = entry.rpartition(".")
+        start = _PROGRAM_ENTRY if self._own(entry) else _ENTRY
+        return start.replace("PACKAGE", package).replace("MODULE", module)
+
+    def mounts_for(self, entry: str) -> tuple[Mount, ...]:
+        """What a run that is started so is shown."""
+        return (*self.mounts, *(mount for name, mount in self.programs if name == entry))
+
+    def entry_of(self, argv: tuple[str, ...]) -> str:
+        """Which trusted parent a command starts; empty for another command."""
+        found = self.begun_with(argv, self.mounts)
+        return found[1] if found and argv == self.argv(found[1]) else ""
+
+    def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
+        """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`.
+
+        `entry` is one that `forked_from` gives.
+        """
+        start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "fork_server")
+        own = (self._own(entry) or (self.code,))[0]
+        served = ",".join((entry, *(name for name, of in _SHARING.items() if of == entry)))
+        return (*self.python, *_ALONE, "-c", start, self.code, str(descriptor), served, own, *self.libraries)
+
+    def _own(self, entry: str) -> tuple[str, ...]:
+        """The import path of another package's program; none for our own parents."""
+        found = tuple(mount.inside for name, mount in self.programs if name == entry)
+        if not found and entry not in _OURS:
+            raise SandboxError(f"{entry} is not shown inside")
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stamp:
+    """What `prepare` made: `home` holds the folders `libraries` and `code`, whose names tell what is in them.
+
+    `programs` are the folders of other packages' programs, by their names.
+    """
+
+    home: str
+    python: list[str]
+    version: str
+    prefix: str
+    libraries: str
+    code: str
+    node: dict[str, str] | None = None
+    go: dict[str, str] | None = None
+    programs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def series(self) -> str:
+        """The interpreter's version up to the minor number."""
+        return ".".join(self.version.split(".")[:2])
+
+    def is_current(self, programs: Sequence[Program]) -> bool:
+        """Tell whether all of it is there and is what this checkout wants."""
+        home = Path(self.home)
+        wanted = {program.name: _program_name(program, self.series) for program in programs}
+        return (
+            (self.libraries, self.code) == _names(self.series)
+            and wanted.items() <= self.programs.items()
+            and job_folders.enterable(Path(self.python[-1]).parent)
+            and Path(self.python[-1]).exists()
+            and all((home / name).is_dir() for name in (self.libraries, self.code, *wanted.values()))
+            and job_folders.enterable(home)
+        )
+
+
+def forked_from(entry: str) -> str:
+    """The parent whose fork server serves this one as well."""
+    return _SHARING.get(entry, entry)
+
+
+def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Sequence[Program] = ()) -> Runtime:
+    """The runtime that `prepare` made.
+
+    Args:
+        runner: the folder given to `prepare`.
+        environment: site-packages folders of the owner's, shown read-only after the test libraries.
+        programs: other packages' programs, which `prepare` was given as well.
+
+    Raises:
+        SandboxError: it is missing or out of date.
+    """
+    stamp = _read(runner)
+    if stamp is None or not stamp.is_current(programs):
+        raise SandboxError(f"the test libraries in {runner} are missing or out of date; type `make setup`")
+    home = Path(stamp.home)
+    mounts = [Mount(host=home / stamp.libraries, inside=_LIB), Mount(host=home / stamp.code, inside=_CODE)]
+    python = Interpreter(argv=tuple(stamp.python), version=stamp.version, prefix=stamp.prefix)
+    if python.mounted:
+        mounts.append(Mount(host=python.mounted, inside=str(python.mounted)))
+    node = node_program.load(stamp.node)
+    if node and node.folder:
+        mounts.append(Mount(host=Path(node.folder), inside=node.folder))
+    go = go_program.load(stamp.go)
+    mounts += go.mounts() if go else ()
+    extra = [Mount(host=path, inside=f"{_ENVIRONMENT}/{n}") for n, path in enumerate(environment)]
+    return Runtime(
+        python=python.argv,
+        version=stamp.version,
+        mounts=(*mounts, *extra),
+        libraries=(_LIB, *(mount.inside for mount in extra)),
+        node=node,
+        go=go,
+        programs=tuple(
+            (one.entry, Mount(host=home / stamp.programs[one.name], inside=f"{_PROGRAMS}/{one.name}"))
+            for one in programs
+        ),
+    )
+
+
+def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> Runtime:
+    """The runtime of another Python, prepared on first use in a folder of its own.
+
+    Args:
+        runner: the folder given to `prepare`.
+        path: the interpreter.
+        programs: other packages' programs.
+
+    Raises:
+        SandboxError: jobs cannot run it, or its libraries cannot be installed.
+    """
+    folder = job_folders.shown_alike(runner / f"{_SERIES}{path.name.removeprefix('python')}")
+    try:
+        return open_runtime(folder, programs=programs)
+    except SandboxError:
+        prepare(folder, programs, interpreter.of_path(path, job_folders.public(folder)))
+        return open_runtime(folder, programs=programs)
+
+
+def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter | None = None) -> bool:
+    """Choose the interpreter, install its libraries and our code, and compile them; False when that was done before.
+
+    Args:
+        runner: the folder to fill.
+        programs: other packages' programs; those that were prepared before are kept.
+        chosen: the interpreter, where it is not the one that is found first.
+
+    Raises:
+        SandboxError: there is no interpreter, or pip could not install the libraries.
+    """
+    stamp = _read(runner)
+    home = job_folders.public(runner)
+    node, go = node_program.find(home), _go(home)
+    found = (node.stored() if node else None, go.stored() if go else None)
+    if stamp and stamp.is_current(programs):
+        if (stamp.node, stamp.go) != found:  # installed, removed or renewed since
+            _write(runner, replace(stamp, node=found[0], go=found[1]))
+        return False
+    python = chosen or interpreter.choose(home)
+    libraries, code = _names(python.series)
+    _build(home / libraries, python, _install)
+    _build(home / code, python, lambda folder, _: _copy_code(INSIDE, folder / _PACKAGE))
+    before = {} if stamp is None or stamp.series != python.series else stamp.programs
+    made = {program.name: _program_name(program, python.series) for program in programs}
+    for program in programs:
+        _build(home / made[program.name], python, _copying(program))
+    new = _Stamp(
+        home=str(home),
+        python=list(python.argv),
+        version=python.version,
+        prefix=python.prefix,
+        libraries=libraries,
+        code=code,
+        node=found[0],
+        go=found[1],
+        programs={**before, **made},
+    )
+    _write(runner, new)
+    # A daemon that is running goes on with what it started with.
+    in_use = {name for one in (stamp, new) if one for name in (one.libraries, one.code, *one.programs.values())}
+    for folder in home.iterdir():
+        others = (node.path if node else "/", *((go.path, go.cache) if go else ()))
+        used = any(Path(path).is_relative_to(folder) for path in (python.path, *others))
+        kept = used or _is_being_built(folder) or folder.name.startswith(_SERIES)
+        if folder.is_dir() and folder.name not in in_use and not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+def _is_being_built(folder: Path) -> bool:
+    """Tell whether another process may be at it, or has just moved it to its place."""
+    try:
+        return folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
+    except FileNotFoundError:
+        return True
+
+
+def _go(home: Path) -> Go | None:
+    """The Go toolchain with the builds of its standard library, which are made once."""
+    go = go_program.find(home)
+    if go and not go_program.built(go):
+        with (home / ".go.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may want it at the same time
+            return _built(go)
+    return go
+
+
+def _built(go: Go) -> Go | None:
+    if not go_program.built(go):
+        print(f"sandbox: building the standard library of Go {go.version} (about a minute, once)", file=sys.stderr)
+        return go if go_program.build(go) else None
+    return go
+
+
+def _names(series: str) -> tuple[str, str]:
+    """The names of the two folders, which say for which Python and from what they were made."""
+    wanted = hashlib.sha256("\0".join((_FORMAT, *LIBRARIES)).encode() + CONSTRAINTS.read_bytes())
+    return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{_digest(INSIDE)}"
+
+
+def _program_name(program: Program, series: str) -> str:
+    """The name of the folder of another package's program."""
+    return f"{program.name}-{series}-{_digest(program.folder)}"
+
+
+def _digest(code: Path) -> str:
+    found = hashlib.sha256(_FORMAT.encode())
+    for path in _sources(code):
+        found.update(str(path.relative_to(code)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()[:12]
+
+
+def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter], None]) -> None:
+    """Fill a folder beside its place, compile it, open it to all, and move it there in one step."""
+    if target.exists():
+        return
+    building = target.with_name(f".{target.name}-{os.getpid()}")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir()
+    fill(building, python)
+    # Unchecked: the folder never changes, so imports need not compare each file with its source.
+    compiling = [*python.argv, "-I", "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "."]
+    subprocess.run(compiling, cwd=building, check=True, stdin=subprocess.DEVNULL)
+    interpreter.open_to_all(building)
+    try:
+        building.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        shutil.rmtree(building)  # another process made the same at the same time, and was first
+
+
+def _install(folder: Path, python: Interpreter) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(folder)]
+    wheels = ["--only-binary", ":all:", "--python-version", python.series, "-c", str(CONSTRAINTS)]
+    done = subprocess.run([*pip, *wheels, *LIBRARIES], check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise SandboxError(f"pip could not install {', '.join(LIBRARIES)} for Python {python.series}; see above")
+
+
+def _sources(code: Path) -> list[Path]:
+    return sorted(path for path in code.rglob("*") if path.suffix in {".py", ".mjs", ".cjs"})
+
+
+def _copying(program: Program) -> Callable[[Path, Interpreter], None]:
+    return lambda folder, _: _copy_code(program.folder, folder / program.name)
+
+
+def _copy_code(code: Path, package: Path) -> None:
+    for path in _sources(code):
+        target = package / path.relative_to(code)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+
+
+def _read(runner: Path) -> _Stamp | None:
+    try:
+        return _Stamp(**json.loads((runner / "stamp.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _write(runner: Path, stamp: _Stamp) -> None:
+    temporary = runner / f".stamp-{os.getpid()}"
+    temporary.write_text(json.dumps(asdict(stamp), indent=1))
+    temporary.replace(runner / "stamp.json")
+
+
+def main(programs: Sequence[Program] = ()) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Prepares what is shown inside the sandbox.")
+    parser.add_argument("--prepare", metavar="DIR", type=Path, required=True)
+    runner = parser.parse_args().prepare.resolve()
+    try:
+        made = prepare(runner, programs)
+    except SandboxError as error:
+        raise SystemExit(f"sandbox: {error}") from error
+    if made:
+        runtime = open_runtime(runner)
+        node = f"Node.js {runtime.node.version}" if runtime.node else "no Node.js (JavaScript tasks need it)"
+        go = f"Go {runtime.go.version}" if runtime.go else "no Go (Go tasks need it)"
+        libraries = ", ".join(LIBRARIES)
+        shown = f"Python {runtime.version} ({runtime.python[-1]}) with {libraries}; {node}; {go}"
+        print(f"sandbox: {shown}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

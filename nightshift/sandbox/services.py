@@ -1,0 +1,34 @@
+"""What the services of a runtime mean for a run: what the trusted parent is told of them, and its limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+from nightshift.core.isolation import SandboxLimits
+from nightshift.sandbox.runtime import Runtime
+
+PROCESSES = 64
+"""So many a service may have beside those of the tests."""
+ROUNDS = 2
+"""So often services are started in one run, at most: for the split run, and after it."""
+
+
+def told(runtime: Runtime) -> dict[str, object]:
+    """What the trusted parent is told, as JSON."""
+    return {"services": [asdict(service) for service in runtime.services], "variables": runtime.of_services}
+
+
+def limited(limits: SandboxLimits, runtime: Runtime) -> SandboxLimits:
+    """The limits of a run with what its services may use beside the tests."""
+    if not runtime.services:
+        return limits
+    starting_s = ROUNDS * sum(service.prepare_s + service.start_s for service in runtime.services)
+    memory_mb = sum(service.memory_mb for service in runtime.services)
+    return replace(
+        limits,
+        cpu_s=limits.cpu_s + max(1.0, limits.cpus) * starting_s,
+        wall_s=limits.wall_s + starting_s,
+        pids=limits.pids + PROCESSES * len(runtime.services),
+        memory_mb=limits.memory_mb + memory_mb,
+        tmp_mb=limits.tmp_mb + memory_mb,
+    )

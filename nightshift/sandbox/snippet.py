@@ -1,0 +1,150 @@
+"""Direct execution: a piece of Python code in the sandbox, from a program of your own, without tasks or tests.
+
+Code, files and standard input enter through one pipe; nothing of the caller's machine is shown but the interpreter and
+the libraries that are named. Nothing is run where no isolation holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, SandboxJob, SandboxLimits, SandboxResult
+
+if TYPE_CHECKING:
+    from nightshift.core.ports import Sandbox
+    from nightshift.sandbox.runtime import Runtime
+
+SNIPPET_LIMITS = SandboxLimits(wall_s=10.0, cpus=2.0, memory_mb=512)
+"""Two cores, 512 MB for all processes together, ten seconds."""
+
+SCRIPT = "snippet.py"
+_ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from nightshift_inside import snippet; snippet.main()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet:
+    """How a piece of code ended.
+
+    `stdout` and `stderr` may be printed and logged as they are: bytes that are no UTF-8 are replaced, control and
+    format characters (all but newline and tab) are visible escapes. `raw_stdout` is what was written, byte for byte.
+    All are cut at `limits.output_bytes`. `exit_code` is negative for a signal; `peak_memory_mb` is None where it could
+    not be measured. `sandbox` names the isolation.
+    """
+
+    exit_code: int
+    ended: Ended
+    stdout: str
+    stderr: str
+    raw_stdout: bytes = field(repr=False)
+    duration_s: float
+    peak_memory_mb: float | None
+    sandbox: str
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether it ran to its end with exit status 0."""
+        return self.ended is Ended.EXITED and self.exit_code == 0
+
+
+async def run_python(
+    code: str,
+    *,
+    stdin: str | bytes = "",
+    files: Mapping[str, str | bytes] | None = None,
+    libraries: Sequence[Path] = (),
+    limits: SandboxLimits = SNIPPET_LIMITS,
+    sandbox: str | Sandbox = "auto",
+) -> Snippet:
+    """Run Python code in the sandbox and see it to its end, whatever it does.
+
+    The code runs as `snippet.py` in an empty private folder, which dies with it: no network, no environment, no home.
+
+    Args:
+        code: the text of a script.
+        stdin: what it can read from its standard input.
+        files: path, relative to that folder, to content.
+        libraries: `site-packages` folders on this machine that it may import from; shown read-only.
+        limits: of the run.
+        sandbox: `auto` takes the strongest isolation that passes its self-test, once for each event loop; or the name
+            of one; or one that you hold.
+
+    Raises:
+        SandboxError: no isolation holds here, or a file's name is not allowed; nothing was run.
+    """
+    from nightshift.sandbox.runtime import ROOT, open_runtime  # noqa: PLC0415 (importing the package stays cheap)
+
+    runtime = open_runtime(ROOT / ".runner", libraries)
+    isolation = await _chosen(sandbox, runtime, ROOT / "state") if isinstance(sandbox, str) else sandbox
+    job = _job(runtime, {**(files or {}), SCRIPT: code}, stdin, limits)
+    return _told(await isolation.run(job), isolation.name)
+
+
+def _told(result: SandboxResult, name: str) -> Snippet:
+    from nightshift.core.text.masking import printable  # noqa: PLC0415 (see `run_python`)
+
+    texts = [printable(raw, max_chars=len(raw), max_line=len(raw)) for raw in (result.stdout, result.stderr)]
+    return Snippet(
+        exit_code=result.exit_code,
+        ended=result.ended,
+        stdout=texts[0],
+        stderr=texts[1],
+        raw_stdout=result.stdout,
+        duration_s=result.duration_s,
+        peak_memory_mb=result.peak_memory_mb,
+        sandbox=name,
+    )
+
+
+def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes, limits: SandboxLimits) -> SandboxJob:
+    from nightshift.core.text.encoding import encode  # noqa: PLC0415 (see `run_python`)
+    from nightshift.sandbox.packing import pack  # noqa: PLC0415 (see `run_python`)
+
+    packed = pack((path, encode(text) if isinstance(text, str) else text) for path, text in files.items())
+    told = {
+        "start": SCRIPT,
+        "files": [(path, size, True) for path, size, _ in packed.index],
+        "watched": [],
+        "again": False,
+    }
+    header = json.dumps(told).encode()
+    given = encode(stdin) if isinstance(stdin, str) else stdin
+    return SandboxJob(
+        argv=(*runtime.python, "-I", "-S", "-B", "-c", _ENTRY, runtime.code, *runtime.libraries[1:]),
+        mounts=runtime.mounts,
+        stdin=b"".join((b"%d\n" % len(header), header, packed.blob, given)),
+        limits=limits,
+    )
+
+
+class _Known:
+    """The isolations that one event loop has found to hold."""
+
+    def __init__(self) -> None:
+        self.lock, self.by_name = asyncio.Lock(), dict[str, "Sandbox"]()
+
+
+_known: WeakKeyDictionary[asyncio.AbstractEventLoop, _Known] = WeakKeyDictionary()
+
+
+async def _chosen(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
+    """The isolation of a name, tried once in each event loop: some keep connections that belong to one."""
+    from nightshift.sandbox import choose  # noqa: PLC0415 (the package imports this module)
+
+    known = _known.setdefault(asyncio.get_running_loop(), _Known())
+    async with known.lock:
+        if name not in known.by_name:
+            try:
+                choice = await choose(name, runtime=runtime, scratch=scratch)
+            except KeyError:
+                raise SandboxError(f"there is no sandbox {name!r}") from None
+            if choice.sandbox is None:
+                raise SandboxError(f"nothing was run: no sandbox holds\n{choice.report}")
+            known.by_name[name] = choice.sandbox
+    return known.by_name[name]

@@ -1,0 +1,106 @@
+"""Edits of Python source by the positions in its syntax tree: comments, layout and other lines stay as they are.
+
+Writing a changed tree out again would not do: it moves lines, and writes f-strings that older interpreters cannot read.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nightshift.core.code.parsing import parse
+from nightshift.core.text.encoding import decode, encode
+
+_USUAL = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the bytes from `start` to `end` by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Source:
+    """A module's text with its tree, whose positions count the bytes of UTF-8 whatever the file's encoding is.
+
+    Attributes:
+        text: the text of the file, as `core.text.encoding` has it.
+        tree: its syntax tree.
+        is_utf8: whether the file says the same in UTF-8, whatever encoding its first lines name (PEP 263).
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text.replace("\r\n", "\n").replace("\r", "\n")
+        raw = encode(self.text)
+        try:
+            named = tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
+            self._encoding = codecs.lookup(named.removesuffix("-sig")).name
+            self._bytes = raw if self._encoding == _USUAL else raw.decode(self._encoding).encode()
+            self.is_utf8 = self._bytes == raw
+            self.tree = parse(raw)
+        except (ValueError, LookupError, RecursionError) as error:
+            raise SyntaxError(str(error)) from error
+        self._starts = [0]
+        for line in self._bytes.split(b"\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    @property
+    def size(self) -> int:
+        """Where the text ends."""
+        return len(self._bytes)
+
+    def line_start(self, line: int) -> int:
+        """Where a line begins, counting from 1."""
+        return self._starts[line - 1]
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """Where a node begins and ends."""
+        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+        return self._starts[node.lineno - 1] + node.col_offset, self._starts[end_line - 1] + end_column
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """A node as it was written."""
+        return self.slice(*self.span(node))
+
+    def slice(self, start: int, end: int) -> str:
+        """The text between two positions."""
+        return decode(self._bytes[start:end])
+
+    def replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
+        """The edit that puts `text` in a node's place."""
+        return Edit(*self.span(node), text)
+
+    def name_of(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
+        """Where a function's name stands in its definition; None when it is not on the definition's first line."""
+        start = self.span(node)[0]
+        line_end = self._starts[node.lineno]
+        name = node.name.encode()
+        header = self._bytes[start:line_end]
+        at = header.find(b" " + name + b"(")
+        return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
+
+    def edited(self, edits: list[Edit]) -> str:
+        """The text with edits made, as by `edited`, in the file's encoding; what that lacks is escaped."""
+        text = edited(self._bytes, edits)
+        return text if self._encoding == _USUAL else decode(text.encode(self._encoding, "backslashreplace"))
+
+
+def edited(raw: bytes, edits: Sequence[Edit]) -> str:
+    """A text with edits made; of two that overlap the first counts, what is put at one place keeps its order."""
+    chosen: list[Edit] = []
+    for edit in edits:
+        if edit not in chosen and all(edit.end <= other.start or edit.start >= other.end for other in chosen):
+            chosen.append(edit)
+    for _, edit in sorted(enumerate(chosen), key=lambda pair: (pair[1].start, pair[1].end, pair[0]), reverse=True):
+        raw = raw[: edit.start] + encode(edit.text) + raw[edit.end :]
+    return decode(raw)

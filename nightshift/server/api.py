@@ -1,0 +1,55 @@
+"""Serves the endpoints of the contract with Flask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flask import Blueprint, Flask, Response, request
+
+from nightshift.server.context import AppContext
+from nightshift.server.endpoint import Endpoint
+from nightshift.server.query import read_query
+from nightshift.server.schemas import as_json
+
+
+def register(app: Flask, context: AppContext, endpoints: Sequence[Endpoint]) -> None:
+    """Add endpoints, except those without a view, which are served elsewhere."""
+    api = Blueprint("api", __name__)
+    for endpoint in endpoints:
+        if endpoint.view is not None:
+            api.add_url_rule(endpoint.rule, endpoint.name, _view(context, endpoint), methods=[endpoint.method])
+    app.register_blueprint(api)
+
+
+def _view(context: AppContext, endpoint: Endpoint) -> Callable[..., Response]:
+    def respond(**where: Any) -> Response:
+        query = read_query(endpoint.query, request.query_string.decode("latin-1"))
+        reply = endpoint.respond(context, query, where)
+        if isinstance(reply, Response):
+            return reply
+        response = Response(body_of(context, reply.answer), reply.status, mimetype="application/json")
+        response.headers.update(reply.headers)
+        return response
+
+    return respond
+
+
+def body_of(context: AppContext, answer: object) -> str:
+    """The answer's JSON without secrets, for tasks and models may have written them."""
+    text, mask = as_json(answer), context.mask
+    if mask(text) == text:
+        return text
+
+    def masked(value: object) -> object:
+        if isinstance(value, str):
+            return mask(value)
+        if isinstance(value, list):
+            return [masked(each) for each in value]
+        if isinstance(value, dict):
+            return {mask(name): masked(each) for name, each in value.items()}
+        return value
+
+    # A secret may look like a number, so texts alone are masked.
+    return json.dumps(masked(json.loads(text)), ensure_ascii=False)

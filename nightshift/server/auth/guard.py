@@ -1,0 +1,235 @@
+"""The outermost guard around API, pages and stream: decides who may speak to the daemon at all.
+
+Every page in the owner's browser can send requests to 127.0.0.1, and a page whose name is rebound to that address can
+even read the answers. So nothing is inferred: the `Host` must be one of a list of exact texts (that stops rebinding),
+a request that shows signs of a browser must come from one of our own pages (exact `Origin`, Fetch-Metadata; another
+port of the same host is `same-site` and refused), and only a top-level navigation may come from elsewhere. Programs
+send neither header and pass. `Origin` is never compared with `Host`: both are the attacker's when a name is rebound.
+
+Where a token is set nothing is shown or done without it, whoever asks and wherever from; only the login, what its page
+is drawn with and `/healthz` are open, and the door for webhooks of forges, which asks for a signature.
+
+The guard is ASGI and stands before everything, since a check inside Flask would not cover the native stream.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.utils import formatdate
+
+from nightshift.server.auth.access import Access
+from nightshift.server.auth.asgi import (
+    App,
+    Message,
+    Receive,
+    Refused,
+    Scope,
+    Send,
+    header,
+    header_values,
+    refuse,
+)
+from nightshift.server.auth.limits import Bucket, Pace, Share, Space, drain, read_body, too_many
+
+_log = logging.getLogger(__name__)
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico", "/api/forges/hook"})
+MAX_OPEN_BODY_BYTES = 64 * 1024
+MAX_OPEN_REQUESTS = 100
+
+CSP = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",  # the signs in form elements are images in Pico's stylesheet
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+SECURITY_HEADERS = {
+    b"content-security-policy": CSP.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"same-origin",  # with `no-referrer` the forms of our own pages would send `Origin: null`
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    b"cache-control": b"no-store",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Whom the guard lets in.
+
+    `hosts` are exact authorities (`name:port`, lower case), `origins` exact origins. `own_address` also takes the
+    address that the connection arrived at, for a server bound to all addresses: an address cannot be rebound.
+    A token is asked for wherever there is one, by reads as by writes. A unix socket lies in a folder of the owner's
+    alone; it is spared the token unless `token_for_socket`. `max_requests` may be under way at once, those that follow
+    the live log among them, and their bodies may take up `max_bodies_bytes`.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    own_address: bool = False
+    token_for_socket: bool = False
+    max_body_bytes: int = 20_000_000
+    max_bodies_bytes: int = 60_000_000
+    pace: Pace = field(default_factory=Pace)
+    max_requests: int = 600
+    writes_per_s: float = 100.0
+    writes_burst: int = 2000
+
+
+class Guard:
+    """ASGI middleware; see the module.
+
+    Args:
+        app: what stands behind it.
+        policy: whom it lets in.
+        access: knows the token; None where none is asked for.
+    """
+
+    def __init__(self, app: App, policy: Policy, access: Access | None = None) -> None:
+        self._app = app
+        self._policy = policy
+        self._access = access
+        self._writes = Bucket(policy.writes_per_s, policy.writes_burst)
+        self._space = Space(policy.max_bodies_bytes)
+        self._under_way = {True: 0, False: 0}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or answer it here."""
+        if scope["type"] != "http":
+            return
+        hardened = _hardened(send)
+        try:
+            self._check(scope)
+            with self._counted(scope), self._space.share() as share:
+                if body := await self._taken(scope, receive, share):
+                    await self._answer(scope, body, hardened)
+        except Refused as refused:
+            await drain(scope, receive)
+            await refuse(hardened, refused)
+
+    @contextlib.contextmanager
+    def _counted(self, scope: Scope) -> Iterator[None]:
+        """Count a request while it is under way; those that need no token apart, for anybody may send them."""
+        is_open = _is_open(scope)
+        if self._under_way[is_open] >= (MAX_OPEN_REQUESTS if is_open else self._policy.max_requests):
+            raise Refused(503, "too many requests at a time; try again", headers=[(b"retry-after", b"1")])
+        self._under_way[is_open] += 1
+        try:
+            yield
+        finally:
+            self._under_way[is_open] -= 1
+
+    async def _taken(self, scope: Scope, receive: Receive, share: Share) -> Receive | None:
+        """The request's body, or None when the client left; raises `Refused`."""
+        most = MAX_OPEN_BODY_BYTES if _is_open(scope) else self._policy.max_body_bytes
+        return await read_body(scope, receive, max_bytes=most, pace=self._policy.pace, share=share)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], scope["path"])
+            if begun:
+                raise
+            await refuse(send, Refused(500, "something went wrong inside Nightshift; its log says what"))
+
+    def _check(self, scope: Scope) -> None:
+        self._check_host(scope)
+        self._check_origin(scope)
+        self._check_token(scope)
+        if scope["method"] not in SAFE_METHODS:
+            if wait_s := self._writes.wait_s():
+                raise too_many("too many writes", wait_s)
+            self._writes.take()
+
+    def _check_host(self, scope: Scope) -> None:
+        sent = header_values(scope, b"host")
+        if len(sent) != 1:
+            raise Refused(400, "send exactly one Host header")
+        host = sent[0].lower()
+        if _by_socket(scope):
+            known = host == "localhost"
+        else:
+            known = host in self._policy.hosts or (self._policy.own_address and host == _authority(*scope["server"]))
+        if not known:
+            raise Refused(403, "this Host is not served here; use the address that the daemon printed at its start")
+
+    def _check_origin(self, scope: Scope) -> None:
+        """Refuse what another page sent; a program sends none of these headers."""
+        safe = scope["method"] in SAFE_METHODS
+        origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
+        if origin is not None and origin not in self._policy.origins:
+            raise Refused(403, "this Origin may not use the API")
+        own = {None, "same-origin", "none"} if safe else {None, "same-origin"}
+        if site not in own and not (safe and _is_navigation(scope)):
+            raise Refused(403, f"requests from another page are refused ({site})")
+
+    def _check_token(self, scope: Scope) -> None:
+        access = self._access
+        if access is None or not self._needs_token(scope):
+            return
+        if not access.admits(scope):
+            raise _token_needed(scope)
+
+    def _needs_token(self, scope: Scope) -> bool:
+        return not _is_open(scope) and (self._policy.token_for_socket or not _by_socket(scope))
+
+
+def _is_open(scope: Scope) -> bool:
+    """Whether it needs no token, where there is one."""
+    return scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/")
+
+
+def _by_socket(scope: Scope) -> bool:
+    """Uvicorn reports a unix socket's local address as its path, without a port."""
+    server = scope.get("server")
+    return server is None or server[1] is None
+
+
+def _authority(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _is_navigation(scope: Scope) -> bool:
+    """A link or a typed address that opens in a tab of its own; frames and embedded objects are not."""
+    return header(scope, b"sec-fetch-mode") == "navigate" and header(scope, b"sec-fetch-dest") == "document"
+
+
+def _token_needed(scope: Scope) -> Refused:
+    if scope["method"] == "GET" and "text/html" in (header(scope, b"accept") or ""):
+        return Refused(303, "log in first", headers=[(b"location", b"/login")])
+    how = "send `Authorization: Bearer <API_TOKEN>`, or log in at /login"
+    return Refused(401, f"this needs the token: {how}", headers=[(b"www-authenticate", b"Bearer")])
+
+
+def _hardened(send: Send) -> Send:
+    async def sender(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message["headers"]}
+            added = [(name, value) for name, value in SECURITY_HEADERS.items() if name not in present]
+            added.append((b"date", formatdate(usegmt=True).encode()))
+            message = {**message, "headers": [*message["headers"], *added]}
+        await send(message)
+
+    return sender

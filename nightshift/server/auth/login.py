@@ -1,0 +1,46 @@
+"""Logging in and out with the token: `POST /login` and `POST /logout`, native routes beside the stream.
+
+They stand outside Flask because they share the count of wrong tokens with the guard. The page that shows the form is
+Flask's.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from nightshift.server.auth.access import SESSION_S, Access
+from nightshift.server.auth.asgi import Header, Receive, Refused, Scope, Send, refuse
+
+
+class Login:
+    """Gives a browser that presents the token a session cookie."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check the form's token and set the cookie."""
+        form = parse_qs((await receive()).get("body", b"").decode("utf-8", "replace"))
+        try:
+            opened = self._access.admits_token(scope, form.get("token", [""])[0].strip())
+        except Refused as refused:
+            await refuse(send, refused)
+            return
+        if opened:
+            await _go(send, b"/", self._cookie(self._access.session, SESSION_S))
+        else:
+            await _go(send, b"/login?wrong=1")
+
+    async def leave(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Forget the cookie."""
+        await _go(send, b"/login", self._cookie("", 0))
+
+    def _cookie(self, value: str, age_s: int) -> Header:
+        cookie = f"{self._access.cookie_name}={value}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict"
+        return b"set-cookie", cookie.encode()
+
+
+async def _go(send: Send, where: bytes, *headers: Header) -> None:
+    """Redirect to a page of ours."""
+    await send({"type": "http.response.start", "status": 303, "headers": [(b"location", where), *headers]})
+    await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,194 @@
+"""Commits as the API shows them, and what their owner makes of them: read, reverted, reapplied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+
+from nightshift.core.clock import Moment
+from nightshift.core.tasks.remarks import Gravity, Reader
+from nightshift.report.risk import WEIGHTS, Level, Ranked
+from nightshift.server.formatting import Mask, short
+from nightshift.server.query import Bound, Id, Query
+from nightshift.server.schemas import Answer
+from nightshift.storage.db.commit_signs import ChangedFile
+from nightshift.storage.db.state_store import Commit
+
+FILES_SHOWN = 20
+
+
+class LeftRemark(Answer):
+    """A finding that a commit leaves open; `place` is its path and line."""
+
+    severity: Gravity
+    reader: Reader
+    place: str
+    reason: str
+    fix: str
+
+
+class RiskReason(Answer):
+    """Points of one cause: what was found, and why that is a risk."""
+
+    points: int
+    text: str
+    why: str
+
+
+class Risk(Answer):
+    """How much a commit asks to be read: the sum of the points of its reasons, the weightiest first."""
+
+    level: Level
+    points: int
+    reasons: list[RiskReason]
+
+
+class CommitRow(Answer):
+    """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task, `base` its parent.
+
+    `target` is the branch that took it, or that it is meant for; `waits` tells that it waits on `branch` for its owner,
+    `discarded_at` when that was removed. `label` is the worth of its verdict.
+    `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
+    `remarks` are grave findings of readers that it was committed with, the worst first, `changed_tests` existing tests
+    that it changed because they contradicted the task, `removed_tests` those that it removed with what they tested,
+    `own_tests` those that the agent wrote. `tests` counts those of the last run, `tests_passed` those that passed,
+    `held_out` the cases among them that no prompt had shown; null where that is not known. `allowed` are rules that its
+    task lets it break. One with the label `draft` did not pass: `failing` are the first of its tests that do not.
+    """
+
+    id: int
+    task_id: int
+    commit: str
+    subject: str
+    label: str
+    repo: str
+    branch: str
+    base: str
+    target: str
+    integrated: bool
+    at: Moment | None
+    reviewed_at: Moment | None
+    reverted_by: str | None
+    waits: bool
+    discarded_at: Moment | None
+    added: int
+    removed: int
+    file_count: int | None
+    files: list[ChangedFile] | None
+    remarks: list[LeftRemark]
+    changed_tests: list[str]
+    removed_tests: list[str]
+    own_tests: list[str]
+    tests: int | None
+    tests_passed: int | None
+    failing: list[str]
+    held_out: int | None
+    packages: list[str]
+    allowed: list[str]
+    risk: Risk
+
+
+class Commits(Answer):
+    """A page of commits; `next_after` is the `after` of the next page. `unread` counts all that wait to be read."""
+
+    commits: list[CommitRow]
+    next_after: int | None
+    unread: int
+
+
+class Reviewed(Answer):
+    """The commits that were marked as read (or unread again) by this request, and how many are left."""
+
+    commits: list[CommitRow]
+    unread: int
+
+
+class CommitsQuery(Query):
+    """Which commits to list."""
+
+    unread: bool = Field(False, description="only those that wait to be read")
+    standing: bool = Field(False, description="only those that were integrated and not reverted")
+    integrated: bool | None = Field(None, description="only those that were integrated, or (0) wait on a branch")
+    drafts: bool | None = Field(None, description="only drafts, which did not pass, or (0) none of them")
+    task: Id | None = Field(None, description="only those of this task")
+    since: Bound | None = Field(None, description="only those made at this time or later; `today` is since midnight")
+    until: Bound | None = Field(None, description="only those made before this time")
+    order: Literal["newest", "risk"] = Field("newest", description="what comes first; of risk, the newest 500 alone")
+    limit: int = Field(50, ge=1, le=500, description="at most so many")
+    after: Id | None = Field(None, description="the last id of the page before")
+
+
+class RevertIn(BaseModel):
+    """How to take a task's work back. `force` does it though other tests fail; `reapply` brings back what was taken."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    force: StrictBool = False
+    reapply: StrictBool = False
+
+
+class IntegrateIn(BaseModel):
+    """How to integrate what waits on a branch. `force` does it without a run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    force: StrictBool = False
+
+
+class ReviewIn(BaseModel):
+    """Which commits were read: the one whose id begins so, or all. `undo` names rows that are unread again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    commit: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{4,64}$")] | None = None
+    all: StrictBool = False
+    undo: Annotated[list[Id], Field(min_length=1, max_length=500)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.commit is not None) + self.all + (self.undo is not None) != 1:
+            raise ValueError("give either `commit`, `all` or `undo`")
+        return self
+
+
+def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
+    """The entry of the ledger as the API shows it, with its rank."""
+    files, signs = commit.files, commit.signs
+    return CommitRow.from_values(
+        commit,
+        subject=short(commit.subject, mask),
+        target=commit.target.removeprefix("refs/heads/"),
+        added=sum(file.added or 0 for file in files or ()),
+        removed=sum(file.removed or 0 for file in files or ()),
+        file_count=None if files is None else len(files),
+        remarks=[
+            LeftRemark(
+                severity=one.gravity,
+                reader=one.reader,
+                place=short(one.where, mask),
+                reason=short(one.reason, mask, 2000),
+                fix=short(one.fix, mask, 2000),
+            )
+            for one in (signs.remarks if signs else ())
+        ],
+        changed_tests=[short(path, mask) for path in (signs.changed_tests if signs else ())],
+        removed_tests=[short(path, mask) for path in (signs.removed_tests if signs else ())],
+        own_tests=[short(path, mask) for path in (signs.own_tests if signs else ())],
+        tests=signs and signs.tests,
+        tests_passed=signs and signs.tests_passed,
+        failing=[short(name, mask) for name in (signs.failing if signs else ())],
+        held_out=signs and signs.held_out,
+        packages=[f"{name} {version}".strip() for name, version in (signs.packages if signs else {}).items()],
+        allowed=list(ranked.commit.allowed),
+        risk=Risk(
+            level=ranked.level,
+            points=ranked.points,
+            reasons=[
+                RiskReason(points=one.points, text=short(one.text, mask), why=WEIGHTS[one.weight].why)
+                for one in ranked.reasons
+            ],
+        ),
+        files=files and [replace(file, path=short(file.path, mask)) for file in files[:FILES_SHOWN]],
+    )

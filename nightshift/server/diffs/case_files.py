@@ -1,0 +1,204 @@
+"""The states of a task's files over its life, as `server.diffs.changes` compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import UnknownStep
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.forking import begin_with_draft, begun
+from nightshift.core.tasks.projects import WHOLE, Scope
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import Task
+from nightshift.queue import store
+from nightshift.server.context import AppContext
+from nightshift.server.diffs.changes import Diff, FileDiff, FileText, OpenTree, State, compared, file_text
+from nightshift.server.formatting import short
+from nightshift.storage.db import pruning
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.state_store import Commit
+from nightshift.storage.db.step_store import StepRow
+
+
+class CaseFiles:
+    """What the files of a task were; made for one request.
+
+    Args:
+        context: the parts of the daemon.
+        task: the task.
+    """
+
+    def __init__(self, context: AppContext, task: Task) -> None:
+        self._context, self._task = context, task
+        self._trees: dict[tuple[str, Scope], OpenTree] = {}
+
+    def of_step(self, attempt: int, step_no: int, only: str | None = None) -> Diff:
+        """What a step changed.
+
+        Raises:
+            UnknownStep: there is none, or its case file is gone.
+        """
+        row = self.row(attempt, step_no)
+        before = self._context.steps.step(self._task.id, attempt, step_no - 1) if step_no else None
+        name = f"before step {step_no}"
+        return self._diff("step", self._before(row, before, name), self._after(row, f"after step {step_no}"), only)
+
+    def of_iteration(self, attempt: int, iteration: int, only: str | None = None) -> Diff:
+        """What a try changed since the one before it.
+
+        Raises:
+            UnknownStep: no step of it is kept.
+        """
+        rows = self._context.steps.course(self._task.id, attempt)
+        mine = [row for row in rows if row.iteration == iteration]
+        if not mine:
+            raise self.missing(f"no step of try {iteration} in attempt {attempt}")
+        earlier = [row for row in rows if row.step_no < mine[0].step_no]
+        before = self._before(mine[-1], earlier[-1] if earlier else None, f"before try {iteration}")
+        return self._diff("iteration", before, self._after(mine[-1], f"after try {iteration}"), only)
+
+    def of_task(self, only: str | None = None) -> Diff:
+        """All that the task changed: its last commit or its draft, or what its newest attempt has so far."""
+        if (entry := self._entry()) is not None:
+            before = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
+            after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
+            found = self._diff("task", before, after, only, commit=entry.commit)
+            found = found.model_copy(update={"files": self._with_mutants(found.files, entry, after)})
+            if found.files or not found.note:
+                return found
+        rows = self._context.steps.course(self._task.id, self._task.attempt)
+        if not rows and pruning.work_pruned(self._context.database.reader(), self._task.id) is None:
+            return Diff(
+                of="task", before="", after="", commit=None, note="No step has finished yet.", files=[], left_out=0
+            )
+        if not rows:
+            raise self.missing("no finished step")
+        after = self._after(rows[-1], f"after step {rows[-1].step_no} of attempt {rows[-1].attempt}")
+        given = dict(self._task.spec.files)
+        before = State(name="the files that the task began with", texts=given, open_tree=after.open_tree)
+        return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read; ")
+
+    def file(self, attempt: int, step_no: int, path: str) -> FileText:
+        """A file as it was after a step.
+
+        Raises:
+            UnknownStep: there is no such step, or no such file then.
+        """
+        state = self._after(self.row(attempt, step_no), f"after step {step_no}")
+        raw = state.read(path)
+        if raw is None:
+            raise self.missing(f"no such file after step {step_no}")
+        return file_text(path, raw, state.name, self._context.mask)
+
+    def given(self, path: str) -> FileText:
+        """A file that came with the task.
+
+        Raises:
+            UnknownStep: it brought none of that name.
+        """
+        files = {**self._task.spec.files, **self._task.spec.tests}
+        if path not in files:
+            raise self.missing("no file of that name")
+        return file_text(path, files[path].encode("utf-8", "replace"), "as it was given", self._context.mask)
+
+    def row(self, attempt: int, step_no: int) -> StepRow:
+        """A finished step.
+
+        Raises:
+            UnknownStep: there is none.
+        """
+        if found := self._context.steps.step(self._task.id, attempt, step_no):
+            return found
+        raise self.missing(f"no finished step {step_no} in attempt {attempt}")
+
+    def missing(self, what: str) -> UnknownStep:
+        """The error that says that a task has not what was asked for, or no longer."""
+        gone = pruning.work_pruned(self._context.database.reader(), self._task.id)
+        why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
+        return UnknownStep(f"task {self._task.id} has {what}{why}")
+
+    def work(self, row: StepRow) -> AttemptState:
+        """The case file after a step.
+
+        Raises:
+            UnknownStep: it cannot be read.
+        """
+        if work := self._context.steps.work(row.work):
+            return work
+        raise self.missing(f"no readable case file at step {row.step_no} of attempt {row.attempt}")
+
+    def _after(self, row: StepRow, name: str, scope: Scope | None = None) -> State:
+        work = self.work(row)
+        return self._state(work, name, scope or work.scope)
+
+    def _before(self, row: StepRow, earlier: StepRow | None, name: str) -> State:
+        """What was there before a step: after the one before it, or what the attempt began with."""
+        work = self.work(row)
+        if earlier is not None:
+            return self._after(earlier, name, work.scope)
+        begins_with = self._task.draft_attempt
+        if row.attempt > begins_with > 0 and (left := self._context.steps.last_work(self._task.id, begins_with)):
+            return self._state(begin_with_draft(left), name, work.scope)
+        found = store.fork_origin(self._context.database.reader(), self._task.id)
+        source = self._context.steps.work(found[1]) if found else None
+        if found and source:
+            return self._state(begun(source, found[0]), name, work.scope)
+        tree = self._tree(work.base, work.scope)
+        return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
+
+    def _state(self, work: AttemptState, name: str, scope: Scope) -> State:
+        """A case file as it is compared; of one whose plan was yet to choose a project only that project."""
+        texts: Mapping[str, str | None] = {**work.change, **work.own_tests}
+        tree = self._tree(work.base, scope)
+        return State(name=name, texts=texts, tests=frozenset(work.own_tests), open_tree=tree)
+
+    def _tree(self, commit: str, scope: Scope = WHOLE) -> OpenTree:
+        """Opens the tree of a commit or of a project in it, when it is asked for; the same one for each of them."""
+        return self._trees.setdefault((commit, scope), partial(self._opened, commit, scope))
+
+    def _opened(self, commit: str, scope: Scope) -> Tree:
+        scope = replace(scope, given=(*self._task.spec.files, *self._task.spec.tests))
+        return scope.of(self._context.tree(self._task.spec.repo, commit))
+
+    def _with_mutants(self, files: list[FileDiff], entry: Commit, after: State) -> list[FileDiff]:
+        """Files with the mutants of their verdict, where they are committed as they were judged."""
+        rows = self._context.steps.course(self._task.id, entry.attempt)
+        work = self._context.steps.work(rows[-1].work) if rows else None
+        if work is None or work.verdict is None or not work.verdict.evidence.mutants:
+            return files
+        told = [replace(one, what=short(one.what, self._context.mask)) for one in work.verdict.evidence.mutants]
+        judged = {path: text.encode("utf-8", "replace") for path, text in work.change.items() if text is not None}
+        same = {path for path, raw in judged.items() if after.read(path) == raw}
+        return [
+            file.model_copy(update={"mutants": tuple(one for one in told if one.path == file.path in same)})
+            for file in files
+        ]
+
+    def _entry(self) -> Commit | None:
+        """The newest commit of the task in the ledger, where it ended with one; the draft of one that failed."""
+        entries = CommitLedger(self._context.database, self._context.events).page(1, task_id=self._task.id)
+        if not entries:
+            return None
+        has_ended_so = self._task.status is Status.FAILED if entries[0].is_draft else self._task.commit
+        return entries[0] if has_ended_so else None
+
+    def _diff(
+        self,
+        of: Literal["task", "iteration", "step"],
+        before: State,
+        after: State,
+        only: str | None,
+        *,
+        commit: str | None = None,
+        note: str = "",
+    ) -> Diff:
+        files, left_out = compared(before, after, self._context.mask, only=only)
+        fault = before.fault or after.fault
+        note = f"{note}what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
+        return Diff(
+            of=of, before=before.name, after=after.name, commit=commit, note=note, files=files, left_out=left_out
+        )

@@ -1,0 +1,189 @@
+"""What a task, a try or a step changed: two states of the same files, each a commit with some texts on top.
+
+A case file holds texts relative to its base commit, so what a file was before may have to be read from git. That may
+fail (a repository that was moved away, a commit that is gone); then the files are compared with nothing, and that is
+said. Nothing here writes, and nothing grows with the size of what is compared but its own bounded answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.verdicts import TriedMutant
+from nightshift.server.diffs import hunks, marking
+from nightshift.server.diffs.hunks import Difference, Hunk
+from nightshift.server.diffs.marking import Line
+from nightshift.server.formatting import Mask, whole
+from nightshift.server.schemas import Answer
+
+MOST_FILES = 200
+MOST_LINES = 3_000
+"""In one answer; of files behind that there are the names; they are sent when they are asked for by path."""
+MOST_COLOURED = 60_000
+"""Characters that are highlighted in one answer, both sides together."""
+
+OpenTree = Callable[[], Tree]
+
+
+class FileDiff(Answer):
+    """What became of one file. `told` says why there are no hunks: it is binary, too long, or has to be asked for.
+
+    `test` tells that the agent wrote it as a test; counts are null where the lines were not compared. `mutants` are the
+    small faults that the verdict's run put into its lines, where the file is as it was judged; of other lines nothing
+    is known.
+    """
+
+    path: str
+    status: Literal["added", "changed", "removed"]
+    test: bool
+    added: int | None
+    removed: int | None
+    told: str
+    hunks: tuple[Hunk, ...]
+    mutants: tuple[TriedMutant, ...] = ()
+
+
+class Diff(Answer):
+    """The difference between two states. `before` and `after` say which, `note` what could not be read.
+
+    `left_out` counts the files behind the first two hundred. `commit` is the commit that is shown, null where what is
+    shown was never committed.
+    """
+
+    of: Literal["task", "iteration", "step"]
+    before: str
+    after: str
+    commit: str | None
+    note: str
+    files: list[FileDiff]
+    left_out: int
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """Some files at one time: those of a commit, with texts on top (None: removed). Kept for one request.
+
+    `fault` is set when the commit could not be read; then only the texts on top are known.
+    """
+
+    name: str
+    texts: Mapping[str, str | None]
+    tests: frozenset[str] = frozenset()
+    open_tree: OpenTree | None = None
+    fault: str = ""
+    _entries: Mapping[str, str] | None = field(default=None, init=False)
+    _tree: Tree | None = field(default=None, init=False)
+
+    def entries(self) -> Mapping[str, str]:
+        """Path to the id of its content, as the commit has them; empty where it cannot be read."""
+        if self._entries is None:
+            self._entries = {}
+            try:
+                self._tree = self.open_tree() if self.open_tree else None
+                self._entries = self._tree.entries() if self._tree else {}
+            except GitError as error:
+                self.fault = str(error)
+        return self._entries
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; None where there is none."""
+        if path in self.texts:
+            text = self.texts[path]
+            return None if text is None else text.encode("utf-8", "replace")
+        if path not in self.entries() or self._tree is None:
+            return None
+        try:
+            return self._tree.read(path)
+        except (GitError, KeyError) as error:
+            self.fault = self.fault or str(error)
+            return None
+
+
+_ASK_ALONE = Difference(note="ask for this file alone to see it")
+
+
+def compared(before: State, after: State, mask: Mask, *, only: str | None = None) -> tuple[list[FileDiff], int]:
+    """The files that differ, in order, and how many were left out.
+
+    Args:
+        before: the earlier state.
+        after: the later one.
+        mask: takes secrets out of texts.
+        only: one path alone, however much the others hold.
+    """
+    paths = [only] if only is not None else _candidates(before, after)
+    found, lines, coloured = list[FileDiff](), 0, 0
+    pairs = ((path, before.read(path), after.read(path)) for path in paths)
+    differing = [(path, old, new) for path, old, new in pairs if old != new]
+    for path, old, new in differing[:MOST_FILES]:
+        size = len(old or b"") + len(new or b"")
+        plain = only is None and coloured + size > MOST_COLOURED
+        coloured += 0 if plain else size
+        full = only is None and lines >= MOST_LINES
+        one = _ASK_ALONE if full else _difference(old, new, "" if plain else path, mask)
+        lines += one.size
+        found.append(_file(path, old, new, one, after.tests | before.tests, mask))
+    return found, max(0, len(differing) - MOST_FILES)
+
+
+def _candidates(before: State, after: State) -> list[str]:
+    """The paths at which the states may differ."""
+    paths = before.texts.keys() | after.texts.keys()
+    if not paths:  # two commits; texts on top name all that a case file changed, on whichever base
+        old, new = before.entries(), after.entries()
+        paths |= {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+    return sorted(paths)
+
+
+def _difference(old: bytes | None, new: bytes | None, path: str, mask: Mask) -> Difference:
+    sides = [side or b"" for side in (old, new)]
+    if any(b"\0" in side[:8000] for side in sides):
+        return Difference(note=f"binary: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
+    if max(map(len, sides)) > hunks.MOST_CHARS:
+        return Difference(note=f"too long to be shown: {len(sides[0]):,} bytes before, {len(sides[1]):,} after")
+    before, after = (whole(side.decode("utf-8", "replace"), mask) for side in sides)
+    if before == after:
+        return Difference(note="differs only in what is not shown: line ends, or masked secrets")
+    return hunks.difference(before, after, path)
+
+
+def _file(
+    path: str, old: bytes | None, new: bytes | None, one: Difference, tests: frozenset[str], mask: Mask
+) -> FileDiff:
+    status: Literal["added", "changed", "removed"] = "added" if old is None else "removed" if new is None else "changed"
+    counted = bool(one.hunks)
+    return FileDiff.from_values(
+        one,
+        path=whole(path, mask),
+        status=status,
+        test=path in tests,
+        added=one.added if counted else None,
+        removed=one.removed if counted else None,
+        told=one.note,
+    )
+
+
+class FileText(Answer):
+    """One file as lines of (class, text) pairs; `told` says why there are none."""
+
+    path: str
+    of: str
+    chars: int
+    told: str
+    lines: list[Line]
+
+
+def file_text(path: str, raw: bytes, of: str, mask: Mask) -> FileText:
+    """A file as it is shown; of binary and very long ones only the size is given."""
+    note = ""
+    if b"\0" in raw[:8000]:
+        note = f"binary: {len(raw):,} bytes"
+    elif len(raw) > hunks.MOST_CHARS:
+        note = f"too long to be shown: {len(raw):,} bytes"
+    text = "" if note else whole(raw.decode("utf-8", "replace"), mask)
+    lines = [] if note else list(marking.lines_of(text, path))
+    return FileText(path=whole(path, mask), of=of, chars=len(text) or len(raw), told=note, lines=lines)

@@ -1,0 +1,190 @@
+"""The difference between two texts as hunks of lines, highlighted, with the words marked that changed inside of lines.
+
+One structure serves both views: side by side, the i-th line that is gone in a run stands beside the i-th that was
+added, and these are also the pairs whose words are compared. All work is bounded: lines at the beginning and the end
+that are the same are not compared, and of what is too long only the size is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import chain
+from typing import Any, Literal
+
+from nightshift.server.diffs import marking
+from nightshift.server.diffs.marking import Line
+
+CONTEXT = 3
+MOST_CHARS = 400_000
+MOST_LINES = 8_000
+"""Of either text, behind what is the same in both; the comparison's time grows faster than their number."""
+MOST_WORDS = 300
+ALIKE = 0.4
+"""Lines that have less in common than this are other lines, in which no word changed."""
+
+Kind = Literal["same", "added", "gone"]
+SIGNS: Mapping[Kind, str] = {"same": " ", "added": "+", "gone": "-"}
+"""What stands before a line in a text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffLine:
+    """A line: its number in the old text and in the new one (None where it is not there), and its pieces.
+
+    These are pairs of class and text; w marks a word that changed.
+    """
+
+    kind: Kind
+    old: int | None
+    new: int | None
+    parts: Line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines that lie together; the numbers are those of its first lines, from 1."""
+
+    old: int
+    new: int
+    lines: tuple[DiffLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What differs between two texts. `note` says why there are no hunks, where there should be."""
+
+    added: int = 0
+    removed: int = 0
+    hunks: tuple[Hunk, ...] = ()
+    note: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many lines its hunks have."""
+        return sum(len(hunk.lines) for hunk in self.hunks)
+
+
+def difference(before: str, after: str, path: str) -> Difference:
+    """What turned one text into the other; `path` tells its language, and "" leaves it plain."""
+    if max(len(before), len(after)) > MOST_CHARS:
+        return Difference(note=f"too long to be shown: {len(before):,} characters before, {len(after):,} after")
+    old, new = _split(before), _split(after)
+    head, tail = _common(old, new)
+    if max(len(old), len(new)) - head - tail > MOST_LINES:
+        return Difference(note=f"too long to be shown: {len(old):,} lines before, {len(new):,} after")
+    opcodes = _opcodes(old, new, head, tail)
+    added = sum(end - start for kind, _, _, start, end in opcodes if kind != "equal")
+    removed = sum(end - start for kind, start, end, _, _ in opcodes if kind != "equal")
+    sides = _Sides(old=marking.lines_of(before, path), new=marking.lines_of(after, path), texts=(old, new))
+    hunks = tuple(_hunk(sides, group) for group in _grouped(opcodes)) if added or removed else ()
+    return Difference(added=added, removed=removed, hunks=hunks, note=_unseen(before, after, hunks))
+
+
+_Opcode = tuple[str, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """Both texts, as highlighted and as plain lines."""
+
+    old: Sequence[Line]
+    new: Sequence[Line]
+    texts: tuple[list[str], list[str]]
+
+
+def _split(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _unseen(before: str, after: str, hunks: tuple[Hunk, ...]) -> str:
+    return "only the end of its last line differs" if before != after and not hunks else ""
+
+
+def _common(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines are the same at the beginning, and how many of the others at the end."""
+    most = min(len(old), len(new))
+    head = next((at for at in range(most) if old[at] != new[at]), most)
+    rest = most - head
+    tail = next((at for at in range(rest) if old[-1 - at] != new[-1 - at]), rest)
+    return head, tail
+
+
+def _opcodes(old: list[str], new: list[str], head: int, tail: int) -> list[_Opcode]:
+    inner = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail]).get_opcodes()
+    moved = [(kind, a + head, b + head, c + head, d + head) for kind, a, b, c, d in inner]
+    ends = (len(old) - tail, len(old), len(new) - tail, len(new))
+    first = [("equal", 0, head, 0, head)] if head else []
+    return [*first, *moved, *([("equal", *ends)] if tail else [])]
+
+
+class _Known(SequenceMatcher[str]):
+    """A comparison that was made: what it takes to group it."""
+
+    def __init__(self, opcodes: list[_Opcode]) -> None:
+        super().__init__()
+        self._found = opcodes
+
+    def get_opcodes(self) -> list[Any]:
+        """What was found."""
+        return self._found
+
+
+def _grouped(opcodes: list[_Opcode]) -> list[list[_Opcode]]:
+    """Runs of changes with a few lines around them."""
+    return [
+        [(kind, a, b, c, d) for kind, a, b, c, d in group] for group in _Known(opcodes).get_grouped_opcodes(CONTEXT)
+    ]
+
+
+def _hunk(sides: _Sides, group: list[_Opcode]) -> Hunk:
+    lines = tuple(chain.from_iterable(_lines(sides, code) for code in group))
+    return Hunk(old=group[0][1] + 1, new=group[0][3] + 1, lines=lines)
+
+
+def _lines(sides: _Sides, code: _Opcode) -> list[DiffLine]:
+    kind, start, end, new_start, new_end = code
+    if kind == "equal":
+        return [
+            DiffLine(kind="same", old=at + 1, new=new_start + at - start + 1, parts=_at(sides.old, at))
+            for at in range(start, end)
+        ]
+    marks = [_changed_words(sides, start + n, new_start + n) for n in range(min(end - start, new_end - new_start))]
+    gone = [_marked("gone", sides.old, at, marks, at - start, 0) for at in range(start, end)]
+    added = [_marked("added", sides.new, at, marks, at - new_start, 1) for at in range(new_start, new_end)]
+    return [*gone, *added]
+
+
+_Marks = tuple[list[tuple[int, int]], list[tuple[int, int]]]
+
+
+def _marked(kind: Kind, lines: Sequence[Line], at: int, marks: list[_Marks], number: int, side: int) -> DiffLine:
+    found = marks[number][side] if number < len(marks) else []
+    numbers = (at + 1, None) if side == 0 else (None, at + 1)
+    return DiffLine(kind=kind, old=numbers[0], new=numbers[1], parts=marking.cut_at(_at(lines, at), found, "w"))
+
+
+def _at(lines: Sequence[Line], at: int) -> Line:
+    return lines[at] if at < len(lines) else ()
+
+
+def _changed_words(sides: _Sides, old: int, new: int) -> _Marks:
+    """The ranges of both lines that differ; none where they have too little in common, or too many words."""
+    first, second = marking.words(sides.texts[0][old]), marking.words(sides.texts[1][new])
+    if max(len(first), len(second)) > MOST_WORDS:
+        return [], []
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    if matcher.quick_ratio() < ALIKE or matcher.ratio() < ALIKE:
+        return [], []
+    changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    return _ranges(first, [code[1:3] for code in changes]), _ranges(second, [code[3:5] for code in changes])
+
+
+def _ranges(words: list[str], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of words as ranges of characters."""
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    return [(starts[first], starts[last]) for first, last in spans if first < last]

@@ -1,0 +1,123 @@
+"""Turns every error into an answer: JSON in the one error shape for the API, a page for a browser."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from flask import Flask, Response, make_response, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from nightshift.attempt.evidence import UnreadableNote
+from nightshift.config.overrides import ConfigChanged
+from nightshift.core.errors import (
+    AmbiguousName,
+    BenchmarkError,
+    BranchRefused,
+    ConfigError,
+    ExtraMissing,
+    GitError,
+    HookRefused,
+    HubError,
+    IllegalMove,
+    InvalidTask,
+    NoEvidence,
+    StoreError,
+    StoreFull,
+    UnknownApproval,
+    UnknownCommit,
+    UnknownExtra,
+    UnknownLesson,
+    UnknownName,
+    UnknownNode,
+    UnknownStep,
+    UnknownTask,
+    UnknownWorker,
+)
+from nightshift.core.text import faults
+from nightshift.report.stored import UnknownReport
+from nightshift.server.bodies import BadBody
+from nightshift.server.context import Busy
+from nightshift.server.hub_port import NoHub
+from nightshift.server.query import BadQuery
+from nightshift.server.reloading import by_name
+from nightshift.server.schemas import Failed
+
+MAX_CHARS = faults.MOST * (faults.NAME_CHARS + faults.WHY_CHARS + 4)
+_log = logging.getLogger(__name__)
+
+
+def register(app: Flask) -> None:
+    """Answer the errors of all views."""
+    app.register_error_handler(InvalidTask, _invalid)
+    app.register_error_handler(BadQuery, _invalid)
+    app.register_error_handler(ConfigChanged, lambda error: answer(409, str(error), by_name(error)))
+    app.register_error_handler(ConfigError, lambda error: answer(422, str(error), by_name(error)))
+    app.register_error_handler(BadBody, lambda error: answer(error.status, str(error), error.fields))
+    app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownStep, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownReport, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownLesson, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownExtra, lambda error: answer(404, str(error)))
+    app.register_error_handler(ExtraMissing, lambda error: answer(409, str(error)))
+    app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownName, lambda error: answer(404, str(error)))
+    app.register_error_handler(AmbiguousName, lambda error: answer(409, str(error)))
+    app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
+    app.register_error_handler(HookRefused, lambda error: answer(403, str(error)))
+    app.register_error_handler(NoEvidence, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnreadableNote, lambda error: answer(409, str(error)))
+    app.register_error_handler(BenchmarkError, lambda error: answer(409, str(error)))
+    app.register_error_handler(BranchRefused, _refused)
+    app.register_error_handler(GitError, lambda error: answer(409, str(error)))
+    app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
+    app.register_error_handler(NoHub, lambda error: answer(404, str(error)))
+    app.register_error_handler(UnknownNode, lambda error: answer(404, str(error)))
+    app.register_error_handler(Busy, _busy)
+    app.register_error_handler(HubError, _busy)
+    app.register_error_handler(StoreFull, lambda error: answer(507, str(error)))
+    app.register_error_handler(StoreError, _broken)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _broken)
+
+
+def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
+    """An error as the asker understands it, bounded by `core.text.faults`; `more` faults are not in `fields`."""
+    named = faults.bounded(fields or {})
+    failed = Failed(error=faults.cut(error, MAX_CHARS), fields=named, more=more + len(fields or {}) - len(named))
+    if request.path.startswith("/api/") or not request.accept_mimetypes.accept_html:
+        return Response(failed.model_dump_json(), status, mimetype="application/json")
+    return make_response(render_template("error.html", status=status, error=failed.error, fields=named), status)
+
+
+def _invalid(error: InvalidTask | BadQuery) -> Response:
+    return answer(400, str(error), error.fields, error.more)
+
+
+def _refused(error: BranchRefused) -> Response:
+    return answer(409, str(error), {"force": "integrates it without a run"} if error.is_forcible else {})
+
+
+def _busy(error: Busy | HubError) -> Response:
+    response = answer(503, str(error))
+    response.headers["Retry-After"] = "5"
+    return response
+
+
+def _http(error: HTTPException) -> Response:
+    """Flask's own: no such path, no such method, and redirects; headers such as `Allow` are kept."""
+    original = error.get_response()
+    if original.status_code < 400:
+        return make_response(original)
+    plain = {404: "there is nothing at this address", 405: f"{request.method} is not possible here"}
+    response = answer(original.status_code, plain.get(original.status_code, error.description or error.name))
+    if "Allow" in original.headers:
+        response.headers["Allow"] = original.headers["Allow"]
+    return response
+
+
+def _broken(error: Exception) -> Response:
+    """The details go to the log alone: they may hold what the asker should not see."""
+    _log.error("%s %s failed", request.method, request.path, exc_info=error)
+    return answer(500, "something went wrong inside Nightshift; its log says what")

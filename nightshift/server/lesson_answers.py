@@ -1,0 +1,195 @@
+"""Lessons as the API shows them, without secrets and printable, and what memory as a whole is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nightshift.core.clock import Moment
+from nightshift.core.shares import Interval, Share, difference
+from nightshift.core.tasks.states import Phase
+from nightshift.server.diffs.lesson_diffs import FixedFile, fixed_files
+from nightshift.server.formatting import Mask, short, whole
+from nightshift.server.query import Query
+from nightshift.server.schemas import Answer
+from nightshift.storage.memory.listing import Listed, State
+from nightshift.storage.memory.recall_log import Assignment
+
+MAX_QUERY = 400
+MAX_IMPORT = 20_000_000
+
+
+class LessonRow(Answer):
+    """A lesson. `id` is `failure-12` or `pattern-3`; `about` the error, or the task that it solved.
+
+    `shown` counts the attempts that saw it, `withheld` those that it was kept from by lot; `uplift` is the difference
+    of their solve rates, null while one side is empty. All nodes of a hub are counted together; `elsewhere` are the
+    attempts of the others among them. `nearness` (0 to 1) tells how it was found by meaning.
+    """
+
+    id: str
+    kind: Literal["failure", "pattern"]
+    about: str
+    lesson: str
+    language: str
+    repo: str
+    task_id: int | None
+    state: State
+    learned_at: Moment
+    last_used_at: Moment | None
+    times_used: int
+    helped: int
+    shown: Share
+    withheld: Share
+    elsewhere: int
+    uplift: Interval | None
+    nearness: float | None = None
+
+
+class LessonUse(Answer):
+    """An attempt that the lesson was near to. `iterations` and `tokens` are what it took, null until it has ended.
+
+    `arm` tells what the attempt saw of it; `seen_in` where, as far as the log goes back.
+    """
+
+    task_id: int
+    description: str
+    attempt: int
+    arm: Assignment
+    score: float
+    at: Moment
+    solved: bool | None
+    iterations: int | None
+    tokens: int | None
+    seen_in: list[SeenIn]
+
+
+class SeenIn(Answer):
+    """The try and the phase before which a lesson was recalled."""
+
+    iteration: int | None
+    phase: Phase | None
+
+
+class LessonDetail(LessonRow):
+    """A lesson in full. `fix` turns what failed into what passed; `judged_from` is when its owner restored it.
+
+    `retired_by` is `owner`, or `measured` where it did not help; empty where it is in use or that is not known.
+    """
+
+    signature: str
+    error: str
+    failed_code: str
+    fix: list[FixedFile]
+    created_at: Moment
+    retired_at: Moment | None
+    retired_by: str
+    judged_from: Moment | None
+    uses: list[LessonUse]
+
+
+class Lessons(Answer):
+    """A page of lessons. `found` counts all that are wanted; `next_offset` is null on the last page.
+
+    `languages` and `repos` are those that there are lessons from.
+    """
+
+    lessons: list[LessonRow]
+    found: int
+    next_offset: int | None
+    languages: list[str]
+    repos: list[str]
+
+
+class InUse(Answer):
+    """How many lessons there are of a kind."""
+
+    active: int
+    probation: int
+    retired: int
+
+
+class LearnedOn(Answer):
+    """How many lessons were learned on a day (`2026-11-22`, UTC)."""
+
+    day: str
+    lessons: int
+
+
+class Learning(Answer):
+    """What memory is worth: attempts that were to see lessons (`shown`) beside those that saw none by lot (`control`).
+
+    The estimates are differences, with lessons less without: of the solve rate (null while a side is empty), of
+    iterations and of tokens (null while a side has fewer than five attempts). `embedder` says who finds lessons.
+    """
+
+    embedder: str
+    failures: InUse
+    patterns: InUse
+    shown: Share
+    control: Share
+    solve_rate: Interval | None
+    iterations: Interval | None
+    tokens: Interval | None
+    learned: list[LearnedOn]
+
+
+class LessonsIn(BaseModel):
+    """Lessons as JSON Lines, as they are exported."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    lines: Annotated[str, Field(min_length=1, max_length=MAX_IMPORT)]
+
+
+class LessonsQuery(Query):
+    """Which lessons to list."""
+
+    text: str = Field("", max_length=MAX_QUERY, description="only those that hold this text, in any case")
+    like: str = Field("", max_length=MAX_QUERY, description="those nearest in meaning, best first, 100 at most")
+    kind: Literal["failure", "pattern"] | None = Field(None, description="only those of this kind")
+    state: State | None = Field(None, description="only those in this state")
+    language: str = Field("", max_length=40, description="only those of this language")
+    repo: str = Field("", max_length=1000, description="only those of this repository")
+    order: Literal["newest", "used"] = Field("newest", description="what comes first")
+    limit: int = Field(50, ge=1, le=100, description="at most so many")
+    offset: int = Field(0, ge=0, le=1_000_000, description="so many are passed over")
+
+
+def uplift_of(shown: Share, without: Share) -> Interval | None:
+    """The difference of two solve rates; None while one side is empty, for then it says nothing."""
+    return difference(shown, without) if shown.whole and without.whole else None
+
+
+def lesson_row(one: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
+    """A lesson as lists show it."""
+    return LessonRow.from_values(one, **_shown(one, mask), nearness=nearness)
+
+
+def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
+    """A lesson in full."""
+    return LessonDetail.from_values(
+        one,
+        **_shown(one, mask),
+        nearness=None,
+        signature=whole(one.signature, mask),
+        error=whole(one.about, mask),
+        failed_code=whole(one.code, mask),
+        fix=fixed_files(whole(one.fix, mask)),
+        uses=uses,
+    )
+
+
+def _shown(one: Listed, mask: Mask) -> dict[str, Any]:
+    """What is shown otherwise than it is stored."""
+    first = next((line for line in one.about.split("\n") if line.strip()), "")
+    return {
+        "id": f"{one.kind}-{one.id}",
+        "about": short(first, mask),
+        "lesson": short(one.lesson, mask),
+        "language": short(one.language, mask),
+        "repo": short(one.repo, mask),
+        "uplift": uplift_of(one.shown, one.withheld),
+    }

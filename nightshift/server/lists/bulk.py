@@ -1,0 +1,202 @@
+"""One act upon many tasks: which ones, what became of each, and how to go on behind the last.
+
+Each task's change is a write of its own (the writer puts many into one commit), so one that is refused takes nothing
+from the others, and the answer names each. One request acts on a few hundred at most and says where the next one goes
+on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic_core import PydanticCustomError
+
+from nightshift.core.errors import StoreError, StoreFull, TaskError
+from nightshift.core.tasks.states import OPEN, Status
+from nightshift.core.tasks.task import Kind, Task
+from nightshift.queue.listing import Order, Place, TaskFilter
+from nightshift.queue.manager import QueueManager
+from nightshift.queue.store import Standing
+from nightshift.server.context import WRITE_WALL_S
+from nightshift.server.lists.task_list import MAX_REPO, MAX_TEXT
+from nightshift.server.query import MAX_ID, Bound, Id, moment
+from nightshift.server.schemas import Answer
+
+MAX_AT_ONCE = 500
+MAX_PRIORITY = 1_000_000
+
+_UPWARDS = Order(descending=False)
+_log = logging.getLogger(__name__)
+
+
+class Action(StrEnum):
+    """What is done to each task."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+    PRIORITISE = "prioritise"
+
+
+FITTING: Mapping[Action, frozenset[Status]] = {
+    Action.CANCEL: OPEN,
+    Action.RETRY: frozenset({Status.FAILED, Status.CANCELLED}),
+    Action.PRIORITISE: frozenset(Status) - {Status.DONE},
+}
+"""Which statuses an action is possible in; what else forbids it is known when it is tried."""
+
+Priority = Annotated[StrictInt, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FilterIn(_In):
+    """Tasks by the filter of their list; one without fields lets all pass."""
+
+    status: frozenset[Status] = frozenset()
+    q: Annotated[str, Field(max_length=MAX_TEXT)] = ""
+    kind: Kind | None = None
+    repo: Annotated[str, Field(max_length=MAX_REPO)] | None = None
+    since: Bound | None = None
+    until: Bound | None = None
+
+
+class BulkIn(_In):
+    """What to do to which tasks: to those of `ids`, or to those that pass `filter` and have ids behind `after`.
+
+    With `dry_run` nothing is done; the answer counts.
+    """
+
+    action: Action
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_AT_ONCE)] | None = None
+    filter: FilterIn | None = None
+    after: Annotated[int, Field(ge=0, le=MAX_ID)] = 0
+    priority: Priority | None = None
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.ids is None) == (self.filter is None):
+            raise PydanticCustomError("which", "give `ids`, or a `filter`, and not both")
+        if (self.priority is None) == (self.action is Action.PRIORITISE):
+            raise PydanticCustomError("priority", "`priority` belongs to the action `prioritise`, which needs it")
+        return self
+
+
+class BulkResult(Answer):
+    """What became of one task; `status` is the one it has now, null where that is not known or there is no task.
+
+    `priority_before` is the one that it had; `can_undo` tells that the opposite act brings it back as it was.
+    """
+
+    task_id: int
+    ok: bool
+    status: Status | None
+    error: str
+    priority_before: int | None = None
+    can_undo: bool = False
+
+
+class BulkDone(Answer):
+    """What one request did. `matched` tasks were meant, of which `fitting` have a status that the action is for.
+
+    Of a filter, only these are acted on. `next_after` is the `after` that goes on with the rest, null when all were
+    seen; `results` are empty in a dry run.
+    """
+
+    matched: int
+    fitting: int
+    results: list[BulkResult]
+    next_after: int | None
+
+
+class RetryIn(_In):
+    """How a task is tried again; with `from_draft` it begins with the change of its draft."""
+
+    from_draft: StrictBool = False
+
+
+class PriorityIn(_In):
+    """How urgent a task is; higher is sooner."""
+
+    priority: Priority
+
+
+class Prioritised(Answer):
+    """A task after its priority was set."""
+
+    task_id: int
+    status: Status
+    priority: int
+
+
+def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
+    """Do it, or count in a dry run."""
+    if asked.ids is not None:
+        ids, more = sorted(set(asked.ids)), None
+        known = queue.statuses(ids)
+        matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in known.values())
+    else:
+        wanted, fits = _wanted(asked.filter or FilterIn()), FITTING[asked.action]
+        meant = fits & (wanted.statuses or fits)
+        behind = Place(value=asked.after, task_id=asked.after)
+        # Oldest first: retried so, what others depend on comes before them.
+        found = queue.listed(replace(wanted, statuses=meant), _UPWARDS, MAX_AT_ONCE + 1, behind)
+        matched, fitting = found.total(wanted.statuses), found.total(meant) if meant else 0
+        ids = [place.task_id for place in found.places[:MAX_AT_ONCE]] if meant else []
+        more = ids[-1] if meant and len(found.places) > MAX_AT_ONCE else None
+    results = [] if asked.dry_run else _done(queue, asked, ids)
+    return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if asked.dry_run else more)
+
+
+def _wanted(asked: FilterIn) -> TaskFilter:
+    return TaskFilter(
+        statuses=asked.status, text=asked.q.strip(), kind=asked.kind, repo=asked.repo, since=moment(asked.since),
+        until=moment(asked.until),
+    )  # fmt: skip
+
+
+def _done(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]:
+    acts: dict[Action, Callable[[int], Future[Task]]] = {
+        Action.CANCEL: queue.cancel,
+        Action.RETRY: queue.retry,
+        Action.PRIORITISE: lambda task_id: queue.prioritise(task_id, asked.priority or 0),
+    }
+    # Whoever depends on another is newer: cancelled after it, he would have failed for its sake by then.
+    turns = reversed(ids) if asked.action is Action.CANCEL else ids
+    before = queue.standings(ids)
+    begun = {task_id: acts[asked.action](task_id) for task_id in turns}
+    end = time.monotonic() + WRITE_WALL_S
+    results = (_result(task_id, begun[task_id], end - time.monotonic()) for task_id in ids)
+    return [_with_undo(asked.action, each, before[each.task_id]) if each.ok else each for each in results]
+
+
+def _with_undo(action: Action, done: BulkResult, before: Standing) -> BulkResult:
+    can_undo = {
+        Action.CANCEL: before.is_untouched and before.status in {Status.QUEUED, Status.BLOCKED},
+        Action.RETRY: before.status is Status.CANCELLED,
+        Action.PRIORITISE: True,
+    }[action]
+    return done.model_copy(update={"priority_before": before.priority, "can_undo": can_undo})
+
+
+def _result(task_id: int, write: Future[Task], wall_s: float) -> BulkResult:
+    try:
+        task = write.result(max(0.0, wall_s))
+        return BulkResult(task_id=task_id, ok=True, status=task.status, error="")
+    except (TaskError, StoreFull) as error:
+        why = str(error)
+    except TimeoutError:
+        why = "the database is busy and may still take this change: look before you send it again"
+    except StoreError:
+        _log.exception("task %d could not be changed", task_id)
+        why = "something went wrong inside Nightshift; its log says what"
+    return BulkResult(task_id=task_id, ok=False, status=None, error=why)

@@ -1,0 +1,88 @@
+"""Tasks as the API answers them: the models of `server.schemas`, filled from what the queue and the steps know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from shlex import quote
+
+from nightshift.core.tasks.reasons import cause_first
+from nightshift.core.tasks.subtasks import Family
+from nightshift.core.tasks.task import Task
+from nightshift.core.text.plain_data import shallow
+from nightshift.server.formatting import Mask, short
+from nightshift.server.schemas import Child, Draft, Iteration, TaskDetail, TaskSummary
+from nightshift.storage.db.commit_signs import Signs
+from nightshift.storage.db.state_store import Commit, describe_draft
+from nightshift.storage.db.step_store import IterationRow
+
+MAX_LISTED_CHARS = 4000
+MAX_TITLE_CHARS = 200
+
+
+def task_summary(task: Task, waits_for: Sequence[int]) -> TaskSummary:
+    """The task as a list shows it."""
+    text = task.spec.description
+    cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
+    return TaskSummary.from_values(
+        task,
+        task.spec,
+        task_id=task.id,
+        iteration_count=task.iterations,
+        description=cut,
+        cause=cause_first(task.reason),
+        waits_for=waits_for,
+    )
+
+
+def task_detail(
+    task: Task,
+    rows: Sequence[IterationRow],
+    family: Family,
+    reverted_by: str | None,
+    pruned: Sequence[str],
+    waits_for: Sequence[int],
+) -> TaskDetail:
+    """The task in full."""
+    return TaskDetail.from_values(
+        task,
+        task.spec,
+        task_id=task.id,
+        iteration_count=task.iterations,
+        cause=cause_first(task.reason),
+        metadata=shallow(task.spec.metadata),  # older versions took what no answer can hold
+        parent=family.whole,
+        children=[_child(part) for part in family.subtasks],
+        reverted_by=reverted_by,
+        iterations=_iterations(rows),
+        pruned=pruned,
+        waits_for=waits_for,
+    )
+
+
+def draft_of(entry: Commit, mask: Mask) -> Draft:
+    """A task's draft by its row in the ledger."""
+    signs = entry.signs or Signs()
+    return Draft.from_values(
+        entry,
+        text=short(describe_draft(entry), mask),
+        tests=signs.tests,
+        tests_passed=signs.tests_passed,
+        failing=[short(name, mask) for name in signs.failing],
+        look=f"git -C {quote(entry.repo)} diff {entry.base[:12]} {quote(entry.branch)}",
+    )
+
+
+def _child(part: Task) -> Child:
+    title = part.spec.description.partition("\n")[0][:MAX_TITLE_CHARS]
+    return Child.from_values(part, task_id=part.id, description=title)
+
+
+def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
+    """One row for each try; what came before the first try (iteration 0) is shown as its beginning."""
+    before = {row.attempt: row.phases for row in rows if row.iteration == 0}
+    begun = {row.attempt for row in rows if row.iteration == 1}
+    found = []
+    for row in (row for row in rows if row.iteration or row.attempt not in begun):
+        phases = (*before.get(row.attempt, ()), *row.phases) if row.iteration == 1 else row.phases
+        found.append(Iteration.from_values(row, phases=phases))
+    return found

@@ -1,0 +1,133 @@
+"""Lists of tasks for API and command line: which tasks, in which order, and where a page begins."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import Kind
+from nightshift.queue.listing import OWN, Order, Place, Sort, TaskFilter
+from nightshift.queue.manager import QueueManager
+from nightshift.server.lists.task_answers import task_summary
+from nightshift.server.query import BadQuery, Bound, Id, Query, moment
+from nightshift.server.schemas import Tasks, TaskSummary
+from nightshift.storage.db.codec import storable
+
+MAX_TEXT = 200
+MAX_REPO = 4096
+
+
+def _by_comma(value: Any) -> Any:
+    return [each.strip() for each in value.split(",") if each.strip()] if isinstance(value, str) else value
+
+
+_ONE = f"({'|'.join(Status)})"
+_MANY = {"type": "string", "pattern": f"^({_ONE}(,{_ONE})*)?$", "examples": ["failed,waiting"]}
+Statuses = Annotated[frozenset[Status], BeforeValidator(_by_comma), WithJsonSchema(_MANY)]
+
+
+class TasksQuery(Query):
+    """Which tasks to list."""
+
+    status: Statuses = Field(
+        frozenset(), description="only tasks of this status; several by comma", json_schema_extra={"default": ""}
+    )
+    q: str = Field("", max_length=MAX_TEXT, description="only tasks with this text, branch, commit or id")
+    kind: Kind | None = Field(None, description="only tasks of this kind")
+    repo: str | None = Field(
+        None, max_length=MAX_REPO, description=f"only tasks in this repository; `{OWN}` is the daemon's own"
+    )
+    since: Bound | None = Field(
+        None, description="only tasks that ended at this time or later; `today` is since midnight"
+    )
+    until: Bound | None = Field(None, description="only tasks that ended before this time")
+    sort: Sort = Field(Sort.ID, description="what the list is sorted by; equal ones by id")
+    order: Literal["asc", "desc"] = Field("desc", description="upwards or downwards")
+    limit: int = Field(50, ge=1, le=500, description="at most so many")
+    after: Id | None = Field(
+        None, description="the last task_id of the page before; only in the order by id, downwards"
+    )
+    cursor: str | None = Field(None, max_length=20_000, description="the `next` of the page before, in any order")
+
+    def filter(self) -> TaskFilter:
+        """The part that says which tasks."""
+        return TaskFilter(
+            statuses=self.status, text=self.q.strip(), kind=self.kind, repo=self.repo, since=moment(self.since),
+            until=moment(self.until),
+        )  # fmt: skip
+
+    def sorting(self) -> Order:
+        """The part that says in which order."""
+        return Order(by=self.sort, descending=self.order == "desc")
+
+    def begin(self) -> Place | None:
+        """The place behind which the page begins, None for the first page.
+
+        Raises:
+            BadQuery: it names a place of another order, or none.
+        """
+        order = self.sorting()
+        if self.after is not None:
+            if self.cursor is not None or order != Order():
+                raise BadQuery(
+                    {"after": "pages the order by id, downwards; send `cursor` with any other, and not both"}
+                )
+            return Place(value=self.after, task_id=self.after)
+        return None if self.cursor is None else _place(self.cursor, order)
+
+
+def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], str] = str) -> Tasks:
+    """One page of a list; `mask` takes secrets out of what people wrote.
+
+    Raises:
+        BadQuery: its cursor belongs to another list.
+    """
+    wanted, order = query.filter(), query.sorting()
+    found = queue.listed(wanted, order, query.limit + 1, query.begin())
+    shown = found.places[: query.limit]
+    last = shown[-1] if len(found.places) > len(shown) else None
+    return Tasks(
+        # One by one: tasks come with their files, megabytes each at worst.
+        tasks=[_masked(_summary(queue, place.task_id), mask) for place in shown],
+        next_after=last.task_id if last and order == Order() else None,
+        next=_cursor(last, order) if last else None,
+        total=found.total(wanted.statuses),
+        counts=dict(found.counts),
+    )
+
+
+def _summary(queue: QueueManager, task_id: int) -> TaskSummary:
+    task = queue.get(task_id)
+    return task_summary(task, queue.waits_for(task_id) if task.status is Status.BLOCKED else ())
+
+
+def _masked(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:
+    return task.model_copy(update={"description": mask(task.description)})
+
+
+def _cursor(place: Place, order: Order) -> str:
+    text = json.dumps([order.by, order.descending, place.value, place.task_id], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).rstrip(b"=").decode()
+
+
+def _place(cursor: str, order: Order) -> Place:
+    try:
+        padded = cursor.encode() + b"=" * (-len(cursor) % 4)
+        by, descending, value, task_id = json.loads(base64.b64decode(padded, b"-_", validate=True))
+        sound = isinstance(value, str | float) or _is_id(value, -(2**63))
+    except (ValueError, TypeError, RecursionError):
+        sound, by, descending, value, task_id = False, "", False, 0, 0
+    if not sound or not _is_id(task_id):
+        raise BadQuery({"cursor": "is no `next` of a list; leave it out to begin at the first page"})
+    if (by, descending) != (order.by, order.descending):
+        raise BadQuery({"cursor": "belongs to another order; leave it out to begin at the first page"})
+    return Place(value=storable(value) if isinstance(value, str) else value, task_id=task_id)
+
+
+def _is_id(value: object, least: int = 1) -> bool:
+    return type(value) is int and least <= value < 2**63

@@ -1,0 +1,106 @@
+"""What may be asked of the log, and how a text is looked for in it.
+
+A pattern comes from whoever may read the log, and must not be able to hold the daemon up: RE2 needs time linear in the
+text for every pattern there is, refuses one that would need much memory, and lets other threads run meanwhile. What it
+has no linear way for (looking around, back references) it does not know.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BeforeValidator, Field
+
+from nightshift.core.clock import no_number
+from nightshift.core.events import Kind, Level
+from nightshift.core.text.patterns import compiled
+from nightshift.server.log.ansi import has_colours, plain
+from nightshift.server.query import After, BadQuery, Id, Query
+from nightshift.storage.db.event_log import Accepts, EventFilter
+
+MAX_PATTERN_CHARS = 500
+
+Worker = Annotated[str, Field(max_length=100)]
+
+
+class StreamQuery(Query):
+    """Which events to show."""
+
+    after: After | None = Field(None, description="only events with a greater id")
+    level: Level | None = Field(None, description="only events of this level and above")
+    task: Id | None = Field(None, description="only events of this task")
+    worker: Worker | None = Field(None, description="only events of this worker")
+    kind: Kind | None = Field(None, description="only events of this kind")
+
+    @property
+    def wanted(self) -> EventFilter:
+        """The filter, without the text."""
+        return EventFilter(level=self.level, task_id=self.task, worker=self.worker, kind=self.kind)
+
+
+class FollowQuery(StreamQuery):
+    """Which events to show as they happen, and whether with what models write."""
+
+    live: bool = Field(False, description="also what models write just now, as events of the type `writing`")
+
+
+class TextQuery(StreamQuery):
+    """Which events to read, also by what they say."""
+
+    before: Id | None = Field(None, description="only events with a smaller id")
+    q: str | None = Field(
+        None, max_length=MAX_PATTERN_CHARS, description="only events whose message holds this text, in any case"
+    )
+    regex: bool = Field(False, description="`q` is a regular expression (RE2; `(?-i)` heeds the case)")
+    inverse: bool = Field(False, description="only events whose message does not match `q`")
+
+    def accepts(self) -> Accepts | None:
+        """What looks at messages, as they read without colours; None where no text is asked for.
+
+        Raises:
+            BadQuery: the pattern is none, or too big.
+        """
+        if self.q is None:
+            return None
+        matches, inverse = _pattern(self.q) if self.regex else _words(self.q), self.inverse
+        return lambda message: matches(plain(message) if has_colours(message) else message) is not inverse
+
+
+class LogsQuery(TextQuery):
+    """Which events to read; the newest ones, unless `after`, `before` or `at` says where."""
+
+    at: Annotated[AwareDatetime | None, BeforeValidator(no_number)] = Field(
+        None, description="only events since this time (ISO 8601 with its zone)"
+    )
+    limit: int = Field(100, ge=1, le=1000, description="at most so many")
+
+
+class DownloadQuery(TextQuery):
+    """What to download, and how it is written."""
+
+    format: Literal["jsonl", "text"] = Field("jsonl", description="a JSON object a line, or lines for people")
+    ansi: Literal["remove", "keep"] = Field("remove", description="colours in the form for people: none, or SGR")
+
+
+def check_place(query: LogsQuery) -> None:
+    """Make sure that not two places are asked for at once.
+
+    Raises:
+        BadQuery: they are.
+    """
+    given = [name for name in ("after", "before", "at") if getattr(query, name) is not None]
+    if len(given) > 1:
+        raise BadQuery({given[1]: f"cannot be given together with {given[0]}; leave one of them out"})
+
+
+def _words(text: str) -> Accepts:
+    wanted = text.casefold()
+    return lambda message: wanted in message.casefold()
+
+
+def _pattern(text: str) -> Accepts:
+    try:
+        pattern = compiled(text, case_sensitive=False)
+    except ValueError as error:
+        raise BadQuery({"q": f"is no regular expression that RE2 knows: {error}"}) from None
+    return lambda message: pattern.search(message.encode("utf-8", "replace")) is not None

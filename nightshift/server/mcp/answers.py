@@ -1,0 +1,197 @@
+"""What the tools answer: short, since every word is paid for by whoever asks, and with ids that hold for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nightshift.core.tasks.states import ENDED, Ending, Status
+from nightshift.server.approvals import ApprovalRow
+from nightshift.server.diffs.changes import Diff, FileDiff
+from nightshift.server.diffs.hunks import SIGNS
+from nightshift.server.lesson_answers import LessonRow
+from nightshift.server.schemas import Answer, LogLine, TaskDetail, TaskSummary
+
+MOST_WORDS = 300
+"""Characters of a description or a reason in a list."""
+MOST_DIFF = 20_000
+"""Characters of a difference in one answer."""
+
+
+class Question(Answer):
+    """What a task waits for; `default` is what is assumed where nobody answers."""
+
+    approval_id: int
+    task_id: int
+    kind: str
+    question: str
+    default: str
+
+
+class TaskLine(Answer):
+    """A task in a list."""
+
+    task_id: int
+    status: Status
+    description: str
+    ending: Ending | None
+    reason: str
+    commit: str | None
+    branch: str | None
+
+
+class TaskList(Answer):
+    """A page of tasks; `cursor` asks for the next one."""
+
+    tasks: tuple[TaskLine, ...]
+    total: int
+    cursor: str | None
+
+
+class TaskState(Answer):
+    """How a task stands. `tests` are the counts of its last run; `questions` what it waits for; `next` what to do."""
+
+    task_id: int
+    status: Status
+    ended: bool
+    description: str
+    ending: Ending | None
+    reason: str
+    repo: str | None
+    project: str | None
+    attempt: int
+    iteration: int
+    at: str
+    tests: str
+    tokens: int
+    cost_usd: float
+    commit: str | None
+    branch: str | None
+    questions: tuple[Question, ...]
+    next: str
+
+
+class Submission(Answer):
+    """What became of a submitted task. `new` is false where a task with this key was there: it is unchanged."""
+
+    task_id: int
+    status: Status
+    new: bool
+    differs: tuple[str, ...]
+
+
+class Difference(Answer):
+    """What a task changed, as a unified difference; `more` is the offset of what was cut off."""
+
+    task_id: int
+    before: str
+    after: str
+    files: tuple[str, ...]
+    note: str
+    text: str
+    more: int | None
+
+
+class LogPage(Answer):
+    """Lines of the log, oldest first; `last_id` is the `after` of the next page."""
+
+    lines: tuple[str, ...]
+    last_id: int
+
+
+class Lesson(Answer):
+    """A lesson from an earlier task; `nearness` (0 to 1) tells how near it is to what was asked."""
+
+    lesson_id: str
+    about: str
+    lesson: str
+    repo: str
+    nearness: float | None
+
+
+def question_of(row: ApprovalRow) -> Question:
+    """An ask without what only a page needs."""
+    return Question.from_values(row)
+
+
+def line_of(row: TaskSummary) -> TaskLine:
+    """A task in a list."""
+    return TaskLine.from_values(row, description=_cut(row.description), reason=_cut(row.cause))
+
+
+def state_of(task: TaskDetail, questions: tuple[Question, ...]) -> TaskState:
+    """How a task stands, and what its asker can do next."""
+    last = task.iterations[-1] if task.iterations else None
+    tested = next((each for each in reversed(task.iterations) if each.total is not None), None)
+    return TaskState.from_values(
+        task,
+        ended=task.status in ENDED,
+        reason=task.cause,
+        iteration=last.iteration if last else 0,
+        at=str(last.phases[-1].phase) if last and last.phases else "",
+        tests=f"{tested.passed} of {tested.total} passed" if tested else "",
+        tokens=task.spent.tokens,
+        cost_usd=round(task.spent.cost_usd, 4),
+        questions=questions,
+        next=_next(task, questions),
+    )
+
+
+def _next(task: TaskDetail, questions: tuple[Question, ...]) -> str:
+    match task.status:
+        case Status.DONE:
+            return f"get_diff shows the change; `nightshift verify {task.branch or task.commit}` runs its tests again"
+        case Status.FAILED if task.draft:
+            return f"get_diff shows the {task.draft.text}; get_log tells what happened; retry queues it again"
+        case Status.FAILED | Status.CANCELLED:
+            return "get_log tells what happened; retry queues it again"
+        case Status.WAITING if questions:
+            return "answer or approve what it asks, after asking the person who owns the repository"
+    return "wait_task returns when it has ended or asks something"
+
+
+def unified(found: Diff) -> str:
+    """A difference as text, file by file."""
+    return "\n".join(line for file in found.files for line in _file(file))
+
+
+def _file(file: FileDiff) -> Iterator[str]:
+    yield f"--- {'/dev/null' if file.status == 'added' else f'a/{file.path}'}"
+    yield f"+++ {'/dev/null' if file.status == 'removed' else f'b/{file.path}'}"
+    if file.told:
+        yield f"# {file.told}"
+    for hunk in file.hunks:
+        old, new = (sum(line.kind != other for line in hunk.lines) for other in ("added", "gone"))
+        yield f"@@ -{hunk.old},{old} +{hunk.new},{new} @@"
+        for line in hunk.lines:
+            yield SIGNS[line.kind] + "".join(text for _, text in line.parts)
+
+
+def difference_of(task_id: int, found: Diff, offset: int) -> Difference:
+    """A piece of what a task changed, from an offset in characters on."""
+    text = unified(found)
+    end = offset + MOST_DIFF
+    left_out = f"{found.left_out} more files are not shown" if found.left_out else ""
+    return Difference(
+        task_id=task_id,
+        before=found.before,
+        after=found.after,
+        files=tuple(f"{file.status} {file.path}" for file in found.files),
+        note="; ".join(filter(None, [found.note, left_out])),
+        text=text[offset:end],
+        more=end if end < len(text) else None,
+    )
+
+
+def log_text(line: LogLine) -> str:
+    """An event in a line."""
+    about = "/".join(filter(None, [f"#{line.task_id}" if line.task_id else "", line.phase, line.worker]))
+    return f"{line.timestamp:%Y-%m-%d %H:%M:%SZ} {line.level} {about} {line.event}: {line.message}"
+
+
+def lesson_of(row: LessonRow) -> Lesson:
+    """A lesson without its record."""
+    return Lesson.from_values(row, lesson_id=row.id)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]}…"

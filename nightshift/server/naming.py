@@ -1,0 +1,154 @@
+"""Finds what a name of the owner's stands for: a task's number, or the beginning of a commit's id or of a branch.
+
+Every command that is about one task or one commit asks here, so a name means the same to all of them. A word of at most
+six digits is a task's number first, and a commit where there is no such task. Where two things fit, both are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Literal
+
+from pydantic import Field
+
+from nightshift.core.errors import AmbiguousName, UnknownName, UnknownTask
+from nightshift.core.tasks.task import Task
+from nightshift.queue.manager import QueueManager
+from nightshift.server.formatting import Mask, short
+from nightshift.server.query import Query
+from nightshift.server.schemas import Answer
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import Commit
+
+_TASK = re.compile(r"#?([0-9]{1,6})", re.ASCII)
+_NUMBER = re.compile(r"#([0-9]{1,18})", re.ASCII)
+"""A task's number that cannot be the beginning of a commit."""
+_COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
+_DIGITS = re.compile(r"#?[0-9]+", re.ASCII)
+MOST_CHARS = 250
+SHOWN = 8
+"""How many of the things that fit are named."""
+
+
+class NameQuery(Query):
+    """What to find."""
+
+    name: str = Field(
+        min_length=1, max_length=MOST_CHARS, description="a number, or the beginning of a commit's id or of a branch"
+    )
+    repo: str | None = Field(None, max_length=4096, description="only commits of this repository, or below it")
+
+
+class Named(Answer):
+    """What a name stands for; `by` tells what it names.
+
+    `commit` is the commit whose id begins so, else the newest of the task, null where it made none; `newest` is the
+    newest of the task. `branch` and `repo` are those of `commit`, `title` is its subject or what the task asks for.
+    """
+
+    by: Literal["task", "commit", "branch"]
+    task_id: int
+    commit: str | None
+    newest: str | None
+    branch: str
+    repo: str
+    title: str
+
+
+class Naming:
+    """Finds tasks and commits by names; thread-safe.
+
+    Args:
+        database: has the ledger; one that is open for reading will do.
+        queue: has the tasks.
+        events: the log beside the ledger.
+        mask: takes secrets out of titles.
+    """
+
+    def __init__(self, database: Database, queue: QueueManager, events: EventLog, mask: Mask) -> None:
+        self._ledger, self._queue, self._mask = CommitLedger(database, events), queue, mask
+
+    def find(self, name: str, repo: str | None = None) -> Named:
+        """The one task or commit that a name stands for.
+
+        Raises:
+            UnknownName: there is none.
+            AmbiguousName: there are several; the message names them.
+        """
+        name = name.strip()
+        found = {(each.task_id, each.commit): each for each in self._fitting(name) if _is_in(each, repo)}
+        if not found:
+            raise _unknown(name)
+        if len(found) > 1:
+            raise ambiguous(name, [_told(each) for each in found.values()])
+        return next(iter(found.values()))
+
+    def _fitting(self, name: str) -> Iterator[Named]:
+        number = _TASK.fullmatch(name) or _NUMBER.fullmatch(name)
+        if number and (task := self._task(int(number[1]))):
+            yield self._named("task", task, self._newest(task.id))
+        if _COMMIT.fullmatch(name):
+            for entry in self._ledger.named(name.lower()):
+                yield self._named("commit", self._queue.get(entry.task_id), entry)
+        if not _DIGITS.fullmatch(name):
+            entries = self._ledger.on_branches((name, f"agent/{name}"))
+            exact = [entry for entry in entries if entry.branch in {name, f"agent/{name}"}]
+            for entry in exact or entries:
+                yield self._named("branch", self._queue.get(entry.task_id), entry)
+
+    def _task(self, number: int) -> Task | None:
+        try:
+            return self._queue.get(number)
+        except UnknownTask:
+            return None
+
+    def _newest(self, task_id: int) -> Commit | None:
+        return next(iter(self._ledger.page(1, task_id=task_id)), None)
+
+    def _named(self, by: Literal["task", "commit", "branch"], task: Task, entry: Commit | None) -> Named:
+        newest = self._newest(task.id)
+        return Named(
+            by=by,
+            task_id=task.id,
+            commit=entry.commit if entry else None,
+            newest=newest.commit if newest else None,
+            branch=entry.branch if entry else "",
+            repo=entry.repo if entry else "",
+            title=short(entry.subject if entry else task.spec.description.partition("\n")[0], self._mask),
+        )
+
+
+def ambiguous(name: str, fitting: list[str]) -> AmbiguousName:
+    """Several things bear a name; each is told in words."""
+    more = [f"and {len(fitting) - SHOWN} more"] if len(fitting) > SHOWN else []
+    hint = f"; '#{name}' is the task alone" if _TASK.fullmatch(name) else "; give more of it"
+    return AmbiguousName(f"{name} fits {len(fitting)}: {', '.join((*fitting[:SHOWN], *more))}{hint}")
+
+
+def _told(found: Named) -> str:
+    title = " ".join(found.title.split())[:60]
+    match found.by:
+        case "task":
+            return f"task {found.task_id} ({title})"
+        case "commit":
+            return f"commit {(found.commit or '')[:12]} of task {found.task_id} ({title})"
+        case "branch":
+            return f"branch {found.branch} of task {found.task_id}"
+
+
+def _is_in(found: Named, repo: str | None) -> bool:
+    return repo is None or (bool(found.repo) and PurePath(repo).is_relative_to(found.repo))
+
+
+def _unknown(name: str) -> UnknownName:
+    if number := _TASK.fullmatch(name):
+        also = f", and no commit of Nightshift's begins with {name}" if _COMMIT.fullmatch(name) else ""
+        return UnknownName(f"there is no task {number[1]}{also}")
+    return UnknownName(
+        f"no commit and no branch of Nightshift's begins with {name}; give a task's number, or the beginning of a "
+        "commit's id (four digits or more) or of a branch"
+    )

@@ -1,0 +1,157 @@
+"""The OpenAPI 3.1 description, generated from the table of endpoints and the models of the answers."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from nightshift.server.contract import ENDPOINTS
+from nightshift.server.endpoint import Endpoint
+from nightshift.server.schemas import Failed, adapter
+
+Json = dict[str, Any]
+Mode = Literal["validation", "serialization"]
+
+# What stands for a body that is no model's JSON; of a stream it is what each event is like.
+_SHAPES: Json = {
+    "application/json": {"type": "object"},
+    "text/event-stream": {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+    },
+}
+
+
+class _Schemas(GenerateJsonSchema):
+    """A dataclass is sent with all its fields, those that have a default as well, and with no others."""
+
+    def dataclass_schema(self, schema: Any) -> Json:
+        """The schema of a dataclass."""
+        return {**super().dataclass_schema(schema), "additionalProperties": False}
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """Tell whether the field is always there."""
+        sent = self.mode == "serialization" and field["type"] == "dataclass-field"
+        return sent or super().field_is_required(field, total)
+
+
+def document(version: str) -> Json:
+    """The whole description; only `version` is not in the table."""
+    refs, schemas = _schemas()
+    paths: Json = {}
+    for endpoint in ENDPOINTS:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, refs)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Nightshift", "version": version, "description": "The API of one Nightshift daemon."},
+        "servers": [{"url": "/"}],
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "API_TOKEN; where it is set nothing but `/healthz` is answered without it.",
+                }
+            },
+        },
+    }
+
+
+def _schemas() -> tuple[dict[type[Any], Json], Json]:
+    """A reference for each type, and the schemas that they lead to."""
+    answers = {model for endpoint in ENDPOINTS for model in endpoint.answers.values()} | {Failed}
+    bodies = {endpoint.body for endpoint in ENDPOINTS if endpoint.body}
+    wanted: list[tuple[type[Any], Mode]] = [(model, "serialization") for model in answers]
+    wanted += [(model, "validation") for model in bodies]
+    wanted.sort(key=lambda pair: pair[0].__name__)
+    refs, found = TypeAdapter.json_schemas(
+        [(number, mode, adapter(model)) for number, (model, mode) in enumerate(wanted)],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=_Schemas,
+    )
+    return {model: refs[number, mode] for number, (model, mode) in enumerate(wanted)}, _with_doubles(found["$defs"])
+
+
+def _with_doubles(schema: Any) -> Any:
+    """Without the word that lists hold nothing twice: pydantic takes a set from such a list."""
+    if isinstance(schema, list):
+        return [_with_doubles(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {name: _with_doubles(each) for name, each in schema.items() if name != "uniqueItems"}
+
+
+def _operation(endpoint: Endpoint, refs: dict[type[Any], Json]) -> Json:
+    operation: Json = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "parameters": _parameters(endpoint),
+        "responses": _responses(endpoint, refs),
+    }
+    if endpoint.body:
+        content: Json = {"application/json": {"schema": refs[endpoint.body]}}
+        if endpoint.text_body:
+            content["text/plain"] = {"schema": {"type": "string", "description": endpoint.text_body}}
+        operation["requestBody"] = {"required": endpoint.body_required, "content": content}
+    return operation
+
+
+def _parameters(endpoint: Endpoint) -> list[Json]:
+    found: list[Json] = [
+        {"name": name, "in": "path", "required": True, "schema": _path_schema(name in endpoint.texts)}
+        for name in endpoint.parameters
+    ]
+    schema = endpoint.query.model_json_schema()
+    named = schema.get("$defs", {})
+    for name, each in schema.get("properties", {}).items():
+        said = each.pop("description", "")
+        found.append({"name": name, "in": "query", "description": said, "schema": _resolved(each, named)})
+    return found
+
+
+def _resolved(part: Any, named: Json) -> Any:
+    """A schema with what it refers to in its place: two queries may mean different things by one name.
+
+    No text is too short or of another format, and one of several may be empty: a parameter without a value counts as
+    not given.
+    """
+    if isinstance(part, list):
+        return [_resolved(each, named) for each in part]
+    if not isinstance(part, dict):
+        return part
+    meant = named[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else {}
+    rest = {key: _resolved(value, named) for key, value in part.items() if key not in {"$ref", "minLength", "format"}}
+    if "enum" in rest:
+        rest["enum"] = [*rest["enum"], ""]
+    return {**_resolved(meant, named), **rest} if meant else rest
+
+
+def _path_schema(text: bool) -> Json:
+    return {"type": "string", "minLength": 1} if text else {"type": "integer", "minimum": 0}
+
+
+def _responses(endpoint: Endpoint, refs: dict[type[Any], Json]) -> Json:
+    responses: Json = {
+        str(status): _response(status, endpoint.media, refs[model]) for status, model in endpoint.answers.items()
+    }
+    if not endpoint.answers:
+        media = (endpoint.media, *endpoint.other_media)
+        content = {each: {"schema": _SHAPES.get(each, {"type": "string"})} for each in media}
+        responses["200"] = {"description": HTTPStatus.OK.phrase, "content": content}
+    for status in endpoint.errors:
+        responses[str(status)] = _response(status, "application/json", refs[Failed])
+    responses["default"] = {
+        "description": "Refused by the guard (400, 401, 403, 408, 413, 429), or failed (500)",
+        "content": {"application/json": {"schema": refs[Failed]}},
+    }
+    return responses
+
+
+def _response(status: int, media: str, schema: Json) -> Json:
+    return {"description": HTTPStatus(status).phrase, "content": {media: {"schema": schema}}}

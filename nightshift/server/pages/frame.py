@@ -1,0 +1,81 @@
+"""The pages. The server makes the frame and what the page comes with; its script draws it and keeps it up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from flask import Blueprint, Flask, Response, abort, redirect, render_template, request
+from markupsafe import Markup
+from werkzeug.routing import Map
+from werkzeug.wrappers import Response as BaseResponse
+
+from nightshift.core.errors import UnknownTask
+from nightshift.core.program import program, typed
+from nightshift.server.context import AppContext
+from nightshift.server.pages.assets import Assets
+from nightshift.server.pages.boot import boot_data
+from nightshift.server.pages.page_table import PAGES, Page
+from nightshift.server.query import LoginQuery, Query, read_query
+from nightshift.server.timeline.transcript import as_text
+from nightshift.storage.db import pruning
+
+TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
+
+_Q = TypeVar("_Q", bound=Query)
+
+
+class Pages:
+    """The views; each answers one address."""
+
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
+
+    def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
+        """One model call as plain text: the whole prompt and the whole reply."""
+        calls = self._context.steps.calls(task_id, attempt, step_no)
+        if found := next((call for call in calls if call.call_no == call_no), None):
+            return Response(as_text(self._context, found), mimetype="text/plain")
+        if gone := pruning.work_pruned(self._context.database.reader(), task_id):
+            text = f"The prompts and replies of task {task_id} were pruned on {gone.at:%Y-%m-%d} ({gone.setting}).\n"
+            return Response(text, status=410, mimetype="text/plain")
+        raise UnknownTask(task_id)
+
+    def login(self) -> str:
+        """The form for the token; the answer to it is not Flask's."""
+        return render_template("login.html", here="login", wrong=_query(LoginQuery).wrong)
+
+    def icon(self) -> BaseResponse:
+        """What browsers ask for on pages that name no icon."""
+        return redirect("/static/icons/idle.svg")
+
+
+def register(app: Flask, context: AppContext, assets: Assets) -> None:
+    """Add all pages."""
+    pages, blueprint = Pages(context), Blueprint("pages", __name__)
+    for page in PAGES:
+        blueprint.add_url_rule(page.rule, page.name, _drawn(context, assets, app.url_map, page))
+    blueprint.add_url_rule(f"{TASK_RULE}/call/<int:attempt>/<int:step_no>/<int:call_no>", view_func=pages.call)
+    blueprint.add_url_rule("/login", view_func=pages.login)
+    blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
+    app.register_blueprint(blueprint)
+    navigation = [page for page in PAGES if page.key and (context.hub or not page.needs_hub)]
+    app.jinja_env.globals.update(asset=assets.url, program=program, typed=typed, navigation=navigation)
+
+
+def _drawn(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
+    """The view of a page that a script draws."""
+    modules = assets.modules(page.script)
+    styles = [page.style] if page.style in assets else []
+
+    def view(**where: Any) -> str:
+        if page.needs_hub and not context.hub:
+            abort(404)
+        data = Markup(boot_data(context, routes, page, where))  # noqa: S704  made for this place
+        return render_template("shell.html", page=page, here=page.name, modules=modules, styles=styles, boot=data)
+
+    return view
+
+
+def _query(model: type[_Q]) -> _Q:
+    return read_query(model, request.query_string.decode("latin-1"))

@@ -1,0 +1,125 @@
+"""The pages as one table: routes, navigation and what each comes with are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nightshift.server.endpoint import flask_rule
+
+STATUS = "/api/status"
+TASKS = "/api/tasks?limit=50"
+ENDED = "/api/tasks?limit=10&sort=ended&status=done%2Cfailed%2Ccancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page that a script draws: `static/pages/<name>.js`, and beside it `<name>.css` where it has rules of its own.
+
+    `path` is written as an endpoint's: `/task/{task_id}`. `preload` are addresses of the API whose answers come with
+    the page, so that it is drawn without a request; parameters of the path may stand in them. The first one that
+    answers 404 makes the page a 404; what fails otherwise is left to the script, which asks again and shows the error.
+    Parameters are numbers, except those in `texts`. `key` is what is pressed after `g` to go there; a page without one
+    is not in the navigation. One that `needs_hub` is nowhere without a hub.
+    """
+
+    name: str
+    path: str
+    title: str
+    preload: tuple[str, ...] = (STATUS,)
+    key: str = ""
+    texts: tuple[str, ...] = ()
+    needs_hub: bool = False
+
+    @property
+    def rule(self) -> str:
+        """The path as Flask's router writes it."""
+        return flask_rule(self.path, self.texts)
+
+    @property
+    def script(self) -> str:
+        """The name of its script among the static files."""
+        return f"pages/{self.name}.js"
+
+    @property
+    def style(self) -> str:
+        """The name of its stylesheet, which need not exist."""
+        return f"pages/{self.name}.css"
+
+
+PAGES: tuple[Page, ...] = (
+    Page(
+        name="brief",
+        path="/",
+        title="Brief",
+        preload=(STATUS, "/api/brief", "/api/approvals?open=1", ENDED),
+        key="b",
+    ),
+    Page(name="tasks", path="/tasks", title="Tasks", preload=(STATUS, TASKS, "/api/filters"), key="t"),
+    Page(
+        name="review",
+        path="/review",
+        title="Review",
+        preload=(STATUS, "/api/commits?limit=100&order=risk&unread=1"),
+        key="v",
+    ),
+    Page(
+        name="inbox",
+        path="/inbox",
+        title="Inbox",
+        preload=(STATUS, "/api/approvals?open=1", "/api/commits?unread=1&limit=50", "/api/decisions?limit=20"),
+        key="i",
+    ),
+    Page(
+        name="dashboard",
+        path="/dashboard",
+        title="Dashboard",
+        preload=(STATUS, "/api/approvals?open=1", "/api/commits?limit=6"),
+        key="d",
+    ),
+    Page(name="logs", path="/logs", title="Log", preload=(STATUS, "/api/logs?limit=250"), key="l"),
+    Page(
+        name="task",
+        path="/task/{task_id}",
+        title="Task",
+        preload=(STATUS, "/api/task/{task_id}", "/api/task/{task_id}/timeline", "/api/commits?task={task_id}"),
+    ),
+    Page(name="replay", path="/replay", title="Replay"),
+    Page(name="reports", path="/reports", title="Reports", preload=(STATUS, "/api/reports?limit=20"), key="r"),
+    Page(
+        name="report",
+        path="/reports/{name}",
+        title="Report",
+        preload=(STATUS, "/api/report/{name}"),
+        texts=("name",),
+    ),
+    Page(
+        name="memory",
+        path="/memory",
+        title="Memory",
+        preload=(STATUS, "/api/learning", "/api/lessons?limit=50"),
+        key="m",
+    ),
+    Page(
+        name="benchmark",
+        path="/benchmark",
+        title="Benchmark",
+        preload=(STATUS, "/api/benchmark"),
+        key="n",
+    ),
+    Page(
+        name="repositories",
+        path="/repositories",
+        title="Repositories",
+        preload=(STATUS, "/api/repositories"),
+        key="o",
+    ),
+    Page(
+        name="environments",
+        path="/environments",
+        title="Environments",
+        preload=(STATUS, "/api/environments"),
+        key="e",
+    ),
+    Page(name="hub", path="/hub", title="Nodes", key="h", needs_hub=True),
+    Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),
+)

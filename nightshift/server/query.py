@@ -1,0 +1,87 @@
+"""The query parameters of each endpoint, validated; a wrong or unknown one is refused by its name."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from nightshift.core.clock import midnight, no_number, utc_now
+from nightshift.core.text import faults
+
+MAX_ID = 2**63 - 1
+
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+After = Annotated[int, Field(ge=0, le=MAX_ID)]
+Time = Annotated[AwareDatetime, BeforeValidator(no_number)]
+"""A time with its zone."""
+Bound = Literal["today"] | Time
+"""A time, or the last midnight by the clock on the machine's wall: so a link to today is one tomorrow, too."""
+
+
+def moment(bound: Bound | None) -> datetime | None:
+    """The time that is meant."""
+    return midnight(utc_now()) if bound == "today" else bound
+
+
+class Query(BaseModel):
+    """The parameters that an endpoint knows; here none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ApprovalsQuery(Query):
+    """Which asks to list."""
+
+    open: bool = Field(False, description="only those that a waiting task waits for")
+    task: Id | None = Field(None, description="only those of this task")
+
+
+class LoginQuery(Query):
+    """Whether the last try at logging in failed."""
+
+    wrong: bool = False
+
+
+class BadQuery(ValueError):
+    """Query parameters are wrong; `fields` says why, within bounds; `more` is how many faults it leaves out."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        self.fields = faults.bounded(fields)
+        self.more = len(fields) - len(self.fields)
+        faulty = [f"{name}: {why}" for name, why in self.fields.items()]
+        super().__init__("; ".join(filter(None, [*faulty, faults.and_more(self.more)])))
+
+
+_Q = TypeVar("_Q", bound=Query)
+
+
+def read_query(model: type[_Q], query: str) -> _Q:
+    """Validate a request's query string. A parameter without a value counts as not given.
+
+    Raises:
+        BadQuery: a parameter is unknown, given twice or has a wrong value.
+    """
+    values: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name in values:
+            raise BadQuery({name: "is given more than once"})
+        values[name] = value
+    try:
+        values = {name: value for name, value in values.items() if value or name not in model.model_fields}
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise BadQuery(_faults(error, model)) from None
+
+
+def _faults(error: ValidationError, model: type[Query]) -> dict[str, str]:
+    known = ", ".join(model.model_fields) or "none"
+    items = error.errors(include_url=False, include_input=False)
+    return {
+        str(item["loc"][0]): f"unknown parameter; known are: {known}"
+        if item["type"] == "extra_forbidden"
+        else item["msg"]
+        for item in items
+    }

@@ -1,0 +1,37 @@
+"""Reading the settings again, as the API says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nightshift.config.reloaded import Reloaded
+from nightshift.core.errors import ConfigError
+from nightshift.server.context import AppContext, Busy
+
+RELOAD_WALL_S = 30.0
+FILES = frozenset({"config.yaml", "settings.overrides.yaml"})
+
+
+def reloaded(context: AppContext) -> Reloaded:
+    """Have the daemon read its settings again.
+
+    Raises:
+        ConfigError: they have faults, and the old ones still hold.
+        Busy: it takes too long, and may still be done.
+    """
+    try:
+        return context.reload().result(RELOAD_WALL_S)
+    except TimeoutError:
+        raise Busy("the settings are still being read: the log tells when it is done") from None
+
+
+def by_name(error: ConfigError) -> Mapping[str, str]:
+    """The faults by the names of their settings, as the fields of an error; what lies deeper is in the text alone."""
+    fields: dict[str, str] = {}
+    for fault in error.faults:
+        where, found, why = fault.partition(": ")
+        path = where.partition(" (")[0] if found else "settings"
+        name, _, below = (path, "", "") if path in FILES else path.partition(".")
+        text = f"{below}: {why}" if below else why or fault
+        fields[name] = f"{fields[name]}; {text}" if name in fields else text
+    return fields

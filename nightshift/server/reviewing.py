@@ -1,0 +1,123 @@
+"""What is done with commits, behind the API and behind the command line alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.errors import UnknownCommit
+from nightshift.core.text.masking import Masker
+from nightshift.queue.manager import QueueManager
+from nightshift.report.ranking import ranks
+from nightshift.server.commits import CommitRow, Commits, CommitsQuery, Reviewed, ReviewIn, commit_row
+from nightshift.server.context import settled
+from nightshift.server.query import BadQuery, moment
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import Commit, StateStore
+
+MOST = 500
+"""So many commits are looked at by risk."""
+_BEGINNING = re.compile(r"[0-9a-fA-F]{4,64}")
+
+
+class Reviewing:
+    """The ledger's questions and answers; thread-safe.
+
+    Args:
+        database: where it is kept; one that is open for reading answers `commits` alone.
+        queue: knows the tasks.
+        events: gets an event for each review.
+        mask: takes secrets out of what is shown.
+        clock: says until when there is something to rank.
+    """
+
+    def __init__(
+        self, database: Database, queue: QueueManager, events: EventLog, mask: Masker, clock: Clock = utc_now
+    ) -> None:
+        self._database, self._clock = database, clock
+        self._state, self._queue = StateStore(database), queue
+        self._ledger, self._mask = CommitLedger(database, events), mask
+
+    def commits(self, query: CommitsQuery) -> Commits:
+        """A page of commits."""
+        by_risk = query.order == "risk"
+        if by_risk and query.after is not None:
+            raise BadQuery({"after": "pages the newest first; leave it out, or `order=risk`"})
+        found = self._ledger.page(
+            MOST if by_risk else query.limit + 1,
+            after=query.after,
+            task_id=query.task,
+            unread=query.unread,
+            integrated=query.standing or query.integrated,
+            drafts=query.drafts,
+            since=moment(query.since),
+            until=moment(query.until),
+        )
+        rows = self._rows(found if by_risk else found[: query.limit], by_risk=by_risk)[: query.limit]
+        return Commits(
+            commits=rows,
+            next_after=rows[-1].id if len(found) > len(rows) and not by_risk else None,
+            unread=self._state.unread_count(),
+        )
+
+    def _rows(self, found: Sequence[Commit], *, by_risk: bool = False) -> list[CommitRow]:
+        """The commits with their ranks, in their order or the riskiest first."""
+        ranked, by_id = ranks(self._database, [each.id for each in found], self._clock()), {c.id: c for c in found}
+        return [commit_row(by_id[each], ranked[each], self._mask) for each in (ranked if by_risk else by_id)]
+
+    def reverted_by(self, task_id: int) -> str | None:
+        """The commit that reverts what a task integrated last, None where it stands or there is nothing."""
+        integrated = (commit for commit in self._ledger.page(MOST, task_id=task_id) if commit.integrated)
+        return next((commit.reverted_by for commit in integrated), None)
+
+    def review_task(self, task_id: int) -> Reviewed:
+        """Mark all commits of a task as read.
+
+        Raises:
+            UnknownTask: there is none with that id.
+            UnknownCommit: it made no commit.
+        """
+        self._queue.get(task_id)
+        if not self._ledger.page(1, task_id=task_id):
+            raise UnknownCommit(f"task {task_id} made no commit")
+        return self._answer(task_id=task_id)
+
+    def review(self, asked: ReviewIn) -> Reviewed:
+        """Mark one commit as read, or all, or take that back.
+
+        Raises:
+            UnknownCommit: no commit begins so, or several do.
+        """
+        if asked.undo is not None:
+            done = settled(self._ledger.unread(asked.undo))
+            return Reviewed(commits=self._rows(done), unread=self._state.unread_count())
+        return self._answer() if asked.commit is None else self._answer(entries=self._named(asked.commit.lower()))
+
+    def entry(self, start: str) -> Commit:
+        """The newest entry of the commit whose id begins so.
+
+        Raises:
+            UnknownCommit: no commit begins so, or several do.
+        """
+        if not _BEGINNING.fullmatch(start):
+            raise UnknownCommit("a commit is named by at least four digits of its id")
+        return self._entries(start.lower())[0]
+
+    def _named(self, start: str) -> list[int]:
+        return [commit.id for commit in self._entries(start)]
+
+    def _entries(self, start: str) -> list[Commit]:
+        found = self._ledger.named(start)
+        names = {commit.commit for commit in found}
+        if not names:
+            raise UnknownCommit(f"Nightshift made no commit that begins with {start}")
+        if len(names) > 1:
+            raise UnknownCommit(f"{len(names)} commits begin with {start}; give more of it")
+        return found
+
+    def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:
+        done = settled(self._ledger.review(task_id=task_id, entries=entries))
+        return Reviewed(commits=self._rows(done), unread=self._state.unread_count())

@@ -1,0 +1,75 @@
+"""What tasks ask of their owner, and his answers."""
+
+from __future__ import annotations
+
+from nightshift.core.errors import IllegalMove, UnknownApproval
+from nightshift.core.tasks.change_checks import Approval, AskKind
+from nightshift.server.approvals import (
+    AnswerIn,
+    ApprovalRow,
+    Approvals,
+    Decided,
+    DecisionIn,
+    Decisions,
+    DecisionsIn,
+    DecisionsQuery,
+    Undecided,
+    approval_row,
+)
+from nightshift.server.context import AppContext, settled
+from nightshift.server.endpoint import Routes
+from nightshift.server.query import ApprovalsQuery
+
+routes = Routes()
+
+
+@routes.endpoint("GET", "/api/approvals")
+def list_approvals(context: AppContext, query: ApprovalsQuery) -> Approvals:
+    """What was asked of the owner, oldest first; the newest 500 at most."""
+    found = context.queue.approvals(open_only=query.open, task_id=query.task)
+    return Approvals(approvals=[_row(context, each) for each in found])
+
+
+@routes.endpoint("GET", "/api/decisions")
+def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
+    """What was decided of what tasks asked, newest first, page by page."""
+    found = context.queue.decisions(query.limit + 1, query.after)
+    page = found[: query.limit]
+    after = page[-1].id if len(found) > len(page) else None
+    return Decisions(decisions=[_row(context, each) for each in page], next_after=after)
+
+
+@routes.endpoint("POST", "/api/approvals/{approval_id}", errors=(400, 404, 409, 415, 503))
+def decide_approval(context: AppContext, approval_id: int, body: DecisionIn) -> ApprovalRow:
+    """Grant or deny what a task asked for; with its last answer the task goes on."""
+    decided = settled(context.queue.decide(approval_id, body.granted, body.answer))
+    return _row(context, decided)
+
+
+@routes.endpoint("POST", "/api/decisions", errors=(400, 415, 503))
+def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
+    """Grant or deny several asks at once; what cannot be decided is told, and the others are."""
+    queue = context.queue
+    # The text of a grant would answer a question; the remark is none.
+    questions = {each.id for each in queue.approvals() if each.ask.kind is AskKind.QUESTION}
+    asked = dict.fromkeys(body.approvals)
+    remark = {each: "" if body.granted and each in questions else body.remark for each in asked}
+    writes = {each: queue.decide(each, body.granted, remark[each]) for each in asked}
+    decided, refused = list[ApprovalRow](), list[Undecided]()
+    for each, write in writes.items():
+        try:
+            decided.append(_row(context, settled(write)))
+        except (IllegalMove, UnknownApproval) as error:
+            refused.append(Undecided(approval_id=each, why=str(error)))
+    return Decided(decided=decided, refused=refused)
+
+
+@routes.endpoint("POST", "/api/approvals/{approval_id}/answer", errors=(400, 404, 409, 415, 503))
+def answer_question(context: AppContext, approval_id: int, body: AnswerIn) -> ApprovalRow:
+    """Answer what a task asked; refused (409) where the ask is a decision and no question."""
+    answered = settled(context.queue.answer(approval_id, body.answer))
+    return _row(context, answered)
+
+
+def _row(context: AppContext, approval: Approval) -> ApprovalRow:
+    return approval_row(approval, context.clarify_wait_s(), context.mask)

@@ -1,0 +1,196 @@
+"""The morning brief, and what is done about it: marked as read, and causes of failures settled."""
+
+from __future__ import annotations
+
+from typing import Literal
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nightshift.core.clock import Moment, to_text
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.states import Ending
+from nightshift.report import brief
+from nightshift.report.brief import Brief, Span, Topic
+from nightshift.report.causes import Cause
+from nightshift.server.context import AppContext, settled
+from nightshift.server.endpoint import Routes
+from nightshift.server.formatting import Mask, short
+from nightshift.server.query import Query, Time
+from nightshift.server.schemas import Answer
+from nightshift.server.settling import CauseSettled, CausesQuery, SettleIn, causes, settle
+from nightshift.storage.db.state_store import StateStore
+
+routes = Routes()
+
+SHOWN = 20
+"""So many tasks of a cause are named."""
+
+
+class BriefQuery(Query):
+    """Since when to tell."""
+
+    since: Literal[Span.READ, Span.NIGHT, Span.TODAY] | Time = Field(
+        Span.READ,
+        description="`read` (where its owner has read to), `night` (20:00 to 08:00), `today`, or a time with its zone",
+    )
+
+
+class BriefPart(Answer):
+    """One part of the line; `address` is the page that shows exactly what it counts."""
+
+    topic: Topic
+    text: str
+    address: str
+
+
+class FailedRow(Answer):
+    """A failed task of a cause; `title` is the first line of its description."""
+
+    task_id: int
+    title: str
+    repo: str
+    reason: str
+    ended_at: Moment
+
+
+class CauseRow(Answer):
+    """Why some tasks failed. `title` says it in a line, `module` is the missing module where that is the cause.
+
+    `count` counts all its tasks, `tasks` are the first of them.
+    """
+
+    id: str
+    title: str
+    ending: Ending | None
+    module: str
+    count: int
+    tasks: list[FailedRow]
+
+
+class Causes(Answer):
+    """Causes of failures, the commonest first."""
+
+    causes: list[CauseRow]
+
+
+class BriefAnswer(Answer):
+    """What came of the work since ≤ t < until. `line` is all `parts` in one; `read_at` is up to when it was read.
+
+    `done` counts tasks, those that needed no change among them; the other figures are those of the parts.
+    """
+
+    since: Moment
+    until: Moment
+    read_at: Moment | None
+    line: str
+    parts: list[BriefPart]
+    done: int
+    landed: int
+    on_branch: int
+    drafts: int
+    failed: int
+    cost_usd: float
+    unpriced: int
+    needs: int
+    unread: int
+    causes: list[CauseRow]
+
+
+class ReadIn(BaseModel):
+    """Up to when the brief was read: the `until` of the one that was shown, or an earlier time to undo that."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    until: Time
+
+
+class ReadUpTo(Answer):
+    """Up to when the brief was read now, and up to when it was before."""
+
+    read_at: Moment
+    before: Moment | None
+
+
+@routes.endpoint("GET", "/api/brief")
+def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
+    """What came of the work since its owner last looked."""
+    now = context.clock()
+    if isinstance(query.since, str):
+        since, until = brief.bounds(context.database, Span(query.since), now)
+    else:
+        since, until = min(query.since, now), now
+    found = brief.read(context.database, since, until)
+    return brief_answer(found, brief.read_up_to(context.database), context.mask)
+
+
+@routes.endpoint("GET", "/api/causes")
+def list_causes(context: AppContext, query: CausesQuery) -> Causes:
+    """Why tasks failed that were not tried again, the commonest cause first."""
+    return Causes(causes=[cause_row(cause, context.mask) for cause in causes(context, query)])
+
+
+@routes.endpoint("POST", "/api/causes/{cause_id}/retry", errors=(400, 409, 415, 503))
+def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> CauseSettled:
+    """Settle a cause, and try all tasks that failed for it again; what became of each is told."""
+    return settle(context, cause_id, body or SettleIn())
+
+
+@routes.endpoint("POST", "/api/brief/read", errors=(400, 415, 503))
+def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
+    """Mark the brief as read up to a time: the next one begins there."""
+    if body.until > context.clock():
+        raise InvalidTask({"until": "lies in the future; send the `until` of the brief that was read"})
+    before = brief.read_up_to(context.database)
+    settled(StateStore(context.database).set(brief.READ, to_text(body.until)))
+    return ReadUpTo(read_at=body.until, before=before)
+
+
+def brief_answer(found: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswer:
+    """The brief as the API shows it."""
+    parts = [
+        BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, found))
+        for part in brief.told(found.figures)
+    ]
+    return BriefAnswer.from_values(
+        found,
+        found.figures,
+        found.figures.spent,
+        read_at=read_at,
+        parts=parts,
+        causes=[cause_row(cause, mask) for cause in found.causes],
+    )
+
+
+def cause_row(cause: Cause, mask: Mask) -> CauseRow:
+    """The cause as the API shows it."""
+    tasks = [
+        FailedRow(
+            task_id=task.id,
+            title=short(task.title.partition("\n")[0], mask),
+            repo=task.repo,
+            reason=short(task.reason, mask),
+            ended_at=task.ended_at,
+        )
+        for task in cause.tasks[:SHOWN]
+    ]
+    return CauseRow.from_values(cause, title=short(cause.title, mask), count=len(cause.tasks), tasks=tasks)
+
+
+def _address(topic: Topic, found: Brief) -> str:
+    span = {"since": to_text(found.since), "until": to_text(found.until)}
+    match topic:
+        case Topic.LANDED:
+            return f"/review?{urlencode({'integrated': '1', **span})}"
+        case Topic.ON_BRANCH:
+            return f"/review?{urlencode({'integrated': '0', **span})}"
+        case Topic.DRAFTS:
+            return f"/review?{urlencode({'drafts': '1', **span})}"
+        case Topic.FAILED:
+            return f"/tasks?{urlencode({'status': 'failed', **span})}"
+        case Topic.COST:
+            return f"/tasks?{urlencode({'sort': 'cost', **span})}"
+        case Topic.NEEDS:
+            return "/inbox"
+        case Topic.UNREAD:
+            return "/review"

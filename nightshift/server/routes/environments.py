@@ -1,0 +1,52 @@
+"""The environments of repositories: which are kept, what is in them, and what was left out."""
+
+from __future__ import annotations
+
+from nightshift.core.clock import Moment
+from nightshift.core.text.masking import printable
+from nightshift.server.context import AppContext
+from nightshift.server.endpoint import Routes
+from nightshift.server.schemas import Answer
+
+routes = Routes()
+
+
+class EnvironmentRow(Answer):
+    """A part of an environment that was made: of one kind, for all repositories that declare the same.
+
+    `sources` are the files that declared it first, `packages` what it holds, name to version, `services` those that
+    are started for its tests. `remarks` say what was left out, and why.
+    """
+
+    name: str
+    kind: str
+    interpreter: str
+    sources: list[str]
+    packages: dict[str, str]
+    remarks: list[str]
+    services: list[str]
+    used_at: Moment
+    size_bytes: int
+
+
+class KeptEnvironments(Answer):
+    """What is kept, used last first, and how large it is together."""
+
+    environments: list[EnvironmentRow]
+    size_bytes: int
+
+
+@routes.endpoint("GET", "/api/environments")
+def list_environments(context: AppContext) -> KeptEnvironments:
+    """The environments that were made of what repositories declare."""
+    rows = [
+        EnvironmentRow.from_values(
+            one,
+            sources=[printable(path) for path in one.sources],
+            packages={printable(name): printable(version) for name, version in one.packages.items()},
+            remarks=[printable(remark) for remark in one.remarks],
+            services=list(one.services),
+        )
+        for one in context.environments()
+    ]
+    return KeptEnvironments(environments=rows, size_bytes=sum(row.size_bytes for row in rows))

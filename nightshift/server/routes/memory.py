@@ -1,0 +1,179 @@
+"""Lessons: searching, reading, retiring, carrying them elsewhere; and what memory as a whole is worth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flask import Response, stream_with_context
+
+from nightshift.core.errors import NotLessons, UnknownLesson
+from nightshift.core.events import Kind
+from nightshift.server.bodies import BadBody
+from nightshift.server.context import AppContext, settled
+from nightshift.server.endpoint import Routes
+from nightshift.server.formatting import short
+from nightshift.server.lesson_answers import (
+    InUse,
+    LearnedOn,
+    Learning,
+    LessonDetail,
+    LessonRow,
+    Lessons,
+    LessonsIn,
+    LessonsQuery,
+    LessonUse,
+    SeenIn,
+    lesson_detail,
+    lesson_row,
+    uplift_of,
+)
+from nightshift.server.query import BadQuery
+from nightshift.storage.memory import exchange, listing, recall_log
+from nightshift.storage.memory.listing import Key, State, Use, Wanted
+from nightshift.storage.memory.vector_index import LessonKind
+
+routes = Routes()
+
+MOST_NEAR = 100
+USES_SHOWN = 50
+RECALLS_READ = 20
+DAYS = 30
+_ID = re.compile(r"(failure|pattern)-([1-9]\d{0,17})")
+
+
+@routes.endpoint("GET", "/api/lessons")
+def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
+    """Lessons of the memory: page by page, by a text that they hold, or the nearest in meaning."""
+    conn = context.database.reader()
+    if query.like.strip():
+        rows = _near(context, query)
+        found, after = len(rows), None
+    else:
+        wanted = Wanted(**query.model_dump(include={"kind", "state", "language", "repo", "text"}))
+        keys, found = listing.page(conn, wanted, order=query.order, limit=query.limit, offset=query.offset)
+        rows = [lesson_row(one, context.mask) for one in listing.whole(conn, keys)]
+        after = query.offset + query.limit if query.offset + query.limit < found else None
+    languages, repos = listing.places(conn)
+    return Lessons(lessons=rows, found=found, next_offset=after, languages=languages, repos=repos)
+
+
+def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
+    """The lessons nearest to a text, of those that are wanted. A retired one is not found: it has no vector."""
+    if query.text or query.offset:
+        raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
+    conn = context.database.reader()
+    near = {(one.kind, one.item): one.similarity for one in context.memory().search(query.like, MOST_NEAR)}
+    return [
+        lesson_row(one, context.mask, nearness=max(0.0, min(1.0, near[one.kind, one.id])))
+        for one in listing.whole(conn, list(near))
+        if query.kind in {None, one.kind} and query.state in {None, one.state}
+        if query.language in {"", one.language} and query.repo in {"", one.repo}
+    ][: query.limit]
+
+
+@routes.endpoint("GET", "/api/lesson/{lesson_id}", errors=(400, 404))
+def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
+    """One lesson in full: what failed, what mended it, where it was used and what it was worth."""
+    return _detail(context, _key(lesson_id))
+
+
+@routes.endpoint("POST", "/api/lesson/{lesson_id}/retire", errors=(400, 404, 503))
+def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
+    """Recall a lesson no more."""
+    key = _known(context, lesson_id)
+    settled(context.memory().retire(*key))
+    return _detail(context, key)
+
+
+@routes.endpoint("POST", "/api/lesson/{lesson_id}/restore", errors=(400, 404, 503))
+def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
+    """Recall a lesson again that has retired; it begins without a record."""
+    key = _known(context, lesson_id)
+    settled(context.memory().restore(*key))
+    return _detail(context, key)
+
+
+@routes.endpoint("GET", "/api/learning")
+def show_learning(context: AppContext) -> Learning:
+    """What the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
+    conn = context.database.reader()
+    counts, found = listing.states(conn), recall_log.uplift(conn)
+    days = listing.learned_by_day(conn, context.clock(), DAYS)
+    return Learning.from_values(
+        found,
+        embedder=short(context.status().embedder, context.mask),
+        failures=_in_use(counts, "failure"),
+        patterns=_in_use(counts, "pattern"),
+        solve_rate=uplift_of(found.shown, found.control),
+        learned=[LearnedOn(day=day, lessons=count) for day, count in days],
+    )
+
+
+@routes.endpoint("GET", "/api/lessons/export", media="application/x-ndjson")
+def export_lessons(context: AppContext) -> Response:
+    """Every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked."""
+
+    def lines() -> Iterator[str]:
+        return (f"{line}\n" for line in exchange.lines(context.database.reader(), context.mask))
+
+    name = f"lessons-{context.clock():%Y-%m-%d}.jsonl"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(stream_with_context(lines()), headers=headers, mimetype="application/x-ndjson")
+
+
+@routes.endpoint("POST", "/api/lessons/import", errors=(400, 415, 503))
+def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
+    """Take lessons as JSON Lines, all or none; known ones are not taken twice."""
+    try:
+        lessons = exchange.read(body.lines)
+    except NotLessons as error:
+        raise BadBody(f"lines: nothing was taken\n{error}") from None
+    return settled(context.database.write(lambda conn: exchange.take(conn, lessons)))
+
+
+def _key(name: str) -> Key:
+    found = _ID.fullmatch(name)
+    if found is None:
+        raise UnknownLesson(name)
+    kind: LessonKind = "failure" if found[1] == "failure" else "pattern"
+    return kind, int(found[2])
+
+
+def _known(context: AppContext, name: str) -> Key:
+    """The lesson of that name; raises `UnknownLesson` where there is none."""
+    key = _key(name)
+    if listing.read(context.database.reader(), *key) is None:
+        raise UnknownLesson(name)
+    return key
+
+
+def _detail(context: AppContext, key: Key) -> LessonDetail:
+    conn = context.database.reader()
+    found = listing.read(conn, *key)
+    if found is None:
+        raise UnknownLesson(f"{key[0]}-{key[1]}")
+    uses = [_use(context, key, use) for use in listing.uses(conn, *key, USES_SHOWN)]
+    return lesson_detail(found, context.mask, uses)
+
+
+def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
+    return LessonUse.from_values(
+        use,
+        description=short(use.description.strip().split("\n")[0], context.mask),
+        seen_in=_seen_in(context, key, use) if use.arm is recall_log.Assignment.SHOWN else [],
+    )
+
+
+def _seen_in(context: AppContext, key: Key, use: Use) -> list[SeenIn]:
+    """Where the attempt was told of the lesson; the log keeps that for as long as its events."""
+    return [
+        SeenIn(iteration=event.iteration, phase=event.phase)
+        for event in context.events.last(RECALLS_READ, task_id=use.task_id, kind=Kind.LESSON_RECALLED)
+        if event.attempt == use.attempt
+        and any((one.get("kind"), one.get("id")) == key for one in event.data.get("lessons", ()))
+    ]
+
+
+def _in_use(counts: dict[tuple[LessonKind, State], int], kind: LessonKind) -> InUse:
+    return InUse(**{state.value: counts[kind, state] for state in State})

@@ -1,0 +1,63 @@
+"""Repositories: which there are, what holds for the tasks of each and where that comes from, and changing it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nightshift.core.errors import InvalidTask
+from nightshift.core.program import typed
+from nightshift.core.tasks.repository_settings import BY_HAND, RepositoryOptions
+from nightshift.server.context import AppContext
+from nightshift.server.endpoint import Routes
+from nightshift.server.query import Query
+from nightshift.server.schemas import Answer
+
+routes = Routes()
+
+MAX_PATH = 4096
+
+
+class RepositoryQuery(Query):
+    """Which repository."""
+
+    repo: str = Field(min_length=1, max_length=MAX_PATH, description="the folder of its checkout")
+
+
+class RepositoryChangeIn(BaseModel):
+    """What shall hold for the tasks of a repository; null takes a value back."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    repo: str = Field(min_length=1, max_length=MAX_PATH)
+    changes: dict[str, Any] = Field(min_length=1, max_length=100)
+
+
+class KnownRepositories(Answer):
+    """The folders of the repositories that tasks used, or for which something was set; the daemon's own first."""
+
+    repositories: list[str]
+
+
+@routes.endpoint("GET", "/api/repositories")
+def list_repositories(context: AppContext) -> KnownRepositories:
+    """The repositories that are known here."""
+    return KnownRepositories(repositories=context.repository_settings.known())
+
+
+@routes.endpoint("GET", "/api/repositories/settings", errors=(400, 409))
+def show_repository(context: AppContext, query: RepositoryQuery) -> RepositoryOptions:
+    """What holds for the tasks of a repository, where it comes from, and the commands that its files name."""
+    return context.repository_settings.show(query.repo)
+
+
+@routes.endpoint("PATCH", "/api/repositories/settings", errors=(400, 409, 415, 503))
+def change_repository(context: AppContext, body: RepositoryChangeIn) -> RepositoryOptions:
+    """Change what holds for the tasks of a repository, all that is named or (400) nothing of it."""
+    if BY_HAND in body.changes:
+        by_hand = typed(f"repo-settings {shlex.quote(body.repo)} {BY_HAND}=RULE,RULE")
+        why = f"decides which code is let through: type {by_hand}"
+        raise InvalidTask({BY_HAND: why})
+    return context.repository_settings.change(body.repo, body.changes)

@@ -1,0 +1,91 @@
+"""The daemon as a whole: its state, and what holds it back."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nightshift.config.reloaded import Reloaded
+from nightshift.core.status import DaemonStatus, ModelStatus
+from nightshift.core.tasks.queueing import PauseState
+from nightshift.server.context import AppContext, Busy, settled
+from nightshift.server.endpoint import Reply, Routes
+from nightshift.server.health import Health, look
+from nightshift.server.pausing import CheckpointAsked, checkpoint_asked
+from nightshift.server.reloading import reloaded
+from nightshift.server.schemas import Answer, Installing, Paused
+
+routes = Routes()
+
+
+CHECK_WALL_S = 20.0
+
+
+class ModelsChecked(Answer):
+    """All backends of models, as they are after a look at each."""
+
+    models: tuple[ModelStatus, ...]
+
+
+class PauseIn(BaseModel):
+    """Why the daemon is paused, for the pages and the log."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field(default="", max_length=500)
+
+
+@routes.endpoint("GET", "/api/status")
+def show_status(context: AppContext) -> DaemonStatus:
+    """The daemon as a whole: its one state (`overall`), workers, queue, models."""
+    return context.status()
+
+
+@routes.endpoint("POST", "/api/pause", errors=(400, 415, 503))
+def pause(context: AppContext, body: PauseIn | None) -> Paused:
+    """Claim no more tasks until resumed; survives a restart."""
+    return _paused(context, settled(context.queue.pause((body or PauseIn()).reason)))
+
+
+@routes.endpoint("POST", "/api/resume", errors=(400, 503))
+def resume(context: AppContext) -> Paused:
+    """Claim tasks again."""
+    return _paused(context, settled(context.queue.resume()))
+
+
+@routes.endpoint("POST", "/api/checkpoint", errors=(400, 503))
+def checkpoint(context: AppContext) -> CheckpointAsked:
+    """Hold a checkpoint now: what runs finishes, a report is written, nothing is started until resumed."""
+    return checkpoint_asked(context)
+
+
+@routes.endpoint("POST", "/api/reload", errors=(400, 422, 503))
+def reload(context: AppContext) -> Reloaded:
+    """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
+    return reloaded(context)
+
+
+@routes.endpoint("POST", "/api/models/check", errors=(400, 503))
+def check_models(context: AppContext) -> ModelsChecked:
+    """Look now which models answer, instead of when the time has come; tasks that waited for one go on."""
+    try:
+        return ModelsChecked(models=tuple(context.check_models().result(CHECK_WALL_S)))
+    except TimeoutError:
+        raise Busy("a model takes its time to answer: look at the status in a moment") from None
+
+
+@routes.endpoint("POST", "/api/extra/{name}/install", errors=(400, 404, 409))
+def install_extra(context: AppContext, name: str) -> Installing:
+    """Begin to install optional packages; `extras` in `/api/status` tells how it goes."""
+    context.install_extra(name)
+    return Installing(name=name)
+
+
+@routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health}, errors=())
+def check_health(context: AppContext) -> Reply:
+    """Whether the daemon can do its work; 503 when it cannot."""
+    health = look(context)
+    return Reply(answer=health, status=200 if health.status == "ok" else 503)
+
+
+def _paused(context: AppContext, pause: PauseState) -> Paused:
+    return Paused(state=context.status().state, holds=pause.reasons)

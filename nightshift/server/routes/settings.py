@@ -1,0 +1,89 @@
+"""The settings: reading them, changing them, and trying what was typed."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TypeVar
+
+from nightshift.core.errors import ConfigError
+from nightshift.server.bodies import BadBody
+from nightshift.server.context import AppContext, Busy
+from nightshift.server.endpoint import Routes
+from nightshift.server.reloading import by_name
+from nightshift.server.settings_answers import (
+    ChangeIn,
+    ModelTested,
+    ModelTestIn,
+    NoticesTested,
+    NoticeTestIn,
+    NoticeTold,
+    SettingsChanged,
+    SettingsShown,
+)
+
+routes = Routes()
+
+CHANGE_WALL_S = 30.0
+TRIAL_WALL_S = 90.0
+DEEPEST, LONGEST = 8, 200_000
+
+_T = TypeVar("_T")
+
+
+@routes.endpoint("GET", "/api/settings", errors=(400, 422))
+def show_settings(context: AppContext) -> SettingsShown:
+    """Every setting: what it is, what holds now, where that comes from, and how it may be changed."""
+    return context.settings.show()
+
+
+@routes.endpoint("PUT", "/api/settings", errors=(400, 409, 415, 422, 503))
+def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
+    """Change settings over what config.yaml says, all of them or (422) none, and read them again."""
+    _writable(body.changes)
+    _writable(body.reset, "reset")
+    try:
+        return _done(context.settings.change(body), CHANGE_WALL_S)
+    except ConfigError as error:
+        if not body.dry_run:
+            raise
+        faults = dict(by_name(error))
+        return SettingsChanged(changed=[], later=[], diff=[], digest=body.digest, faults=faults)
+
+
+@routes.endpoint("POST", "/api/models/test", errors=(400, 415, 422, 503))
+def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
+    """Try a backend of models, with an address and a key that need not be saved."""
+    return _done(context.settings.try_model(body), TRIAL_WALL_S)
+
+
+@routes.endpoint("POST", "/api/notices/test", errors=(400, 415, 422, 503))
+def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
+    """Send a test notice each way that is set, or would be."""
+    faults = _done(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)
+    return NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()])
+
+
+def _done(work: Future[_T], wall_s: float) -> _T:
+    try:
+        return work.result(wall_s)
+    except TimeoutError:
+        raise Busy("this takes longer than it should, and may still be done: look again in a moment") from None
+
+
+def _writable(value: object, where: str = "changes", depth: int = 0) -> int:
+    """Refuse what is no setting of anybody's: halves of a letter, which JSON can spell, too many levels, too much text.
+
+    Returns how long its texts are together.
+    """
+    if depth > DEEPEST:
+        raise BadBody(f"{where}: is nested too deeply")
+    if isinstance(value, str):
+        try:
+            return len(value.encode())
+        except UnicodeEncodeError:
+            raise BadBody(f"{where}: contains half of a letter (a lone surrogate)") from None
+    parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    length = sum(_writable(each, where, depth + 1) for each in parts)
+    if length > LONGEST or len(parts) > LONGEST:
+        raise BadBody(f"{where}: too much text; {LONGEST:,} bytes at most")
+    return length

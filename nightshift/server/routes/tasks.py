@@ -1,0 +1,91 @@
+"""Tasks: submitting, reading, and acting on them."""
+
+from __future__ import annotations
+
+from flask import request
+
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.submission import TaskIn
+from nightshift.server.bodies import read_task_body
+from nightshift.server.context import AppContext, settled
+from nightshift.server.endpoint import Reply, Routes
+from nightshift.server.lists.bulk import RetryIn
+from nightshift.server.lists.saved_filters import FilterKeptIn, SavedFilters, keep_filter, saved_filters
+from nightshift.server.lists.task_answers import draft_of, task_detail
+from nightshift.server.lists.task_list import TasksQuery, list_of_tasks
+from nightshift.server.reviewing import Reviewing
+from nightshift.server.schemas import Moved, Submitted, TaskDetail, Tasks
+from nightshift.storage.db import pruning
+from nightshift.storage.db.state_store import read_draft
+
+routes = Routes()
+
+
+@routes.endpoint(
+    "POST",
+    "/api/task",
+    answers={201: Submitted, 200: Submitted},
+    body=TaskIn,
+    body_required=True,
+    text_body="the whole body is the description",
+    errors=(400, 413, 415, 503),
+)
+def submit_task(context: AppContext) -> Reply:
+    """Add a task.
+
+    The same `key` sent again adds nothing and answers 200 with the first task's id; `differs` then names the fields in
+    which that task is another one.
+    """
+    spec = context.read_task(read_task_body(request))
+    sent = settled(context.queue.submit(spec))
+    return Reply(
+        answer=Submitted.from_values(sent),
+        status=201 if sent.created else 200,
+        headers={"Location": f"/api/task/{sent.task_id}"},
+    )
+
+
+@routes.endpoint("GET", "/api/task/{task_id}", errors=(400, 404))
+def show_task(context: AppContext, task_id: int) -> TaskDetail:
+    """One task with its iterations."""
+    task = context.queue.get(task_id)
+    reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
+    pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
+    rows, family = context.steps.iterations(task.id), context.queue.family(task)
+    waits_for = context.queue.waits_for(task.id) if task.status is Status.BLOCKED else ()
+    draft = read_draft(context.database.reader(), task.id)
+    found = task_detail(task, rows, family, reverted_by, pruned, waits_for)
+    return found.model_copy(update={"draft": draft and draft_of(draft, context.mask)})
+
+
+@routes.endpoint("GET", "/api/tasks")
+def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
+    """Tasks page by page, filtered and sorted; the newest first unless asked otherwise."""
+    return list_of_tasks(context.queue, query, context.mask)
+
+
+@routes.endpoint("GET", "/api/filters")
+def list_filters(context: AppContext) -> SavedFilters:
+    """The filters of the list of tasks that were kept by name."""
+    return saved_filters(context.database)
+
+
+@routes.endpoint("POST", "/api/filters", errors=(400, 415, 503))
+def save_filter(context: AppContext, body: FilterKeptIn) -> SavedFilters:
+    """Keep a filter under a name, or forget one."""
+    return keep_filter(context.database, body)
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/cancel", errors=(400, 404, 409, 503))
+def cancel_task(context: AppContext, task_id: int) -> Moved:
+    """Cancel a task; a running one ends at its next safe point."""
+    task = settled(context.queue.cancel(task_id))
+    return Moved.from_values(task, task_id=task.id)
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/retry", errors=(400, 404, 409, 415, 503))
+def retry_task(context: AppContext, task_id: int, body: RetryIn | None) -> Moved:
+    """Queue a failed or cancelled task again, from its beginning or with the change of its draft."""
+    how = body or RetryIn()
+    task = settled(context.queue.retry(task_id, from_draft=how.from_draft))
+    return Moved.from_values(task, task_id=task.id)

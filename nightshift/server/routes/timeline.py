@@ -1,0 +1,129 @@
+"""The course of a task: its timeline, its steps, what they changed, and tasks that begin where it was."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from nightshift.core.tasks.states import DaemonState
+from nightshift.server.context import AppContext
+from nightshift.server.diffs.case_files import CaseFiles
+from nightshift.server.diffs.changes import Diff, FileText
+from nightshift.server.endpoint import Reply, Routes
+from nightshift.server.query import BadQuery, Query
+from nightshift.server.timeline.fork_models import ForkModels, fork_models
+from nightshift.server.timeline.forking import Forked, ForkIn, Forking, Matrix, MatrixIn
+from nightshift.server.timeline.reading import timeline_of
+from nightshift.server.timeline.side_by_side import SideBySide, side_by_side
+from nightshift.server.timeline.step_answers import StepDetail
+from nightshift.server.timeline.step_detail import Steps
+from nightshift.server.timeline.timeline_answers import Timeline
+
+routes = Routes()
+
+MOST_NUMBER = 2**31 - 1
+MAX_PATH = 4096
+
+
+class TimelineQuery(Query):
+    """Which attempt to tell in full."""
+
+    attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="without it the newest")
+
+
+class StepQuery(Query):
+    """How much of a step to tell."""
+
+    call: int | None = Field(None, ge=0, le=MOST_NUMBER, description="only this model call, with its texts in full")
+
+
+class DiffQuery(Query):
+    """Which states to compare."""
+
+    of: Literal["task", "iteration", "step"] = Field("task", description="what made the difference")
+    attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")
+    iteration: int | None = Field(None, ge=0, le=MOST_NUMBER, description="for `iteration`: against what was before it")
+    step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="for `step`")
+    path: str | None = Field(None, min_length=1, max_length=MAX_PATH, description="only this file, which may be longer")
+
+
+class FileQuery(Query):
+    """Which file, and when; without a step the one that came with the task."""
+
+    path: str = Field(min_length=1, max_length=MAX_PATH, description="its path in the repository")
+    attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="as it was in this attempt")
+    step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="after this step of it")
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/timeline", errors=(400, 404))
+def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Timeline:
+    """The course of a task: attempts, and of one the tries and steps, without their texts."""
+    return timeline_of(context, context.queue.get(task_id), query.attempt)
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}", errors=(400, 404))
+def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
+    """One step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
+    return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/diff", errors=(400, 404))
+def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
+    """What the whole task changed, or one try since the one before, or one step; as highlighted hunks."""
+    files = CaseFiles(context, context.queue.get(task_id))
+    if query.of == "task":
+        return files.of_task(query.path)
+    if query.of == "iteration":
+        iteration = _needed("iteration", query.iteration, query.of)
+        return files.of_iteration(_needed("attempt", query.attempt, query.of), iteration, query.path)
+    attempt, step = _needed("attempt", query.attempt, query.of), _needed("step", query.step, query.of)
+    return files.of_step(attempt, step, query.path)
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/file", errors=(400, 404))
+def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
+    """A file as it was after a step, or as it came with the task; as highlighted lines."""
+    files = CaseFiles(context, context.queue.get(task_id))
+    if query.attempt is None and query.step is None:
+        return files.given(query.path)
+    attempt, step = _needed("attempt", query.attempt, "step"), _needed("step", query.step, "attempt")
+    return files.file(attempt, step, query.path)
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/forks", errors=(400, 404))
+def compare_forks(context: AppContext, task_id: int) -> SideBySide:
+    """A task beside its forks: status, verdict, tests, cost, tokens, time and size of the change of each."""
+    return side_by_side(context, context.queue.get(task_id))
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked}, errors=(400, 404, 415, 503))
+def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
+    """Add a task that begins with the files and the plan as they were after a step of this one."""
+    made = _forking(context).fork(task_id, body or ForkIn())
+    return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
+
+
+@routes.endpoint("GET", "/api/task/{task_id}/fork-models", errors=(400, 404))
+def show_fork_models(context: AppContext, task_id: int) -> ForkModels:
+    """The models that a fork of this task can ask, with the measured cost and time of each."""
+    context.queue.get(task_id)
+    return fork_models(context)
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix}, errors=(400, 404, 415, 503))
+def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
+    """Add a fork of one step for each model; each leaves its commit on its branch."""
+    return Reply(answer=_forking(context).fork_held(task_id, body), status=201)
+
+
+def _forking(context: AppContext) -> Forking:
+    status = context.status()
+    models = None if status.state is DaemonState.STOPPED else status.models
+    return Forking(context.database, context.queue, context.steps, models)
+
+
+def _needed(name: str, value: int | None, beside: str) -> int:
+    if value is None:
+        raise BadQuery({name: f"is needed with {beside}; give it too"})
+    return value

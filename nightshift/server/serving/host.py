@@ -1,0 +1,162 @@
+"""Runs the server: uvicorn on a loop and in a thread of its own, so that a busy worker never delays an answer.
+
+Flask stands behind a WSGI bridge with a few threads; the live stream, the static files, the login and MCP are native
+routes beside it; one guard stands before all of them. Sockets are bound by the caller's thread, before anything else
+runs, so that a port that is taken is reported where the daemon starts. Signals are the daemon's: uvicorn takes them
+only in a main thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import threading
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from nightshift.server.auth.access import Access
+from nightshift.server.auth.asgi import App, Receive, Scope, Send
+from nightshift.server.auth.guard import Guard
+from nightshift.server.auth.login import Login
+from nightshift.server.context import AppContext
+from nightshift.server.log.download import DOWNLOAD_PATH, Download
+from nightshift.server.log.stream import STREAM_PATH, Stream
+from nightshift.server.mcp.http import MCP_PATH, McpRoute
+from nightshift.server.pages.assets import PREFIX, Assets
+from nightshift.server.serving.listen import Listen
+from nightshift.server.serving.sockets import bind_tcp, bind_unix
+
+if TYPE_CHECKING:
+    from nightshift.server.serving.engine import Engine
+
+__all__ = ["Host", "Listen"]
+
+START_WALL_S = 60.0
+STOP_WALL_S = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class Host:
+    """The running server.
+
+    Args:
+        context: the parts of the daemon that it speaks to.
+        listen: where it listens and whom it lets in.
+
+    Raises:
+        ConfigError: strangers would be let in.
+    """
+
+    def __init__(self, context: AppContext, listen: Listen | None = None) -> None:
+        self._context = context
+        self._listen = listen or Listen()
+        self._listen.check()
+        self._access = Access(self._listen.token) if self._listen.token else None
+        self._stream = Stream(context.events, context.live, context.mask)
+        self._download = Download(context.events, context.mask)
+        self._ready: Future[None] = Future()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._engine: Engine
+        self._mcp: McpRoute
+        self._closing: asyncio.Future[None]
+        self.port = self._listen.port
+
+    @property
+    def url(self) -> str:
+        """The address of the first page, once started."""
+        return self._listen.url(self.port)
+
+    def start(self) -> None:
+        """Listen; returns when requests are answered.
+
+        Raises:
+            ConfigError: the address cannot be used; names the setting that mends it.
+        """
+        sockets = [bind_tcp(self._listen.address, self._listen.port)]
+        self.port = sockets[0].getsockname()[1]
+        try:
+            if self._listen.socket_path:
+                sockets.append(bind_unix(self._listen.socket_path))
+            self._thread = threading.Thread(target=self._run, args=(sockets,), name="server", daemon=True)
+            self._thread.start()
+            self._ready.result(START_WALL_S)
+        except BaseException:
+            for bound in sockets:
+                bound.close()
+            raise
+
+    def stop(self) -> None:
+        """End the streams, finish what is being answered, and close. May be called again, not from the server."""
+        if self._thread is None:
+            return
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._begin_to_close)
+        self._thread.join(STOP_WALL_S)
+        if self._thread.is_alive():
+            _log.warning("the server did not end within %g s", STOP_WALL_S)
+
+    def _run(self, sockets: list[socket.socket]) -> None:
+        try:
+            asyncio.run(self._serve(sockets))
+        except BaseException as error:  # noqa: BLE001  it is handed to who waits for the start, or logged
+            if self._ready.done():
+                _log.exception("the server ended with an error")
+            else:
+                self._ready.set_exception(error)
+        finally:
+            if self._listen.socket_path:
+                self._listen.socket_path.unlink(missing_ok=True)
+
+    async def _serve(self, sockets: list[socket.socket]) -> None:
+        from a2wsgi import WSGIMiddleware  # noqa: PLC0415  imported when first needed, as all below
+
+        from nightshift.server.app import create_app  # noqa: PLC0415  Flask
+        from nightshift.server.metrics import Metrics  # noqa: PLC0415  prometheus_client
+        from nightshift.server.serving.connection import ClientLimits  # noqa: PLC0415  uvicorn
+        from nightshift.server.serving.engine import Engine  # noqa: PLC0415  uvicorn
+
+        assets, metrics = Assets(), Metrics(self._context, lambda: self._stream.clients)
+        context = replace(self._context, metrics=metrics.text)
+        app = create_app(context, assets, asks_token=self._access is not None)
+        bridge = WSGIMiddleware(cast("Any", app), workers=self._listen.threads)
+        self._mcp = McpRoute(app, context.ensure_extra)
+        routes = self._routes(assets, cast("App", bridge))
+        guard = Guard(routes, self._listen.policy(self.port), self._access)
+        self._loop = asyncio.get_running_loop()
+        limits = ClientLimits(
+            head_wall_s=self._listen.head_wall_s, stall_s=self._listen.stall_s, most_owing=self._listen.most_owing
+        )
+        self._engine = Engine(guard, lambda: self._ready.set_result(None), limits)
+        try:
+            await self._engine.serve(sockets)
+        finally:
+            metrics.close()
+            bridge.executor.shutdown(wait=False, cancel_futures=True)
+
+    def _begin_to_close(self) -> None:
+        self._closing = asyncio.ensure_future(self._close())  # a loop keeps no hold of its tasks
+
+    async def _close(self) -> None:
+        self._download.close()
+        await self._mcp.close()
+        await self._stream.close()
+        self._engine.stop()
+
+    def _routes(self, assets: Assets, rest: App) -> App:
+        any_method: dict[str, App] = {STREAM_PATH: self._stream, DOWNLOAD_PATH: self._download, MCP_PATH: self._mcp}
+        native: dict[tuple[str, str], App] = {}
+        if self._access:
+            login = Login(self._access)
+            native = {("POST", "/login"): login.enter, ("POST", "/logout"): login.leave}
+
+        async def route(scope: Scope, receive: Receive, send: Send) -> None:
+            method, path = scope["method"], scope["path"]
+            found = any_method.get(path) or native.get((method, path), rest)
+            await (assets if path.startswith(PREFIX) else found)(scope, receive, send)
+
+        return route

@@ -1,0 +1,109 @@
+"""Settling a cause of failures: what mends it is said once, and all tasks that failed for it are tried again.
+
+A note and a package are added to the tasks themselves, which are retried with them. A model is chosen for a fork, since
+a task begins as the settings say: each task then goes on as a new one from its last finished step. Of tasks that failed
+because another one did, only the other one is amended; they are tried again after it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
+
+from nightshift.core.errors import IllegalMove, InvalidTask, TaskError, UnknownStep
+from nightshift.core.tasks.amending import MAX_NOTE_CHARS, NOTHING, Amendment
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.submission import PackageIn
+from nightshift.report.causes import Cause, clustered
+from nightshift.server.context import AppContext, settled
+from nightshift.server.query import Bound, Query, moment
+from nightshift.server.schemas import Answer
+from nightshift.server.timeline.forking import ForkIn, Forking
+from nightshift.storage.db.brief_queries import BriefQueries, FailedTask
+
+
+class CausesQuery(Query):
+    """Of which failed tasks to tell the causes; of all that were not tried again where nothing is said."""
+
+    since: Bound | None = Field(
+        None, description="only tasks that failed at this time or later; `today` is since midnight"
+    )
+    until: Bound | None = Field(None, description="only tasks that failed before this time")
+
+
+NoteIn = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS, pattern=r"^[^\x00]*$")]
+
+
+class SettleIn(BaseModel):
+    """What settles a cause; without anything its tasks are only tried again.
+
+    `note` is added to the words of each task, `package` to what it may use. With `model` (a backend, a model or
+    `backend=model` of the settings) each task goes on as a fork, which asks it first. `since` and `until` bound which
+    tasks are meant, by when they failed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    note: NoteIn = ""
+    package: PackageIn | None = None
+    model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+    since: Bound | None = None
+    until: Bound | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if self.model and self.package:
+            raise PydanticCustomError("one", "give a `package` or a `model`: a fork keeps the packages of its task")
+        return self
+
+
+class SettledTask(Answer):
+    """What became of one task: tried again as `as_task` (a fork is another one), or not, and why."""
+
+    task_id: int
+    ok: bool
+    as_task: int | None
+    error: str
+
+
+class CauseSettled(Answer):
+    """What became of each task of the cause."""
+
+    tasks: list[SettledTask]
+
+
+def causes(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
+    """The causes of tasks that failed and were not tried again."""
+    queries, now = BriefQueries(context.database), context.clock()
+    since, until = moment(query.since), moment(query.until)
+    return clustered(queries.failed(since or queries.first() or now, until or now))
+
+
+def settle(context: AppContext, cause_id: str, asked: SettleIn) -> CauseSettled:
+    """Try all tasks of a cause again, with what settles it.
+
+    Raises:
+        IllegalMove: no task that failed has this cause any more.
+    """
+    cause = next((each for each in causes(context, asked) if each.id == cause_id), None)
+    if cause is None:
+        raise IllegalMove("no failed task has this cause any more; they were tried again, or there was none")
+    return CauseSettled(tasks=[_again(context, task, asked) for task in cause.tasks])
+
+
+def _again(context: AppContext, task: FailedTask, asked: SettleIn) -> SettledTask:
+    try:
+        if asked.model and task.ending is not Ending.DEPENDENCY:
+            status = context.status()
+            forking = Forking(context.database, context.queue, context.steps, status.models)
+            as_task = forking.fork(task.id, ForkIn(model=asked.model, note=asked.note)).task_id
+        else:
+            is_root = task.ending is not Ending.DEPENDENCY
+            packages = (asked.package,) if asked.package else ()
+            amendment = Amendment(note=asked.note, packages=packages) if is_root else NOTHING
+            as_task = settled(context.queue.retry(task.id, amendment)).id
+    except (TaskError, InvalidTask, UnknownStep) as error:
+        return SettledTask(task_id=task.id, ok=False, as_task=None, error=str(error))
+    return SettledTask(task_id=task.id, ok=True, as_task=as_task, error="")

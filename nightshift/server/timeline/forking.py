@@ -1,0 +1,168 @@
+"""Forks, behind the API and behind the command line alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from nightshift.core.errors import InvalidTask, UnknownStep
+from nightshift.core.status import ModelStatus
+from nightshift.core.tasks.amending import MAX_NOTE_CHARS
+from nightshift.core.tasks.forking import Fork, forked_spec
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import Task
+from nightshift.core.text.strict import without_nul
+from nightshift.queue.manager import QueueManager
+from nightshift.server.context import settled
+from nightshift.server.schemas import Answer
+from nightshift.storage.db import pruning
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.step_store import StepRow, StepStore
+
+MOST_MODELS = 8
+
+
+ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+class PlaceIn(BaseModel):
+    """A step: without `step_no` the last finished one, without `attempt` that of the newest attempt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    attempt: Annotated[int, Field(strict=True, ge=1, lt=2**31)] | None = None
+    step_no: Annotated[int, Field(strict=True, ge=0, lt=2**31)] | None = None
+
+
+class _NotedIn(PlaceIn):
+    """Where new tasks begin; `note` is added to the task's words."""
+
+    note: Annotated[
+        str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS), AfterValidator(without_nul)
+    ] = ""
+
+
+class ForkIn(_NotedIn):
+    """Where a new task begins, and what is different about it.
+
+    `model` is a backend, a model or `backend=model` of the settings; `note` is added to the task's words.
+    """
+
+    model: ModelName | None = None
+
+
+class MatrixIn(_NotedIn):
+    """Where several forks begin, one for each of `models`, which are named as in `ForkIn`."""
+
+    models: Annotated[list[ModelName], Field(min_length=1, max_length=MOST_MODELS)]
+
+
+class Forked(Answer):
+    """The task that was made, and after which step of `source` it begins; `model` is empty where settings choose."""
+
+    task_id: int
+    status: Status
+    source: int
+    attempt: int
+    step_no: int
+    model: str
+
+
+class Matrix(Answer):
+    """The forks that were made, one for each model in the order asked for; all begin after the same step."""
+
+    source: int
+    attempt: int
+    step_no: int
+    forks: list[Forked]
+
+
+class Forking:
+    """Makes forks; thread-safe.
+
+    Args:
+        database: says which steps were pruned.
+        queue: takes the new tasks.
+        steps: where forks may begin.
+        models: the backends that may be asked for; None where no daemon knows them.
+    """
+
+    def __init__(
+        self, database: Database, queue: QueueManager, steps: StepStore, models: Sequence[ModelStatus] | None
+    ) -> None:
+        self._database, self._queue, self._steps, self._models = database, queue, steps, models
+
+    def fork(self, task_id: int, asked: ForkIn) -> Forked:
+        """Submit a task that begins where another one was after a step.
+
+        Raises:
+            UnknownTask: there is none to begin from.
+            UnknownStep: it has no such step, or it is no longer kept.
+            InvalidTask: the model is not one of the settings, or the note is too long; names the field.
+        """
+        task = self._queue.get(task_id)
+        row = self._row(task, asked)
+        model = self._model(asked.model) if asked.model else ""
+        fork = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note))
+        sent = settled(self._queue.submit_fork(forked_spec(task.spec, fork, asked.note), fork, row.work))
+        return Forked.from_values(sent, fork)
+
+    def fork_held(self, task_id: int, asked: MatrixIn) -> Matrix:
+        """Submit a fork for each model, all or none; what they commit waits on their branches.
+
+        Raises:
+            UnknownTask: there is none to begin from.
+            UnknownStep: it has no such step, or it is no longer kept.
+            InvalidTask: a model is not one of the settings, or is named twice; or the note is too long.
+        """
+        task = self._queue.get(task_id)
+        row = self._row(task, asked)
+        models = [self._model(name, f"models.{number}") for number, name in enumerate(asked.models)]
+        if twice := next((label for label in models if models.count(label) > 1), None):
+            raise InvalidTask({"models": f"{twice} is named twice; name each once"})
+        forks = [
+            Fork(
+                source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note), held=True
+            )
+            for model in models
+        ]
+        made = [(forked_spec(task.spec, fork, asked.note), fork) for fork in forks]
+        sent = settled(self._queue.submit_forks(made, row.work))
+        told = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
+        return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=told)
+
+    def _row(self, task: Task, asked: PlaceIn) -> StepRow:
+        attempt = asked.attempt or task.attempt
+        rows = self._steps.course(task.id, attempt)
+        found = [row for row in rows if asked.step_no in (None, row.step_no)]
+        if not found:
+            raise UnknownStep(f"task {task.id} has {self._why_none(task.id, attempt, rows, asked)}")
+        if self._steps.work(found[-1].work) is None:
+            raise UnknownStep(f"the case file of step {found[-1].step_no} of task {task.id} cannot be read any more")
+        return found[-1]
+
+    def _why_none(self, task_id: int, attempt: int, rows: Sequence[StepRow], asked: PlaceIn) -> str:
+        if rows:
+            last = rows[-1].step_no
+            return f"no step {asked.step_no} in attempt {attempt}; it has 0 to {last}, choose one of them"
+        if gone := pruning.work_pruned(self._database.reader(), task_id):
+            return f"no steps any more: they were pruned on {gone.at:%Y-%m-%d} ({gone.setting})"
+        return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not started yet"
+
+    def _model(self, wanted: str, field: str = "model") -> str:
+        """The name of the backend that is meant, as `backend=model`."""
+        if self._models is None:
+            raise InvalidTask({field: "the daemon knows which models there are; start it, or leave this out"})
+        names = {label_of(each): each for each in self._models}
+        for label, each in names.items():
+            if wanted in {label, each.name, each.model}:
+                return label
+        known = ", ".join(names) or "none"
+        raise InvalidTask({field: f"{wanted!r} is none of the configured backends, which are: {known}"})
+
+
+def label_of(model: ModelStatus) -> str:
+    """The name by which a fork asks for a backend: `backend=model`, or the backend where it has one model."""
+    return f"{model.name}={model.model}" if model.model else model.name

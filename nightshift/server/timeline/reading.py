@@ -1,0 +1,233 @@
+"""The course of a task for its page: rows alone, no prompt, no reply and no case file, so that it is quick and bounded.
+
+What stands in the data of steps and events is plain JSON, perhaps of an earlier version: what does not fit counts as
+not being there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.states import ENDED, Status
+from nightshift.core.tasks.task import Task
+from nightshift.queue import store
+from nightshift.server.approvals import approval_row
+from nightshift.server.context import AppContext
+from nightshift.server.formatting import TEXT_CHARS, passage, short
+from nightshift.server.saying import said_rows
+from nightshift.server.timeline.task_reading import mappings, number, shown_lessons
+from nightshift.server.timeline.timeline_answers import (
+    AttemptBrief,
+    ForkRow,
+    GivenFile,
+    Mark,
+    NowRunning,
+    PromptBrief,
+    RecallRow,
+    Timeline,
+    TimelineStep,
+    TimelineTry,
+    Words,
+)
+from nightshift.storage.db import pruning, tool_store
+from nightshift.storage.db.step_store import Call, IterationRow, StepRow
+from nightshift.storage.memory.recall_log import of_task
+
+MOST_STEPS = 1000
+MOST_MARKS = 200
+REPEATED = "memory.failed_before"
+"""The rule under which the memory's check of a change warns."""
+_MARKED = frozenset({
+    Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
+    Kind.INTEGRATED, Kind.DISCARDED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED, Kind.OWNER_SAID,
+    Kind.MODEL_INTERRUPTED,
+})  # fmt: skip
+_SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
+"""Steps and asks show these themselves."""
+
+
+def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
+    """The course of a task, with one attempt in full; None is the newest."""
+    conn, mask = context.database.reader(), context.mask
+    rows = context.steps.iterations(task.id)
+    attempts = _attempts(rows)
+    shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
+    mine = [row for row in rows if row.attempt == shown]
+    steps, calls = context.steps.course(task.id, shown), context.steps.calls(task.id, shown)
+    made = tool_store.counts(conn, task.id, shown)
+    found = store.fork_origin(conn, task.id)
+    wait_s = context.clarify_wait_s()
+    return Timeline(
+        task_id=task.id,
+        words=_words(context, task),
+        forked_from=ForkRow.from_values(found[0], task_id=task.id) if found else None,
+        forks=[ForkRow.from_values(fork, task_id=task_id) for task_id, fork in store.forks_of(conn, task.id)],
+        attempts=attempts,
+        attempt=shown,
+        tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls, made)),
+        left_out=max(0, len(steps) - MOST_STEPS),
+        running=_running(context, task, steps, calls, made if shown == task.attempt else {}),
+        marks=[
+            _mark(event, context) for event in context.events.last(5 * MOST_MARKS, task_id=task.id) if _is_marked(event)
+        ][-MOST_MARKS:],
+        recalls=_recalls(context, task.id),
+        asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],
+        said=said_rows(context, task.id),
+        pruned=[short(note, mask) for note in pruning.notes(conn, task.id, task.ended_at)],
+    )
+
+
+def _words(context: AppContext, task: Task) -> Words:
+    spec, mask = task.spec, context.mask
+    groups = ((spec.tests, True), (spec.files, False))
+    return Words.from_values(
+        spec,
+        description=passage(spec.description, mask, TEXT_CHARS),
+        files=[
+            GivenFile(path=short(path, mask), chars=len(text), test=test)
+            for files, test in groups
+            for path, text in files.items()
+        ],
+        test_command=[short(word, mask) for word in spec.test_command],
+        packages=[short(name, mask) for name in spec.packages],
+    )
+
+
+def _attempts(rows: Sequence[IterationRow]) -> list[AttemptBrief]:
+    by_attempt: defaultdict[int, list[IterationRow]] = defaultdict(list)
+    for row in rows:
+        by_attempt[row.attempt].append(row)
+    return [
+        AttemptBrief(
+            attempt=attempt,
+            iterations=max(row.iteration for row in mine),
+            duration_s=sum(row.duration_s for row in mine),
+            tokens_in=sum(row.tokens_in for row in mine),
+            tokens_out=sum(row.tokens_out for row in mine),
+            cost_usd=sum(row.cost_usd for row in mine),
+            started_at=min(row.started_at for row in mine),
+            ended_at=max(row.ended_at for row in mine),
+        )
+        for attempt, mine in sorted(by_attempt.items())
+    ]
+
+
+def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[TimelineTry]:
+    by_try: defaultdict[int, list[TimelineStep]] = defaultdict(list)
+    for step in steps:
+        by_try[step.iteration].append(step)
+    return [TimelineTry.from_values(row, steps=by_try[row.iteration]) for row in rows]
+
+
+def timeline_steps(
+    context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call], tools: Mapping[int, tuple[int, int]]
+) -> list[TimelineStep]:
+    """The steps of an attempt as the timeline has them, each with what its model calls used.
+
+    `tools` has, by the step's number, how many tool calls there were and how many failed.
+    """
+    asked: defaultdict[int, list[Call]] = defaultdict(list)
+    for call in calls:
+        asked[call.step_no].append(call)
+    return [_step(context, row, asked[row.step_no], tools.get(row.step_no, (0, 0))) for row in rows]
+
+
+def _step(context: AppContext, row: StepRow, calls: Sequence[Call], tools: tuple[int, int]) -> TimelineStep:
+    mask, data, findings = context.mask, row.data, list(mappings(row.data, "findings"))
+    prompts = list(mappings(data, "prompts"))
+    return TimelineStep.from_values(
+        row,
+        next=short(str(data.get("next", "")), mask),
+        note=short(row.note, mask),
+        label=short(str(data.get("label", "")), mask),
+        calls=len(calls),
+        tokens_in=sum(call.tokens_in for call in calls),
+        tokens_out=sum(call.tokens_out for call in calls),
+        cost_usd=sum(call.cost_usd or 0.0 for call in calls),
+        unpriced=sum(call.cost_usd is None for call in calls),
+        models=list(dict.fromkeys(f"{call.backend}={call.model}" for call in calls)),
+        tools=tools[0],
+        tools_failed=tools[1],
+        prompt=_prompt(prompts[0]) if prompts else None,
+        findings=len(findings),
+        repeats=[short(str(one.get("message", "")), mask) for one in findings if one.get("rule") == REPEATED],
+        lessons=len({str(one) for prompt in prompts for one in _list(prompt.get("lessons"))}),
+        stuck=short(str(data.get("stuck") or ""), mask),
+        fresh=data.get("fresh") is True,
+    )
+
+
+def _prompt(one: Mapping[str, Any]) -> PromptBrief:
+    return PromptBrief(
+        tokens=int(number(one.get("tokens"))),
+        limit=int(number(one.get("limit"))),
+        left_out=int(number(one.get("left_out"))),
+        shortened=len(_list(one.get("shortened"))),
+        omitted=len(_list(one.get("omitted"))),
+    )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _running(
+    context: AppContext,
+    task: Task,
+    steps: Sequence[StepRow],
+    calls: Sequence[Call],
+    tools: Mapping[int, tuple[int, int]],
+) -> NowRunning | None:
+    if task.status is not Status.RUNNING:
+        return None
+    worker = next((each for each in context.status().workers if each.task_id == task.id), None)
+    of_now = steps if steps and steps[-1].attempt == task.attempt else []
+    step_no = of_now[-1].step_no + 1 if of_now else 0
+    return NowRunning(
+        attempt=task.attempt,
+        step_no=step_no,
+        iteration=worker.iteration if worker else task.iterations,
+        phase=worker.phase if worker else None,
+        worker=worker.name if worker else task.worker or "",
+        since=worker.since if worker else None,
+        last_line=short(worker.last_line, context.mask) if worker else "",
+        calls=sum(call.attempt == task.attempt and call.step_no == step_no for call in calls),
+        tools=tools.get(step_no, (0, 0))[0],
+    )
+
+
+def _is_marked(event: Event) -> bool:
+    """Whether it stands between the steps; how the task ended stands above them."""
+    has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
+    if has_ended or event.kind in _SHOWN_BY_STEPS:
+        return False
+    return event.kind in _MARKED or event.level in {Level.WARNING, Level.ERROR}
+
+
+def _mark(event: Event, context: AppContext) -> Mark:
+    assert event.at is not None, "only stored events are shown"
+    return Mark.from_values(event, event=event.kind, message=short(event.message, context.mask))
+
+
+def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
+    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept.
+
+    Of what an earlier version, or a check of a change, showed only the log knows.
+    """
+    logged = {(one.attempt, one.kind, one.item): one for one in shown_lessons(context, task_id)}
+    rows = list[RecallRow]()
+    for near in of_task(context.database.reader(), task_id):
+        log = logged.pop((near.attempt, near.kind, near.item), None)
+        rows.append(
+            RecallRow.from_values(
+                near,
+                about=log.about if log and log.about else short(near.about.partition("\n")[0], context.mask),
+                age_days=log.age_days if log else None,
+                iteration=log.iteration if log else None,
+                phase=log.phase if log else None,
+            )
+        )
+    return [*rows, *logged.values()]

@@ -1,0 +1,231 @@
+"""One step of a task in full: its prompts and replies, what it wrote, what its tests proved, what was logged meanwhile.
+
+Texts are bounded, for each and together; a call that did not fit is there without its texts and can be asked for alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nightshift.core.events import Event
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection
+from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.task import Task
+from nightshift.server.context import AppContext
+from nightshift.server.diffs.case_files import CaseFiles
+from nightshift.server.formatting import Mask, Passage, passage, short, shortened, whole
+from nightshift.server.schemas import LogLine, log_line
+from nightshift.server.timeline.reading import timeline_steps
+from nightshift.server.timeline.step_answers import (
+    LessonText,
+    PromptHeld,
+    Said,
+    StepCall,
+    StepDetail,
+    StepFile,
+)
+from nightshift.server.timeline.task_reading import mappings, number, shown_findings
+from nightshift.server.timeline.tool_reading import TEXT_CHARS, tool_calls
+from nightshift.server.timeline.transcript import transcript
+from nightshift.server.timeline.verdict_answers import verdict_row
+from nightshift.storage.db import tool_store
+from nightshift.storage.db.step_store import Call, StepRow
+
+PART_CHARS = 60_000
+ALL_CHARS = 240_000
+"""Of prompts and replies in one answer."""
+ALONE_CHARS = 2_000_000
+"""Of one call that is asked for alone."""
+MOST_CALLS = 60
+MOST_FILES = 500
+MOST_LINES = 200
+_TESTED = {(Phase.TESTING, Outcome.OK), (Phase.TESTING, Outcome.REDO), (Phase.COMMIT, Outcome.REDO)}
+
+
+class Steps:
+    """Shows steps of one task; made for one request.
+
+    Args:
+        context: the parts of the daemon.
+        task: the task.
+    """
+
+    def __init__(self, context: AppContext, task: Task) -> None:
+        self._context, self._task, self._files = context, task, CaseFiles(context, task)
+
+    def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
+        """One step; `alone` asks for one call of it in full, and for no other call.
+
+        Raises:
+            UnknownStep: there is no such step, or it is no longer kept.
+        """
+        steps, task_id = self._context.steps, self._task.id
+        row, calls = steps.step(task_id, attempt, step_no), steps.calls(task_id, attempt, step_no)
+        tools = tool_store.calls(self._context.database.reader(), task_id, attempt, step_no)
+        if row is None and not calls:
+            raise self._files.missing(f"no step {step_no} in attempt {attempt}")
+        if alone is not None and alone not in {call.call_no for call in calls}:
+            raise self._files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
+        shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
+        found = self._unfinished(attempt, step_no) if row is None else self._finished(row, calls)
+        most = TEXT_CHARS if alone is None else ALONE_CHARS
+        told = tool_calls(self._context, [one for one in tools if alone in (None, one.call_no)], calls, most=most)
+        return found.model_copy(update={"calls": self._calls(row, shown, whole=alone is not None), "tools": told})
+
+    def _unfinished(self, attempt: int, step_no: int) -> StepDetail:
+        nothing = Passage(text="", chars=0, cut=False)
+        return StepDetail(
+            task_id=self._task.id,
+            attempt=attempt,
+            step_no=step_no,
+            step=None,
+            plan=nothing,
+            summary="",
+            feedback=nothing,
+            brief=None,
+            thought=None,
+            calls=[],
+            tools=[],
+            files=[],
+            packages={},
+            verdict=None,
+            findings=[],
+            lessons=[],
+            lines=[],
+        )
+
+    def _finished(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
+        mask, work = self._context.mask, self._files.work(row)
+        before = self._context.steps.step(self._task.id, row.attempt, row.step_no - 1)
+        earlier = self._context.steps.work(before.work) if before else None
+        return StepDetail(
+            task_id=self._task.id,
+            attempt=row.attempt,
+            step_no=row.step_no,
+            step=timeline_steps(self._context, [row], calls, self._made(row.attempt))[0],
+            plan=passage(work.plan, mask, PART_CHARS),
+            summary=short(work.summary, mask),
+            feedback=passage(work.feedback, mask, PART_CHARS),
+            brief=shortened(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
+            thought=_thought(row, work, mask),
+            calls=[],
+            tools=[],
+            files=_files(work, earlier, mask),
+            packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
+            verdict=verdict_row(work.verdict, mask) if work.verdict and _judged(row, work, earlier) else None,
+            findings=shown_findings(row.data, mask),
+            lessons=_lessons(work, mask),
+            lines=[_line(event, mask) for event in self._events(row)],
+        )
+
+    def _made(self, attempt: int) -> Mapping[int, tuple[int, int]]:
+        return tool_store.counts(self._context.database.reader(), self._task.id, attempt)
+
+    def _events(self, row: StepRow) -> Iterator[Event]:
+        """What was logged while the step ran, and its own line."""
+        events = self._context.events
+        found = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
+        last = next((event.id for event in found if _ends(event, row)), found[-1].id if found else 0)
+        return (event for event in found if event.id <= last)
+
+    def _calls(self, row: StepRow | None, calls: Sequence[Call], *, whole: bool) -> list[StepCall]:
+        left, most = (ALONE_CHARS, ALONE_CHARS) if whole else (ALL_CHARS, PART_CHARS)
+        prompts = {one.get("call"): one for one in mappings(row.data, "prompts")} if row else {}
+        found = list[StepCall]()
+        for call in calls:
+            parts = self._parts(call, most) if left > 0 else []
+            left -= sum(len(part.said.text) for part in parts)
+            found.append(self._call(call, parts, prompts.get(call.call_no)))
+        return found
+
+    def _parts(self, call: Call, most: int) -> list[Said]:
+        mask = self._context.mask
+        return [Said(role=role, said=passage(text, mask, most)) for role, text in transcript(self._context, call)]
+
+    def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
+        mask = self._context.mask
+        return StepCall.from_values(
+            call,
+            model=short(call.model, mask),
+            prompt=_held(held, mask) if held else None,
+            parts=parts,
+            text=f"/task/{self._task.id}/call/{call.attempt}/{call.step_no}/{call.call_no}",
+        )
+
+
+def _ends(event: Event, row: StepRow) -> bool:
+    """Whether this is the line that a finished step writes."""
+    return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
+
+
+def _judged(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
+    """Whether the verdict in the case file is this step's, and not one that is carried along."""
+    refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
+    return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
+
+
+def _held(one: Mapping[str, Any], mask: Mask) -> PromptHeld:
+    def texts(name: str) -> list[str]:
+        return [short(str(each), mask) for each in _list(one.get(name))]
+
+    sections = [each for each in _list(one.get("sections")) if isinstance(each, list) and len(each) == 2]
+    kinds = ("whole", "outlined", "named")
+    return PromptHeld(
+        tokens=int(number(one.get("tokens"))),
+        limit=int(number(one.get("limit"))),
+        again=one.get("again") is True,
+        sections=[(short(str(title), mask), int(number(tokens))) for title, tokens in sections],
+        whole=texts("whole"),
+        outlined=texts("outlined"),
+        named=texts("named"),
+        counts={kind: int(number(one.get(f"{kind}_count"))) for kind in kinds},
+        left_out=int(number(one.get("left_out"))),
+        shortened=texts("shortened"),
+        omitted=texts("omitted"),
+        lessons=[int(number(each)) for each in _list(one.get("lessons"))],
+    )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _files(work: AttemptState, earlier: AttemptState | None, mask: Mask) -> list[StepFile]:
+    now: Mapping[str, str | None] = {**work.change, **work.own_tests}
+    then: Mapping[str, str | None] = {**earlier.change, **earlier.own_tests} if earlier else {}
+    return [
+        StepFile(
+            path=whole(path, mask),
+            status="removed" if text is None else "written",
+            test=path in work.own_tests,
+            here=path not in then or then[path] != text,
+            chars=len(text or ""),
+        )
+        for path, text in sorted(now.items())[:MOST_FILES]
+    ]
+
+
+def _thought(row: StepRow, work: AttemptState, mask: Mask) -> Reflection | None:
+    if row.phase is not Phase.REFLECTING or not work.tries:
+        return None
+    return shortened(work.tries[-1].reflection, mask, 4000)
+
+
+def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:
+    return [
+        LessonText(
+            kind=short(one.source, mask),
+            item=one.id,
+            text=passage(one.text, mask, 4000),
+            score=one.score,
+            age_days=one.age_s / 86_400,
+        )
+        for one in work.lessons
+    ]
+
+
+def _line(event: Event, mask: Mask) -> LogLine:
+    """The event without its data: the log's own page has it."""
+    return log_line(replace(event, message=short(event.message, mask, 2000), data={}))

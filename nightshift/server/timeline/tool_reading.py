@@ -1,0 +1,94 @@
+"""The tool calls of a step as its page shows them: what was asked for, what came of it, and edits as differences."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nightshift.server.context import AppContext
+from nightshift.server.diffs.hunks import Hunk, difference
+from nightshift.server.formatting import Mask, passage, short, whole
+from nightshift.server.timeline.step_answers import StepToolCall
+from nightshift.storage.db.step_store import Call
+from nightshift.storage.db.tool_store import StoredCall
+
+MOST_CALLS = 200
+MOST_ARGUMENTS = 12
+TEXT_CHARS = 4_000
+ALL_CHARS = 400_000
+"""Of arguments and results in one answer; what lies behind has to be asked for with its model call."""
+EDIT_CHARS = 20_000
+"""An edit that is longer is shown by its arguments."""
+_EDITS = {"edit": ("old", "new"), "write_file": ("", "content")}
+"""The arguments of a tool that are a text and what takes its place."""
+_FIRST_BLOCK = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|<\w|\[TOOL_CALLS\])", re.MULTILINE)
+
+
+def tool_calls(
+    context: AppContext, rows: Sequence[StoredCall], calls: Sequence[Call], *, most: int = TEXT_CHARS
+) -> list[StepToolCall]:
+    """The calls of a step in their order; each text has `most` characters at most.
+
+    Args:
+        context: where texts are.
+        rows: the tool calls.
+        calls: the model calls that made them.
+        most: how much of each text is wanted.
+    """
+    replies = {call.call_no: call for call in calls}
+    found, left = list[StepToolCall](), max(ALL_CHARS, most)
+    for row in rows[:MOST_CALLS]:
+        reply = replies.pop(row.call_no, None)  # its words stand before its first call
+        shown = _shown(context, row, most if left > 0 else 0, _words(context, reply) if reply else "")
+        left -= len(shown.result.text) + sum(len(one.text) for one in shown.arguments.values())
+        found.append(shown)
+    return found
+
+
+def _shown(context: AppContext, row: StoredCall, most: int, said: str) -> StepToolCall:
+    mask, text = context.mask, context.steps.artifact
+    arguments = _arguments(text(row.arguments) or "")
+    hunks = _hunks(row.name, arguments, mask)
+    texts = _EDITS[row.name] if hunks else ()
+    shown = [(name, value) for name, value in arguments.items() if name not in texts][:MOST_ARGUMENTS]
+    return StepToolCall.from_values(
+        row,
+        name=short(row.name, mask),
+        brief=short(row.brief, mask),
+        said=said,
+        arguments={short(name, mask): passage(_text(value), mask, most) for name, value in shown},
+        hunks=hunks,
+        result=passage(text(row.result) or "", mask, most),
+    )
+
+
+def _arguments(text: str) -> Mapping[str, Any]:
+    """The arguments by their names, each a text or what JSON has for it; those that make no sense are one text."""
+    try:
+        given = json.loads(text)
+        return given if isinstance(given, dict) and json.dumps(given) else {"": text}
+    except (ValueError, RecursionError):
+        return {"": text}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _hunks(name: str, arguments: Mapping[str, Any], mask: Mask) -> tuple[Hunk, ...]:
+    """What an edit puts in the place of what; nothing where it is none, or too long."""
+    if name not in _EDITS:
+        return ()
+    old, new = (arguments.get(each, "") for each in _EDITS[name])
+    if not (isinstance(old, str) and isinstance(new, str)) or len(old) + len(new) > EDIT_CHARS:
+        return ()
+    return difference(whole(old, mask), whole(new, mask), str(arguments.get("path", ""))).hunks
+
+
+def _words(context: AppContext, call: Call) -> str:
+    """What a model said before its first call."""
+    text = context.steps.artifact(call.reply) or ""
+    block = _FIRST_BLOCK.search(text)
+    return short(" ".join(text[: block.start() if block else None].split()), context.mask, 600)

@@ -1,0 +1,23 @@
+"""The transcript of a model call: the messages of its prompt, and its reply."""
+
+from __future__ import annotations
+
+from nightshift.core.tool_text import with_calls
+from nightshift.server.context import AppContext
+from nightshift.server.formatting import whole
+from nightshift.storage.db.step_store import Call
+
+Part = tuple[str, str]
+"""The role and the text."""
+
+
+def transcript(context: AppContext, call: Call) -> list[Part]:
+    """The messages of a call and its reply, as they are stored: secrets are still in the reply."""
+    reply = with_calls(context.steps.artifact(call.reply) or "", call.tool_calls)
+    return [*context.steps.prompt(call.prompt), ("reply", reply)]
+
+
+def as_text(context: AppContext, call: Call) -> str:
+    """A call in full as plain text, without secrets."""
+    mask = context.mask
+    return "\n\n".join(f"===== {role}\n{whole(text, mask)}" for role, text in transcript(context, call))

@@ -1,0 +1,60 @@
+"""Verdicts as the API shows them: each test, the distinct failures, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nightshift.core.tasks.verdicts import Evidence, Failure, Result, Verdict
+from nightshift.server.formatting import Mask, passage, short
+from nightshift.server.timeline.step_answers import EvidenceRow, FailureRow, VerdictRow
+
+MOST_TESTS = 1000
+MOST_NAMED = 200
+OUTPUT_CHARS = 20_000
+
+
+def verdict_row(verdict: Verdict, mask: Mask) -> VerdictRow:
+    """A verdict; of very many tests those that did not pass come first and are told, the rest is counted."""
+    results = sorted(verdict.results, key=lambda case: case.result is Result.PASSED)
+    return VerdictRow.from_values(
+        verdict,
+        reason=short(verdict.reason, mask, 2000),
+        counts={result: count for result in Result if (count := verdict.count(result))},
+        tests=[
+            replace(case, id=short(case.id, mask), message=short(case.message, mask, 2000))
+            for case in results[:MOST_TESTS]
+        ],
+        left_out=max(0, len(results) - MOST_TESTS),
+        failures=[_failure(failure, mask) for failure in verdict.failures[:MOST_NAMED]],
+        weak=[short(name, mask) for name in verdict.weak[:MOST_NAMED]],
+        unseen=[short(line, mask, 2000) for line in verdict.unseen[:MOST_NAMED]],
+        evidence=_evidence(verdict.evidence, mask),
+    )
+
+
+def _failure(failure: Failure, mask: Mask) -> FailureRow:
+    return FailureRow(
+        id=short(failure.id, mask),
+        kind=short(failure.kind, mask),
+        message=passage(failure.message, mask, OUTPUT_CHARS),
+        frame=short(failure.frame, mask),
+        excerpt=short(failure.excerpt, mask, 4000),
+        output=passage(failure.output, mask, OUTPUT_CHARS),
+    )
+
+
+def _evidence(evidence: Evidence, mask: Mask) -> EvidenceRow:
+    def named(values: Mapping[str, str]) -> dict[str, str]:
+        return {short(name, mask): short(value, mask) for name, value in list(values.items())[:MOST_NAMED]}
+
+    return EvidenceRow.from_values(
+        evidence,
+        sandbox=short(evidence.sandbox, mask),
+        python=short(evidence.python, mask),
+        ids=len(evidence.ids),
+        held_from=[short(name, mask) for name in evidence.held_from],
+        suites=named(evidence.suites),
+        dropped=named(evidence.dropped),
+        notes=[short(note, mask, 1000) for note in evidence.notes[:MOST_NAMED]],
+    )

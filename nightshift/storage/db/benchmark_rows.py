@@ -1,0 +1,321 @@
+"""The SQL of the benchmark's database, which is a file of its own: commits that were looked at, items, arms, results.
+
+A commit stands in one of three tables: as a candidate until it was validated, then as an item, or as dropped with the
+filter that dropped it. A move from one to another is one transaction, and every write may be made again: who was killed
+goes on without a lost or doubled row. The steps below are never edited once they were released, only added to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from nightshift.core.errors import StoreTooNew
+from nightshift.storage.db.sqlite import Connection, Error, Row, connect, store_error, transaction
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE candidates (
+            key TEXT PRIMARY KEY, -- the repository and the commit
+            repo TEXT NOT NULL,
+            commit_id TEXT NOT NULL,
+            parent TEXT NOT NULL,
+            message TEXT NOT NULL,
+            lines INTEGER NOT NULL,
+            files INTEGER NOT NULL,
+            committed_at TEXT NOT NULL)""",
+        """CREATE TABLE items (
+            key TEXT PRIMARY KEY,
+            repo TEXT NOT NULL,
+            commit_id TEXT NOT NULL,
+            parent TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            statement TEXT NOT NULL,
+            lines INTEGER NOT NULL,
+            files INTEGER NOT NULL,
+            committed_at TEXT NOT NULL,
+            fail_to_pass TEXT NOT NULL, -- JSON: the names of tests
+            pass_to_pass_count INTEGER NOT NULL)""",
+        """CREATE TABLE dropped (
+            key TEXT PRIMARY KEY,
+            repo TEXT NOT NULL,
+            commit_id TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            filter TEXT NOT NULL,
+            reason TEXT NOT NULL)""",
+        """CREATE TABLE arms (
+            name TEXT PRIMARY KEY,
+            backend TEXT NOT NULL,
+            model TEXT NOT NULL,
+            protocol TEXT NOT NULL,
+            tools INTEGER NOT NULL,
+            readers INTEGER NOT NULL,
+            memory INTEGER NOT NULL)""",
+        """CREATE TABLE runs (
+            key TEXT PRIMARY KEY, -- follows from the columns below
+            repo TEXT NOT NULL,
+            mode TEXT NOT NULL,
+            arms TEXT NOT NULL, -- JSON: names
+            items TEXT NOT NULL, -- JSON: keys, in the order in which they are worked on
+            state TEXT NOT NULL CHECK (state IN ('running', 'stopped', 'done')),
+            reason TEXT NOT NULL,
+            started_at TEXT NOT NULL,
+            changed_at TEXT NOT NULL)""",
+        """CREATE TABLE results (
+            item TEXT NOT NULL REFERENCES items (key),
+            arm TEXT NOT NULL REFERENCES arms (name),
+            mode TEXT NOT NULL,
+            solved INTEGER NOT NULL,
+            outcome TEXT NOT NULL,
+            cost_usd REAL NOT NULL,
+            tokens_in INTEGER NOT NULL,
+            tokens_out INTEGER NOT NULL,
+            seconds REAL NOT NULL,
+            iterations INTEGER NOT NULL,
+            format_errors INTEGER NOT NULL,
+            finished_at TEXT NOT NULL,
+            PRIMARY KEY (item, arm, mode))""",
+        "CREATE INDEX results_finished ON results (finished_at)",
+    ),
+    (
+        """CREATE TABLE results_of_versions (
+            item TEXT NOT NULL REFERENCES items (key),
+            arm TEXT NOT NULL REFERENCES arms (name),
+            mode TEXT NOT NULL,
+            solved INTEGER NOT NULL,
+            outcome TEXT NOT NULL,
+            cost_usd REAL NOT NULL,
+            tokens_in INTEGER NOT NULL,
+            tokens_out INTEGER NOT NULL,
+            seconds REAL NOT NULL,
+            iterations INTEGER NOT NULL,
+            format_errors INTEGER NOT NULL,
+            finished_at TEXT NOT NULL,
+            version TEXT NOT NULL, -- of the agent; empty before it was kept
+            PRIMARY KEY (item, arm, mode, version))""",
+        """INSERT INTO results_of_versions SELECT item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out,
+            seconds, iterations, format_errors, finished_at, '' FROM results""",
+        "DROP TABLE results",
+        "ALTER TABLE results_of_versions RENAME TO results",
+        "CREATE INDEX results_finished ON results (finished_at)",
+        "ALTER TABLE runs ADD COLUMN version TEXT NOT NULL DEFAULT ''",
+    ),
+    (
+        """CREATE TABLE spendings (
+            run TEXT NOT NULL, -- empty for what was spent before this table was there
+            arm TEXT NOT NULL,
+            day TEXT NOT NULL, -- UTC, such as 2026-11-26
+            cost_usd REAL NOT NULL,
+            tokens INTEGER NOT NULL,
+            PRIMARY KEY (run, arm, day))""",
+        """INSERT INTO spendings SELECT '', arm, substr(finished_at, 1, 10), sum(cost_usd), sum(tokens_in + tokens_out)
+            FROM results GROUP BY arm, substr(finished_at, 1, 10)""",
+    ),
+    (
+        "ALTER TABLE runs ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1",
+        """CREATE TABLE round_results ( -- of runs of several rounds, in which arms learn: each is a trial by itself
+            run TEXT NOT NULL REFERENCES runs (key),
+            round INTEGER NOT NULL,
+            item TEXT NOT NULL REFERENCES items (key),
+            arm TEXT NOT NULL REFERENCES arms (name),
+            solved INTEGER NOT NULL,
+            outcome TEXT NOT NULL,
+            cost_usd REAL NOT NULL,
+            tokens_in INTEGER NOT NULL,
+            tokens_out INTEGER NOT NULL,
+            seconds REAL NOT NULL,
+            iterations INTEGER NOT NULL,
+            format_errors INTEGER NOT NULL,
+            finished_at TEXT NOT NULL,
+            version TEXT NOT NULL,
+            PRIMARY KEY (run, round, item, arm))""",
+    ),
+    ("ALTER TABLE items ADD COLUMN worded_by TEXT NOT NULL DEFAULT ''",),
+)
+Value = str | int | float
+_SELECT: Mapping[str, str] = {
+    # History is read from its newest commit on, so of two in one second the later row is the older commit.
+    "candidates": "SELECT * FROM candidates WHERE repo = coalesce(?, repo) ORDER BY committed_at, rowid DESC",
+    "items": "SELECT * FROM items WHERE repo = coalesce(?, repo) ORDER BY committed_at, key",
+    "dropped": "SELECT * FROM dropped WHERE repo = coalesce(?, repo) ORDER BY key",
+    "runs": "SELECT * FROM runs WHERE repo = coalesce(?, repo) ORDER BY started_at, key",
+}
+
+
+def open_rows(path: Path, *, readonly: bool = False) -> Connection:
+    """Open the database, brought up to date whoever opens it; its folder must be there.
+
+    Raises:
+        StoreMissing: `readonly`, and there is none.
+        StoreTooNew: a newer Nightshift wrote it.
+        StoreError: it cannot be opened.
+    """
+    conn = connect(path, readonly=readonly)
+    try:
+        version = int(conn.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(STEPS):
+            raise StoreTooNew(f"{path}: was written by a newer Nightshift")
+        if version < len(STEPS):
+            if readonly:
+                open_rows(path).close()
+            else:
+                _migrate(conn)
+    except Error as error:
+        conn.close()
+        raise store_error(error, path) from error
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def _migrate(conn: Connection) -> None:
+    with transaction(conn):
+        done = int(conn.execute("PRAGMA user_version").fetchone()[0])  # another process may have been quicker
+        for number, statements in enumerate(STEPS[done:], done + 1):
+            for statement in statements:
+                conn.execute(statement)
+            conn.execute(f"PRAGMA user_version={number}")
+
+
+def rows(conn: Connection, table: str, repo: str | None = None) -> Sequence[Row]:
+    """The rows of candidates, items, dropped or runs, of a repository or of all, the oldest first."""
+    return conn.execute(_SELECT[table], (repo,)).fetchall()
+
+
+def known(conn: Connection, repo: str) -> frozenset[str]:
+    """The commits of a repository that were looked at."""
+    query = """SELECT commit_id FROM candidates WHERE repo = :repo UNION SELECT commit_id FROM items WHERE repo = :repo
+        UNION SELECT commit_id FROM dropped WHERE repo = :repo"""
+    return frozenset(row[0] for row in conn.execute(query, {"repo": repo}))
+
+
+def add_candidate(conn: Connection, row: Mapping[str, Value]) -> None:
+    """Store a commit that passed the filters; one that is known stays what it is."""
+    conn.execute(
+        """INSERT INTO candidates (key, repo, commit_id, parent, message, lines, files, committed_at)
+        VALUES (:key, :repo, :commit_id, :parent, :message, :lines, :files, :committed_at) ON CONFLICT DO NOTHING""",
+        row,
+    )
+
+
+def add_item(conn: Connection, row: Mapping[str, Value]) -> None:
+    """Store an item, in the place of its candidate or of what was known of it."""
+    conn.execute("DELETE FROM candidates WHERE key = :key", row)
+    conn.execute(
+        """INSERT INTO items (key, repo, commit_id, parent, subject, statement, lines, files, committed_at,
+        fail_to_pass, pass_to_pass_count, worded_by) VALUES (:key, :repo, :commit_id, :parent, :subject, :statement,
+        :lines, :files, :committed_at, :fail_to_pass, :pass_to_pass_count, :worded_by) ON CONFLICT (key) DO UPDATE SET
+        statement = excluded.statement, fail_to_pass = excluded.fail_to_pass,
+        pass_to_pass_count = excluded.pass_to_pass_count, worded_by = excluded.worded_by""",
+        row,
+    )
+
+
+def add_dropped(conn: Connection, row: Mapping[str, Value]) -> None:
+    """Store that a commit is no item, and why."""
+    conn.execute("DELETE FROM candidates WHERE key = :key", row)
+    conn.execute(
+        """INSERT INTO dropped (key, repo, commit_id, subject, filter, reason)
+        VALUES (:key, :repo, :commit_id, :subject, :filter, :reason) ON CONFLICT (key) DO UPDATE SET
+        filter = excluded.filter, reason = excluded.reason""",
+        row,
+    )
+
+
+def arms(conn: Connection) -> Sequence[Row]:
+    """All arms, by name."""
+    return conn.execute("SELECT * FROM arms ORDER BY name").fetchall()
+
+
+def add_arm(conn: Connection, row: Mapping[str, Value]) -> None:
+    """Store an arm; one of that name stays what it is."""
+    conn.execute(
+        """INSERT INTO arms (name, backend, model, protocol, tools, readers, memory)
+        VALUES (:name, :backend, :model, :protocol, :tools, :readers, :memory) ON CONFLICT DO NOTHING""",
+        row,
+    )
+
+
+def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
+    """Store a run, or that a known one goes on."""
+    conn.execute(
+        """INSERT INTO runs (key, repo, mode, arms, items, version, rounds, state, reason, started_at, changed_at)
+        VALUES (:key, :repo, :mode, :arms, :items, :version, :rounds, 'running', '', :at, :at)
+        ON CONFLICT (key) DO UPDATE SET state = 'running', reason = '', changed_at = excluded.changed_at""",
+        row,
+    )
+
+
+def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> None:
+    """Say what became of a run, if there is one of this key."""
+    query = "UPDATE runs SET state = ?, reason = ?, changed_at = ? WHERE key = ?"
+    conn.execute(query, (state, reason, at, key))
+
+
+def results(conn: Connection, repo: str | None, mode: str | None, version: str | None = None) -> Sequence[Row]:
+    """The results of a repository in a mode, or of all, in the order in which they came.
+
+    Of an item under an arm in a mode it is that of the wanted version of the agent; without one the newest.
+    """
+    query = """SELECT results.* FROM results JOIN items ON items.key = results.item
+        WHERE items.repo = coalesce(:repo, items.repo) AND results.mode = coalesce(:mode, results.mode)
+        AND results.version = coalesce(:version, results.version) AND (:version IS NOT NULL OR NOT EXISTS (
+            SELECT 1 FROM results AS later WHERE later.item = results.item AND later.arm = results.arm
+            AND later.mode = results.mode
+            AND (later.finished_at, later.version) > (results.finished_at, results.version)
+        )) ORDER BY results.finished_at, results.item, results.arm"""
+    return conn.execute(query, {"repo": repo, "mode": mode, "version": version}).fetchall()
+
+
+def versions(conn: Connection, repo: str, mode: str) -> Sequence[Row]:
+    """The versions of the agent that results of a repository are of, the one used last first, with that time."""
+    query = """SELECT version, max(finished_at) AS at FROM results JOIN items ON items.key = results.item
+        WHERE items.repo = ? AND mode = ? GROUP BY version ORDER BY at DESC, version"""
+    return conn.execute(query, (repo, mode)).fetchall()
+
+
+def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
+    """Store what became of an item under an arm; False where that is known of the version, which stays as it is."""
+    added = conn.execute(
+        """INSERT INTO results (item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out, seconds, iterations,
+        format_errors, finished_at, version) VALUES (:item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in,
+        :tokens_out, :seconds, :iterations, :format_errors, :finished_at, :version) ON CONFLICT DO NOTHING""",
+        row,
+    )
+    return bool(added.rowcount)
+
+
+def round_results(conn: Connection, run: str, number: int) -> Sequence[Row]:
+    """The results of a round of a run, in the order in which they came."""
+    query = "SELECT * FROM round_results WHERE run = ? AND round = ? ORDER BY finished_at, item, arm"
+    return conn.execute(query, (run, number)).fetchall()
+
+
+def add_round_result(conn: Connection, row: Mapping[str, Value]) -> bool:
+    """Store what became of an item under an arm in a round; False where that is known, which stays as it is."""
+    added = conn.execute(
+        """INSERT INTO round_results (run, round, item, arm, solved, outcome, cost_usd, tokens_in, tokens_out, seconds,
+        iterations, format_errors, finished_at, version) VALUES (:run, :round, :item, :arm, :solved, :outcome,
+        :cost_usd, :tokens_in, :tokens_out, :seconds, :iterations, :format_errors, :finished_at, :version)
+        ON CONFLICT DO NOTHING""",
+        row,
+    )
+    return bool(added.rowcount)
+
+
+def note_spent(conn: Connection, row: Mapping[str, Value]) -> None:
+    """Store what an arm of a run spent on a day; it never becomes less."""
+    conn.execute(
+        """INSERT INTO spendings (run, arm, day, cost_usd, tokens) VALUES (:run, :arm, :day, :cost_usd, :tokens)
+        ON CONFLICT DO UPDATE SET cost_usd = max(cost_usd, excluded.cost_usd), tokens = max(tokens, excluded.tokens)""",
+        row,
+    )
+
+
+def spent(conn: Connection, run: str | None, since: str) -> tuple[float, int]:
+    """What a run or all spent since a day: USD and tokens."""
+    query = """SELECT coalesce(sum(cost_usd), 0), coalesce(sum(tokens), 0) FROM spendings
+        WHERE run = coalesce(?, run) AND day >= ?"""
+    cost_usd, tokens = conn.execute(query, (run, since)).fetchone()
+    return float(cost_usd), int(tokens)

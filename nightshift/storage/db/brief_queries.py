@@ -1,0 +1,124 @@
+"""What the morning brief is made from: what ended, landed and failed in a span of time, as it stands now.
+
+Spans are half open: since ≤ t < until. A task that failed and was asked for again has not failed: each figure of the
+brief leads to the tasks that it counts, and they are found where they stand today.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import Spent
+from nightshift.storage.db import spending
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Row
+
+TITLE_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedTask:
+    """A task that failed and was not asked for again.
+
+    `error` and `signature` are those of the newest failure of its last attempt that no fix is known for, empty where
+    it came to none. `title` is the beginning of its description, `blocker` a task that it depends on and that did not
+    end well.
+    """
+
+    id: int
+    title: str
+    repo: str
+    ending: Ending | None
+    reason: str
+    ended_at: datetime
+    error: str
+    signature: str
+    blocker: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Tasks and commits of a span. `landed` were integrated and not taken back, `on_branch` wait on a branch.
+
+    `drafts` did not pass, and stand on a branch as well.
+    """
+
+    done: int
+    failed: int
+    landed: int
+    on_branch: int
+    drafts: int
+
+
+_FAILED = """
+    SELECT t.id, substr(t.description, 1, ?) AS title, t.repo, t.ending, t.reason, t.ended_at,
+        coalesce(f.error, '') AS error, coalesce(f.signature, '') AS signature,
+        (SELECT min(d.depends_on) FROM task_dependencies d JOIN tasks o ON o.id = d.depends_on
+            WHERE d.task_id = t.id AND o.status IN ('failed', 'cancelled')) AS blocker
+    FROM tasks t LEFT JOIN failures f ON f.id = (
+        SELECT id FROM failures WHERE task_id = t.id AND attempt = t.attempt AND NOT solved
+        ORDER BY created_at DESC, id DESC LIMIT 1)
+    WHERE t.status = 'failed' AND t.ended_at >= ? AND t.ended_at < ? ORDER BY t.id"""
+
+
+class BriefQueries:
+    """Reads for the brief; may be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def first(self) -> datetime | None:
+        """When the first task came; None while there was none."""
+        (row,) = self._rows("SELECT created_at FROM tasks ORDER BY id LIMIT 1") or (None,)
+        return None if row is None else from_text(row[0])
+
+    def counts(self, since: datetime, until: datetime) -> Counts:
+        """How many tasks ended in the span, and what became of the commits that were made in it."""
+        span = (to_text(since), to_text(until))
+        tasks = self._rows(
+            "SELECT status, count(*) AS number FROM tasks WHERE ended_at >= ? AND ended_at < ? GROUP BY status", *span
+        )
+        by_status = {row["status"]: int(row["number"]) for row in tasks}
+        (commits,) = self._rows(
+            "SELECT coalesce(sum(integrated), 0) AS landed, coalesce(sum(label = 'draft'), 0) AS drafts, "
+            "coalesce(sum(NOT integrated AND label <> 'draft'), 0) AS on_branch "
+            "FROM git_commits WHERE reverted_by IS NULL AND discarded_at IS NULL AND at >= ? AND at < ?",
+            *span,
+        )
+        return Counts(
+            done=by_status.get(Status.DONE, 0),
+            failed=by_status.get(Status.FAILED, 0),
+            landed=int(commits["landed"]),
+            on_branch=int(commits["on_branch"]),
+            drafts=int(commits["drafts"]),
+        )
+
+    def failed(self, since: datetime, until: datetime) -> list[FailedTask]:
+        """The tasks that failed in the span, by id."""
+        rows = self._rows(_FAILED, TITLE_CHARS, to_text(since), to_text(until))
+        return [_failed(row) for row in rows]
+
+    def spent(self, since: datetime, until: datetime) -> Spent:
+        """What the model calls of the span used together."""
+        conn = self._db.reader()
+        return spending.since(conn, since) - spending.since(conn, until)
+
+    def _rows(self, query: str, *values: str | int) -> list[Row]:
+        return self._db.reader().execute(query, values).fetchall()
+
+
+def _failed(row: Row) -> FailedTask:
+    return FailedTask(
+        id=row["id"],
+        title=row["title"],
+        repo=row["repo"],
+        ending=Ending(row["ending"]) if row["ending"] else None,
+        reason=row["reason"],
+        ended_at=from_text(row["ended_at"]),
+        error=row["error"],
+        signature=row["signature"],
+        blocker=row["blocker"],
+    )

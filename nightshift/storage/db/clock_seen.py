@@ -1,0 +1,36 @@
+"""The last time that this database saw on the clock, so that a start notices a clock that went back meanwhile."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import read_state, write_state
+
+_SEEN = "clock_seen"
+_BACK = "clock_set_back_s"
+
+
+def last_seen(conn: Connection) -> datetime | None:
+    """The later of the time that was noted last and that of the newest event; None in a new database."""
+    event = conn.execute("SELECT at FROM execution_logs ORDER BY id DESC LIMIT 1").fetchone()
+    seen = [text for text in (read_state(conn, _SEEN), event and event["at"]) if text]
+    return from_text(max(seen)) if seen else None
+
+
+def note(conn: Connection, now: datetime) -> None:
+    """Note the time."""
+    write_state(conn, _SEEN, to_text(now), now)
+
+
+def set_back(conn: Connection) -> timedelta:
+    """By how much the clock was set back in all and not set forward again."""
+    return timedelta(seconds=read_state(conn, _BACK) or 0.0)
+
+
+def was_set(conn: Connection, by: timedelta, now: datetime) -> None:
+    """Note the time, and that the clock was set by so much."""
+    back = max(timedelta(0), set_back(conn) - by)
+    write_state(conn, _BACK, back.total_seconds() or None, now)
+    note(conn, now)

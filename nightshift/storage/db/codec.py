@@ -1,0 +1,100 @@
+"""Values as JSON text and back.
+
+The text is plain ASCII: a model's reply may hold lone surrogates, which have no UTF-8 form but an escape in JSON. That
+is also why only reading goes through pydantic: it replaces such characters in the keys of what it writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from nightshift.core.clock import to_text
+from nightshift.core.text.masking import Plain
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+_write = json.JSONEncoder(separators=(",", ":")).encode
+_names: dict[type, tuple[str, ...]] = {}
+"""The names of each dataclass's fields, none for a type that is no dataclass."""
+_adapters: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Build pydantic's reader of a type when it is first needed: `nightshift status` needs none."""
+    if kind not in _adapters:
+        from pydantic import TypeAdapter  # noqa: PLC0415  an eighth of a second
+
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
+
+
+def encode(value: object) -> str:
+    """Write a value of one of our types, or plain data."""
+    return _write(plain(value))
+
+
+def decode(kind: type[T], text: str) -> T:
+    """Read a value of type `kind`.
+
+    Raises:
+        ValueError: the text does not hold one.
+    """
+    adapter = _adapter(kind)
+    try:
+        return adapter.validate_json(text)
+    except ValueError:  # a lone surrogate or a depth that pydantic's own parser refuses, or a real fault
+        try:
+            return adapter.validate_python(json.loads(text))
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+
+
+def spec_digest(task_id: int, text: str) -> str:
+    """What tells, years later, that a stored specification is the one that was submitted under this id (SHA-256)."""
+    return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def storable(text: str) -> str:
+    """Replace what has no UTF-8 form by its escape; SQLite stores no other text."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def like(text: str) -> str:
+    r"""A LIKE pattern (escape character `\`) for texts that hold this one."""
+    escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+def plain(value: object) -> Plain:
+    """The value as JSON knows it; what JSON does not know becomes its text."""
+    kind = type(value)
+    if value is None or kind is bool or kind is int:
+        return cast("Plain", value)
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, datetime):
+        return to_text(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if (names := _names.get(kind)) is None:
+        names = _names[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    if not names:
+        return plain(str(value))
+    values = ((name, getattr(value, name)) for name in names)
+    return {name: None if item is None else plain(item) for name, item in values}

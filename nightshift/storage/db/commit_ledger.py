@@ -1,0 +1,233 @@
+"""What the owner did with the agent's commits afterwards: read, integrated, reverted or discarded them.
+
+A commit that was reverted or discarded needs no reading, so both mark it as read: what is unread has no `reviewed_at`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from nightshift.core.clock import Clock, to_text, utc_now
+from nightshift.core.events import CommitData, Event, Kind
+from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_text, signs_text
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import Connection, Row
+from nightshift.storage.db.state_store import Commit, commit_of, read_state, write_state
+
+_PENDING, _INTEGRATING = "revert_pending", "integration_pending"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingIntegration:
+    """An integration that is about to move `target` (full name) to `commit`; `entry` is the row of what waits.
+
+    `base` is the commit's parent, `label` what may be claimed of it, `judged` a sentence on the run.
+    """
+
+    entry: int
+    commit: str
+    base: str
+    target: str
+    label: str
+    judged: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A revert that is about to move its branch: commit `by` takes `entry` back, or brings it back where `reapply`."""
+
+    entry: int
+    by: str
+    reapply: bool
+
+
+_WAITS = "NOT integrated AND reverted_by IS NULL AND discarded_at IS NULL"
+
+
+class CommitLedger:
+    """The ledger as the owner works with it.
+
+    Args:
+        db: where it is kept.
+        events: gets an event for each change, in its transaction.
+        clock: dates the reviews.
+    """
+
+    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now) -> None:
+        self._db, self._events, self._clock = db, events, clock
+
+    def page(
+        self, limit: int, *, after: int | None = None, task_id: int | None = None, unread: bool = False,
+        integrated: bool | None = None, drafts: bool | None = None, since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Commit]:  # fmt: skip
+        """Commits, the newest first.
+
+        Args:
+            limit: how many at most.
+            after: the last id of the page before; older ones follow.
+            task_id: only those of this task.
+            unread: only those that wait to be read.
+            integrated: only those that were integrated, or (False) wait on a branch, and were not taken back.
+            drafts: only drafts, or (False) none of them.
+            since: only those made at this time or later.
+            until: only those made before this time.
+        """
+        where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
+        where += " AND reviewed_at IS NULL" if unread else ""
+        where += " AND integrated AND reverted_by IS NULL" if integrated else ""
+        where += f" AND {_WAITS} AND label <> 'draft'" if integrated is False else ""
+        where += " AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
+        where += " AND at >= ? AND at < ?"
+        query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
+        bounds = (to_text(since) if since else "", to_text(until) if until else "9")
+        return self._rows(query, after, after, task_id, task_id, *bounds, limit)
+
+    def entry(self, entry_id: int) -> Commit | None:
+        """One row by its id."""
+        return next(iter(self._rows("SELECT * FROM git_commits WHERE id = ?", entry_id)), None)
+
+    def named(self, start: str) -> list[Commit]:
+        """The commits whose id begins so, the newest first; `start` is hexadecimal, in lower case."""
+        query = "SELECT * FROM git_commits WHERE commit_id >= ? AND commit_id < ? ORDER BY id DESC LIMIT 100"
+        return self._rows(query, start, f"{start}g")
+
+    def on_branches(self, starts: Collection[str]) -> list[Commit]:
+        """The newest commit of each task on a branch whose name begins in one of these ways; a hundred at most."""
+        where = " OR ".join("substr(branch, 1, length(?)) = ?" for _ in starts)
+        query = f"SELECT *, max(id) FROM git_commits WHERE {where} GROUP BY task_id, branch ORDER BY id DESC LIMIT 100"  # noqa: S608  # constants
+        return self._rows(query, *(each for start in starts for each in (start, start)))
+
+    def holds_all(self, commits: Collection[str]) -> bool:
+        """Tell whether each of these commits (full ids) is the agent's; there must be one."""
+        asked = json.dumps(sorted(commits))
+        query = "SELECT count(DISTINCT commit_id) FROM git_commits WHERE commit_id IN (SELECT value FROM json_each(?))"
+        row: Row = self._db.reader().execute(query, (asked,)).fetchone()
+        return bool(commits) and int(row[0]) == len(commits)
+
+    def review(self, *, task_id: int | None = None, entries: Sequence[int] | None = None) -> Future[list[Commit]]:
+        """Mark commits as read: those of a task, those with these ids, or all. Gives those that were unread."""
+
+        def job(conn: Connection) -> list[Commit]:
+            query = "SELECT * FROM git_commits WHERE reviewed_at IS NULL AND (? IS NULL OR task_id = ?) ORDER BY id"
+            found = [commit_of(row) for row in conn.execute(query, (task_id, task_id))]
+            found = [each for each in found if entries is None or each.id in entries]
+            at = to_text(self._clock())
+            for each in found:
+                conn.execute("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", (at, each.id))
+            if found:
+                self._events.append(conn, _reviewed(found))
+            return found
+
+        return self._db.write(job)
+
+    def unread(self, entries: Sequence[int]) -> Future[list[Commit]]:
+        """Take back that commits were marked as read, by their ids. Gives those that were."""
+
+        def job(conn: Connection) -> list[Commit]:
+            query = "SELECT * FROM git_commits WHERE reviewed_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
+            found = [commit_of(row) for row in conn.execute(query, (json.dumps(list(entries)),))]
+            for each in found:
+                conn.execute("UPDATE git_commits SET reviewed_at = NULL WHERE id = ?", (each.id,))
+            if found:
+                self._events.append(conn, _reviewed(found, "marked as unread again"))
+            return [replace(each, reviewed_at=None) for each in found]
+
+        return self._db.write(job)
+
+    def pending(self) -> Pending | None:
+        """The revert that was under way when its process died, if one did."""
+        kept = read_state(self._db.reader(), _PENDING)
+        return Pending(**kept) if kept else None
+
+    def begin(self, pending: Pending | None) -> Future[None]:
+        """Note a revert before its branch is moved; None forgets one that did not come to it."""
+        kept = pending and {"entry": pending.entry, "by": pending.by, "reapply": pending.reapply}
+        return self._db.write_retrying(lambda conn: write_state(conn, _PENDING, kept, self._clock()))
+
+    def settle(self, done: Pending, event: Event) -> Future[None]:
+        """Enter a revert whose branch was moved, with its event, and forget that it was under way."""
+
+        def job(conn: Connection) -> None:
+            conn.execute(
+                "UPDATE git_commits SET reverted_by = ?, reviewed_at = coalesce(reviewed_at, ?) WHERE id = ?",
+                (None if done.reapply else done.by, to_text(self._clock()), done.entry),
+            )
+            write_state(conn, _PENDING, None, self._clock())
+            self._events.append(conn, event)
+
+        return self._db.write_retrying(job)
+
+    def integrating(self) -> PendingIntegration | None:
+        """The integration that was under way when its process died, if one was."""
+        found = read_state(self._db.reader(), _INTEGRATING)
+        return PendingIntegration(**found) if found else None
+
+    def begin_integrating(self, pending: PendingIntegration | None) -> Future[None]:
+        """Note an integration before its target is moved; None forgets one whose target was not moved."""
+        noted = pending and asdict(pending)
+        return self._db.write_retrying(lambda conn: write_state(conn, _INTEGRATING, noted, self._clock()))
+
+    def settle_integration(
+        self,
+        done: PendingIntegration,
+        event: Event,
+        files: Sequence[ChangedFile] | None,
+        signs: Signs | None,
+        also: Callable[[Connection], None],
+    ) -> Future[None]:
+        """Enter an integration whose target was moved, and forget that it was under way.
+
+        Args:
+            done: the integration.
+            event: tells of it.
+            files: what the commit changes; None leaves what is known.
+            signs: what its run showed; None leaves what is known.
+            also: what else changes in the same transaction.
+        """
+
+        def job(conn: Connection) -> None:
+            conn.execute(
+                "UPDATE OR REPLACE git_commits SET commit_id = ?, base = ?, label = ?, integrated = 1, target = ?, "
+                "discarded_at = NULL, files = coalesce(?, files), signs = coalesce(?, signs) WHERE id = ?",
+                (done.commit, done.base, done.label, done.target, files_text(files), signs_text(signs), done.entry),
+            )
+            write_state(conn, _INTEGRATING, None, self._clock())
+            also(conn)
+            self._events.append(conn, event)
+
+        return self._db.write_retrying(job)
+
+    def discard(self, entry: Commit) -> Future[None]:
+        """Enter that the branch of a commit was discarded."""
+        text = f"{entry.commit[:10]} ({entry.subject}) was discarded: its branch {entry.branch} is gone"
+        data = CommitData(commit=entry.commit, branch=entry.branch)
+        event = Event(kind=Kind.DISCARDED, task_id=entry.task_id, message=text, data=data)
+
+        def job(conn: Connection) -> None:
+            at = to_text(self._clock())
+            query = "UPDATE git_commits SET discarded_at = ?, reviewed_at = coalesce(reviewed_at, ?) WHERE id = ?"
+            conn.execute(query, (at, at, entry.id))
+            self._events.append(conn, event)
+
+        return self._db.write_retrying(job)
+
+    def _rows(self, query: str, *values: object) -> list[Commit]:
+        rows: list[Row] = self._db.reader().execute(query, values).fetchall()
+        return [commit_of(row) for row in rows]
+
+
+def _reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:
+    tasks = sorted({each.task_id for each in found})
+    many = f"{len(found)} commits" if len(found) > 1 else found[0].commit[:10]
+    return Event(
+        kind=Kind.REVIEWED,
+        message=f"{many} {what}",
+        task_id=tasks[0] if len(tasks) == 1 else None,
+        data={"commits": [each.commit for each in found[:50]], "count": len(found)},
+    )

@@ -1,0 +1,71 @@
+"""What the ledger keeps of a commit beyond its names: the files it changed, and what its attempt showed.
+
+Events and steps are pruned by age, these stay: the weekly report ranks commits by them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nightshift.core.tasks.remarks import Remark
+from nightshift.storage.db.codec import decode, encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A path and how many lines came and went; None for both where the file is no text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What the attempt behind a commit showed.
+
+    `own_tests` are paths of tests that the agent wrote, `changed_tests` those of them that were there before and that
+    it changed because they contradicted the task, `removed_tests` those that went with what they tested. `tests` counts
+    those of the last run, `tests_passed` those that passed, `held_out` the cases that no prompt had shown; `failing`
+    are the ids of the first tests of a draft that did not pass. `escalations` tells how often it went in circles and
+    began afresh. `packages` are those beyond the libraries of every run, name to version. `findings` are rules of the
+    static checker that let the change pass with a note, as `rule:path`. `left_out` are paths that the model wrote and
+    the run did not take. `remarks` are grave findings of readers that were still there, the worst first.
+    """
+
+    own_tests: tuple[str, ...] = ()
+    changed_tests: tuple[str, ...] = ()
+    removed_tests: tuple[str, ...] = ()
+    tests: int = 0
+    tests_passed: int = 0
+    failing: tuple[str, ...] = ()
+    held_out: int = 0
+    escalations: int = 0
+    packages: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+
+def files_text(files: Sequence[ChangedFile] | None) -> str | None:
+    """The files as the ledger stores them; None stays None: not known."""
+    return None if files is None else json.dumps([[file.path, file.added, file.removed] for file in files])
+
+
+def files_of(text: str | None) -> tuple[ChangedFile, ...] | None:
+    """Read what `files_text` wrote."""
+    if text is None:
+        return None
+    return tuple(ChangedFile(path=path, added=added, removed=removed) for path, added, removed in json.loads(text))
+
+
+def signs_text(signs: Signs | None) -> str | None:
+    """The signs as the ledger stores them; None stays None: not known."""
+    return None if signs is None else encode(signs)
+
+
+def signs_of(text: str | None) -> Signs | None:
+    """Read what `signs_text` wrote."""
+    return None if text is None else decode(Signs, text)

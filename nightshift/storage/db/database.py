@@ -1,0 +1,148 @@
+"""The database as the rest of the program sees it: readers for any thread, one writer for all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Self
+
+from nightshift.core.errors import StoreError
+from nightshift.storage.db import migrations
+from nightshift.storage.db.sqlite import Connection, Error, connect, store_error
+from nightshift.storage.db.write_failures import WriteFailure
+from nightshift.storage.db.writer import Job, Listener, T, Writer
+
+
+class Database:
+    """One SQLite file; thread-safe.
+
+    Opening it brings the schema up to date. Another process may use the same file through a `Database` of its own.
+
+    Args:
+        path: the file; its folder is created.
+        readonly: never write, not even the schema.
+        busy_s: how long SQLite itself waits for a lock before it asks what to do.
+        retry_for_s: how long a write waits for another process's lock before its future fails.
+
+    Raises:
+        StoreMissing: `readonly`, and there is no database yet.
+        StoreTooNew: a newer Nightshift wrote it.
+        StoreTooOld: `readonly`, and the schema would have to be brought up to date.
+        StoreDamaged: the file is no sound database.
+        StoreError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False, busy_s: float = 5.0, retry_for_s: float = 60.0) -> None:
+        self.path, self.readonly = path, readonly
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._readers: dict[threading.Thread, Connection] = {}
+        self._closed = False
+        self._writer = None if readonly else Writer(path, busy_s, retry_for_s)
+        self._prepare()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _prepare(self) -> None:
+        if not self.readonly:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        conn = connect(self.path, readonly=self.readonly)
+        try:
+            migrations.check(conn, self.path) if self.readonly else migrations.migrate(conn, self.path)
+        except Error as error:
+            raise store_error(error, self.path) from error
+        finally:
+            conn.close()
+
+    def reader(self) -> Connection:
+        """Return this thread's own connection, for reading; each statement sees the newest commit.
+
+        Raises:
+            StoreError: the database is closed or cannot be opened.
+        """
+        if self._closed:
+            raise StoreError(f"{self.path}: the database is closed")
+        conn: Connection | None = getattr(self._local, "conn", None)
+        if conn is None:
+            conn = connect(self.path, readonly=True)
+            self._adopt(conn)
+            self._local.conn = conn
+        return conn
+
+    def _adopt(self, conn: Connection) -> None:
+        """Remember the connection, and close those of threads that have ended."""
+        with self._lock:
+            for thread in [thread for thread in self._readers if not thread.is_alive()]:
+                self._readers.pop(thread).close()
+            self._readers[threading.current_thread()] = conn
+
+    def write(self, job: Job[T]) -> Future[T]:
+        """Run `job` in a transaction on the writer's thread.
+
+        The future resolves when the job's changes are on the disk, or with what it raised; then it changed nothing.
+        It cannot be cancelled. A job may be run more than once (all but the last undone): let it change only the
+        database. `StoreFull` and other `StoreError`s say that the database itself could not do it.
+        """
+        if self._writer is None:
+            future: Future[T] = Future()
+            future.set_exception(StoreError(f"{self.path}: opened for reading only"))
+            return future
+        return self._writer.submit(job)
+
+    def write_retrying(self, job: Job[T]) -> Future[T]:
+        """As `write`, but where the database takes no writes for now (`StoreUnready`) the future waits until it does.
+
+        For what must not be lost, and for what has nothing better to do; after `hurry` it fails like any other.
+        """
+        return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True)
+
+    def write_later(self, job: Job[T]) -> Future[T]:
+        """As `write_retrying`, for what nobody waits for: it goes along with the next write, or after a moment."""
+        return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True, patient=True)
+
+    def hurry(self) -> None:
+        """Let nothing wait any longer for a database that takes no writes: the program is about to end."""
+        if self._writer is not None:
+            self._writer.hurry()
+
+    @property
+    def write_failure(self) -> WriteFailure | None:
+        """Why nothing can be written, or None."""
+        return self._writer.failures.now if self._writer else None
+
+    def on_write_failure(self, listener: Callable[[WriteFailure], None]) -> None:
+        """Call `listener` on the writer's thread when a write failure begins or is over."""
+        if self._writer is not None:
+            self._writer.failures.listen(listener)
+
+    @property
+    def writes(self) -> bool:
+        """Tell whether a write would find its thread alive."""
+        return self._writer is not None and self._writer.is_alive
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener(conn)` after each commit, on the writer's thread; one that raises is dropped."""
+        if self._writer is not None:
+            self._writer.listen(listener)
+
+    def data_version(self) -> int:
+        """A number that changes with every commit, by this process or another; valid on one thread only."""
+        return int(self.reader().execute("PRAGMA data_version").fetchone()[0])
+
+    def close(self) -> None:
+        """Finish all accepted writes, then close every connection. Nothing may be read afterwards."""
+        if self._writer is not None:
+            self._writer.stop()
+        with self._lock:
+            self._closed = True
+            for conn in self._readers.values():
+                conn.close()
+            self._readers.clear()
+        if self._writer is not None:
+            self._writer.release()

@@ -1,0 +1,350 @@
+"""The one log: an append-only table; streams, pages, reports and the file log are readers with a cursor over it.
+
+Events are stored first and delivered afterwards. Ids grow in the order of the commits, also across processes (SQLite
+has one writer at a time), so a reader that continues after the last id it saw misses nothing and sees nothing twice.
+Subscribers are served from the table too: they see exactly what a reader sees, the events of other processes included.
+
+A filter that hardly any event passes would have a request look at the whole log. So a page (`LogReader`) is made of
+spans of ids, is done when it is full, when the log ends or when its time is over, and says which span it covers: all
+that passes the filter in there is on the page. Whoever goes on behind the span, or before it, sees each event exactly
+once, however short the pages turn out.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.core.events import RANK, Event, Kind, Level
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.storage.db import artifacts
+from nightshift.storage.db.codec import encode, like, plain
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection, Row
+
+MAX_DATA_BYTES = 8192
+MAX_MESSAGE_CHARS = 2000
+BATCH = 1000
+
+Subscriber = Callable[[Sequence[Event]], None]
+
+log = logging.getLogger(__name__)
+
+
+class EventLog:
+    """Stores, reads and delivers events; thread-safe.
+
+    Args:
+        db: where they are kept.
+        clock: gives events their time.
+        mask: takes secrets out of messages and data.
+    """
+
+    def __init__(self, db: Database, clock: Clock = utc_now, mask: Masker | None = None) -> None:
+        self._db, self._clock, self._mask = db, clock, mask or Masker()
+        self._subscribers: list[Subscriber] = []
+        self._delivered = 0
+        db.listen(self._deliver)
+
+    def insert(self, conn: Connection, event: Event) -> Event:
+        """Store an event inside a write job; returned as stored, with id, time, and without secrets."""
+        event_id = self.append(conn, event)
+        return event_of(conn.execute(SELECT + "WHERE id = ?", (event_id,)).fetchone())
+
+    def append(self, conn: Connection, event: Event) -> int:
+        """Store an event inside a write job; returns its id."""
+        data = _fitted(conn, encode(self._mask.shown_data(plain(event.data)))) if event.data else "{}"
+        cursor = conn.execute(
+            "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                to_text(event.at or self._clock()),
+                event.level,
+                event.kind,
+                self._mask.clean(event.message, MAX_MESSAGE_CHARS),
+                event.task_id,
+                event.attempt,
+                event.iteration,
+                event.phase,
+                event.worker,
+                data,
+            ),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def emit(self, event: Event) -> None:
+        """Hand in an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""
+        timed = event if event.at else replace(event, at=self._clock())
+        self._db.write_later(lambda conn: self.append(conn, timed)).add_done_callback(_log_failure)
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call `subscriber` with the new events after each commit, in order, on the writer's thread.
+
+        It must be quick and must not wait for a write. One that raises is dropped. Returns what ends it.
+        """
+        if not self._subscribers:
+            self._delivered = self.newest_id()
+        self._subscribers.append(subscriber)
+        return lambda: self._drop(subscriber)
+
+    def catch_up(self) -> Future[None]:
+        """Deliver to the subscribers what other processes have written (see `Database.data_version`)."""
+        return self._db.write_retrying(lambda _: None)
+
+    def _drop(self, subscriber: Subscriber) -> None:
+        if subscriber in self._subscribers:
+            self._subscribers.remove(subscriber)
+
+    def _deliver(self, conn: Connection) -> None:
+        if not self._subscribers:
+            return
+        while rows := conn.execute(SELECT + "WHERE id > ? ORDER BY id LIMIT ?", (self._delivered, BATCH)).fetchall():
+            events = [event_of(row) for row in rows]
+            self._delivered = events[-1].id
+            for subscriber in tuple(self._subscribers):
+                try:
+                    subscriber(events)
+                except Exception:
+                    log.exception("a subscriber of the event log is dropped: it raised")
+                    self._drop(subscriber)
+
+    def newest_id(self) -> int:
+        """The id of the newest event, 0 when there is none."""
+        return newest_id(self._db.reader())
+
+    def after(
+        self,
+        event_id: int,
+        *,
+        limit: int,
+        level: Level | None = None,
+        task_id: int | None = None,
+        worker: str | None = None,
+        kind: Kind | None = None,
+        text: str | None = None,
+    ) -> list[Event]:
+        """The first `limit` events after a cursor, oldest first.
+
+        Args:
+            event_id: the id of the last event that was seen, 0 for none.
+            limit: how many at most.
+            level: only events of this level or a worse one.
+            task_id: only events of this task.
+            worker: only events of this worker.
+            kind: only events of this kind.
+            text: only events whose message holds it, in any case.
+        """
+        where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
+        query = SELECT + f"WHERE id > ? {where} ORDER BY id LIMIT ?"
+        return [event_of(row) for row in self._db.reader().execute(query, (event_id, *values, limit))]
+
+    def last(
+        self,
+        limit: int,
+        *,
+        level: Level | None = None,
+        task_id: int | None = None,
+        worker: str | None = None,
+        text: str | None = None,
+        kind: Kind | None = None,
+    ) -> list[Event]:
+        """The newest `limit` events, oldest first, with the filters of `after`."""
+        where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
+        query = SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
+        return [event_of(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
+
+    def pages(self, wanted: EventFilter, accepts: Accepts | None = None) -> LogReader:
+        """What reads pages of these events, on this thread; `accepts` looks at their messages as well."""
+        return LogReader(conn=self._db.reader(), wanted=wanted, accepts=accepts)
+
+    def cursor_at(self, moment: datetime) -> int:
+        """The cursor after which the events since `moment` come (a binary search: times grow with the ids)."""
+        low, high, wanted = 0, self.newest_id(), to_text(moment)
+        query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
+        while low < high:
+            middle = (low + high) // 2
+            if self._db.reader().execute(query, (middle,)).fetchone()[0] < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+def _fitted(conn: Connection, data: str) -> str:
+    """The JSON text, or the name of the artifact that it became because it is too long."""
+    if len(data) <= MAX_DATA_BYTES:
+        return data
+    return json.dumps({"cut": True, "bytes": len(data), "artifact": artifacts.put(conn, data)})
+
+
+def _log_failure(written: Future[int]) -> None:
+    if error := written.exception():
+        log.error("an event could not be stored: %s", error)
+
+
+SELECT = "SELECT id, at, level, kind, message, task_id, attempt, iteration, phase, worker, data FROM execution_logs "
+_AT_LEAST = {
+    Level.DEBUG: "",
+    Level.INFO: "AND level <> 'DEBUG' ",
+    Level.WARNING: "AND level IN ('WARNING', 'ERROR') ",  # as the partial index has it
+    Level.ERROR: "AND level IN ('WARNING', 'ERROR') AND level = 'ERROR' ",
+}
+assert list(_AT_LEAST) == list(RANK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Which events are wanted: of `level` or a worse one, of one task, one worker, one kind; None wants all."""
+
+    level: Level | None = None
+    task_id: int | None = None
+    worker: str | None = None
+    kind: Kind | None = None
+
+
+def conditions(wanted: EventFilter, text: str | None = None) -> tuple[str, list[object]]:
+    """What to add to a WHERE, each part beginning with AND, and the values for it.
+
+    Args:
+        wanted: which events.
+        text: only those whose message holds it, in any case.
+    """
+    where, values = _AT_LEAST[wanted.level or Level.DEBUG], list[object]()
+    for column in ("task_id", "worker", "kind"):
+        if (value := getattr(wanted, column)) is not None:
+            where, values = where + f"AND {column} = ? ", [*values, value]
+    if text:
+        where, values = where + "AND message LIKE ? ESCAPE '\\' ", [*values, like(text)]
+    return where, values
+
+
+def event_of(row: Row) -> Event:
+    """The event of a row of `SELECT`."""
+    return Event(
+        id=row["id"],
+        at=from_text(row["at"]),
+        level=Level(row["level"]),
+        kind=Kind(row["kind"]),
+        message=row["message"],
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        iteration=row["iteration"],
+        phase=row["phase"] and Phase(row["phase"]),
+        worker=row["worker"],
+        data=json.loads(row["data"]),
+    )
+
+
+SPAN = 50_000
+TEXT_SPAN = 2_000
+WALL_S = 0.1
+_NAMED = "WHERE id IN (SELECT value FROM json_each(?))"
+
+Accepts = Callable[[str], bool]
+"""Takes a message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPage:
+    """Events, oldest first: all that pass the filter with ids from `first_id` to `last_id`.
+
+    `first_id` is the `before` of the page that precedes, 1 when none does; `last_id` the `after` of the one that
+    follows.
+    """
+
+    events: list[Event]
+    first_id: int
+    last_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReader:
+    """Reads pages over one connection.
+
+    Args:
+        conn: for reading.
+        wanted: which events.
+        accepts: looks at the messages of those as well; None takes all.
+        wall_s: after so many seconds the page ends where it is; at least one event is looked at.
+        now: seconds that only grow.
+        span: how many ids are looked at between two looks at the time.
+        text_span: the same where messages are looked at.
+    """
+
+    conn: Connection
+    wanted: EventFilter
+    accepts: Accepts | None = None
+    wall_s: float = WALL_S
+    now: Callable[[], float] = time.monotonic
+    span: int = SPAN
+    text_span: int = TEXT_SPAN
+
+    def after(self, event_id: int, limit: int) -> LogPage:
+        """The oldest `limit` events with a greater id."""
+        end = newest_id(self.conn)
+        reached = start = min(event_id, end)
+        events, until = list[Event](), self.now() + self.wall_s
+        while reached < end and len(events) < limit and (reached == start or self.now() < until):
+            upto = min(reached + self._span, end)
+            found, reached = self._read(reached, upto, limit - len(events), until, newest_first=False)
+            events += found
+        return LogPage(events=events, first_id=start + 1, last_id=reached)
+
+    def before(self, event_id: int | None, limit: int) -> LogPage:
+        """The newest `limit` events with a smaller id; of all events, where none is given."""
+        newest, oldest = newest_id(self.conn), _oldest_id(self.conn)
+        reached = end = newest + 1 if event_id is None else min(event_id, newest + 1)
+        events, until = list[Event](), self.now() + self.wall_s
+        while reached > oldest and len(events) < limit and (reached == end or self.now() < until):
+            down_to = max(reached - self._span, oldest)
+            found, reached = self._read(down_to - 1, reached - 1, limit - len(events), until, newest_first=True)
+            events += found
+        return LogPage(events=events[::-1], first_id=reached if reached > oldest else 1, last_id=end - 1)
+
+    @property
+    def _span(self) -> int:
+        return self.text_span if self.accepts else self.span
+
+    def _read(self, after: int, upto: int, limit: int, until: float, *, newest_first: bool) -> tuple[list[Event], int]:
+        """The first `limit` events of a span of ids, from one of its ends, and the last id that was looked at."""
+        where, values = conditions(self.wanted)
+        order = "DESC" if newest_first else "ASC"
+        end = after + 1 if newest_first else upto
+        tail = f"WHERE id > ? AND id <= ? {where} ORDER BY id {order} "
+        if self.accepts is None:
+            events = self._events(f"{tail} LIMIT ?", [after, upto, *values, limit])
+            return events, events[-1].id if len(events) == limit else end
+        query = f"SELECT id, message FROM execution_logs {tail}"  # noqa: S608  question marks
+        rows = self.conn.execute(query, (after, upto, *values)).fetchall()
+        ids, reached = self._accepted(rows, limit, until, end)
+        return self._events(f"{_NAMED} ORDER BY id {order}", [json.dumps(ids)]), reached
+
+    def _accepted(self, rows: list[Row], limit: int, until: float, end: int) -> tuple[list[int], int]:
+        """The ids of the first `limit` rows whose message is accepted, and how far that was looked for."""
+        assert self.accepts is not None
+        found: list[int] = []
+        for row in rows:
+            if self.accepts(row["message"]):
+                found.append(row["id"])
+            if len(found) == limit or self.now() >= until:
+                return found, row["id"]
+        return found, end
+
+    def _events(self, tail: str, values: list[object]) -> list[Event]:
+        return [event_of(row) for row in self.conn.execute(SELECT + tail, values)]
+
+
+def newest_id(conn: Connection) -> int:
+    """The id of the newest event, 0 when there is none."""
+    return int(conn.execute("SELECT COALESCE(MAX(id), 0) FROM execution_logs").fetchone()[0])
+
+
+def _oldest_id(conn: Connection) -> int:
+    return int(conn.execute("SELECT COALESCE(MIN(id), 1) FROM execution_logs").fetchone()[0])

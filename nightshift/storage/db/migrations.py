@@ -1,0 +1,242 @@
+"""The schema's history: an append-only list of named steps, applied with sqlite-utils' `Migrations`.
+
+A step is never edited once it was released; a change of mind is a new step. Names in the database that are not in the
+list mean that a newer Nightshift wrote it. The guard against illegal moves is the exception: it is generated from
+`core.tasks.states.MOVES` and compared at each opening, so that table and triggers cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from nightshift.core.errors import StoreDamaged, StoreTooNew, StoreTooOld
+from nightshift.core.tasks.states import MOVES, Status
+from nightshift.storage.db import schema
+from nightshift.storage.db.sqlite import Connection, connect_memory, transaction
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
+
+SET = "nightshift"
+FIRST = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED)
+"""The statuses that a new task may have."""
+
+
+def _tables(db: Tables) -> None:
+    for statement in schema.TABLES:
+        db.execute(statement)
+
+
+def _vectors(db: Tables) -> None:
+    for statement in schema.VECTORS:
+        db.execute(statement)
+
+
+def _approvals(db: Tables) -> None:
+    for statement in schema.APPROVALS:
+        db.execute(statement)
+
+
+def _saved(db: Tables) -> None:
+    for statement in schema.SAVED:
+        db.execute(statement)
+
+
+def _holds(db: Tables) -> None:
+    for statement in schema.HOLDS:
+        db.execute(statement)
+
+
+def _learning(db: Tables) -> None:
+    for statement in schema.LEARNING:
+        db.execute(statement)
+
+
+def _pages(db: Tables) -> None:
+    for statement in schema.PAGES:
+        db.execute(statement)
+
+
+def _forms(db: Tables) -> None:
+    for statement in schema.FORMS:
+        db.execute(statement)
+
+
+def _tools(db: Tables) -> None:
+    for statement in schema.TOOLS:
+        db.execute(statement)
+
+
+def _projects(db: Tables) -> None:
+    for statement in schema.PROJECTS:
+        db.execute(statement)
+
+
+def _repository_settings(db: Tables) -> None:
+    for statement in schema.REPOSITORY_SETTINGS:
+        db.execute(statement)
+
+
+def _earlier_ends(db: Tables) -> None:
+    for statement in schema.EARLIER_ENDS:
+        db.execute(statement)
+
+
+def _kept_forks(db: Tables) -> None:
+    for statement in schema.KEPT_FORKS:
+        db.execute(statement)
+
+
+def _replay(db: Tables) -> None:
+    for statement in schema.REPLAY:
+        db.execute(statement)
+
+
+def _task_messages(db: Tables) -> None:
+    for statement in schema.TASK_MESSAGES:
+        db.execute(statement)
+
+
+def _shared_tasks(db: Tables) -> None:
+    for statement in schema.SHARED_TASKS:
+        db.execute(statement)
+
+
+def _lessons_elsewhere(db: Tables) -> None:
+    for statement in schema.LESSONS_ELSEWHERE:
+        db.execute(statement)
+
+
+def _drafts(db: Tables) -> None:
+    for statement in schema.DRAFTS:
+        db.execute(statement)
+
+
+def _discarded(db: Tables) -> None:
+    for statement in schema.DISCARDED:
+        db.execute(statement)
+
+
+STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
+    ("0001_tables", _tables),
+    ("0002_vectors", _vectors),
+    ("0003_approvals", _approvals),
+    ("0004_saved", _saved),
+    ("0005_holds", _holds),
+    ("0006_learning", _learning),
+    ("0007_pages", _pages),
+    ("0008_tool_forms", _forms),
+    ("0009_tool_calls", _tools),
+    ("0016_projects", _projects),
+    ("0017_repository_settings", _repository_settings),
+    ("0018_earlier_ends", _earlier_ends),
+    ("0019_kept_forks", _kept_forks),
+    ("0020_replay", _replay),
+    ("0021_task_messages", _task_messages),
+    ("0022_shared_tasks", _shared_tasks),
+    ("0023_lessons_elsewhere", _lessons_elsewhere),
+    ("0024_drafts", _drafts),
+    ("0025_discarded", _discarded),
+)
+
+
+def check(conn: Connection, path: Path) -> None:
+    """Make sure that this program and the database fit.
+
+    Raises:
+        StoreTooNew: a newer Nightshift wrote it.
+        StoreTooOld: the schema lacks steps.
+    """
+    if pending(conn, path):
+        raise StoreTooOld(f"{path}: was written by an older Nightshift; start the daemon once to bring it up to date")
+
+
+def migrate(conn: Connection, path: Path) -> None:
+    """Bring the schema up to date; of several processes that try at once, one does it.
+
+    Raises:
+        StoreTooNew: a newer Nightshift wrote the database; it is left as it is.
+    """
+    if not pending(conn, path) and _guards(conn) == guards():
+        return
+    with transaction(conn):
+        if pending(conn, path):
+            _apply(conn)
+        _renew_guards(conn)
+
+
+def pending(conn: Connection, path: Path) -> list[str]:
+    """The names of the steps that the database lacks.
+
+    Raises:
+        StoreTooNew: it has steps that this program does not know.
+        StoreDamaged: and lacks one that it does know, which no version leaves behind.
+    """
+    known, applied = [name for name, _ in STEPS], _applied(conn)
+    lacking = [name for name in known if name not in applied]
+    if unknown := sorted(applied - set(known)):
+        if lacking:
+            raise StoreDamaged(f"{path}: its record of migrations is damaged: {', '.join(unknown)} is none of them")
+        raise StoreTooNew(
+            f"{path}: was written by a newer Nightshift (it has {', '.join(unknown)}); "
+            "update this program, or use another database"
+        )
+    return lacking
+
+
+def _applied(conn: Connection) -> set[str]:
+    """Read sqlite-utils' own record by hand: importing it is worth its time only when there is something to do."""
+    table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlite_migrations'"
+    if conn.execute(table).fetchone() is None:
+        return set()
+    return {row[0] for row in conn.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = ?", (SET,))}
+
+
+def _apply(conn: Connection) -> None:
+    from sqlite_utils import Database as Tables  # noqa: PLC0415  a quarter of a second (numpy)
+    from sqlite_utils import Migrations  # noqa: PLC0415  as above
+
+    steps = Migrations(SET)
+    for name, step in STEPS:
+        steps(name=name)(step)
+    steps.apply(Tables(conn))
+
+
+def fresh() -> Connection:
+    """A database in memory with all tables of ours, made by the same steps; a few milliseconds."""
+    conn = connect_memory()
+    for _, step in STEPS:
+        step(cast("Tables", conn))  # the steps do no more than execute
+    return conn
+
+
+def guards() -> dict[str, str]:
+    """The triggers that refuse illegal moves, by name."""
+    moves = ", ".join(f"'{start}>{end}'" for start in Status for end in sorted(MOVES[start]))
+    first = ", ".join(f"'{status}'" for status in FIRST)
+    return {
+        "tasks_move": (
+            "CREATE TRIGGER tasks_move BEFORE UPDATE OF status ON tasks "
+            f"WHEN OLD.status || '>' || NEW.status NOT IN ({moves}) "
+            "BEGIN SELECT RAISE(ABORT, 'illegal move of a task'); END"
+        ),
+        "tasks_begin": (
+            f"CREATE TRIGGER tasks_begin BEFORE INSERT ON tasks WHEN NEW.status NOT IN ({first}) "
+            "BEGIN SELECT RAISE(ABORT, 'illegal first status of a task'); END"
+        ),
+    }
+
+
+def _guards(conn: Connection) -> dict[str, str]:
+    rows = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'tasks'")
+    return dict(rows.fetchall())
+
+
+def _renew_guards(conn: Connection) -> None:
+    wanted, found = guards(), _guards(conn)
+    for name in (name for name in found if found[name] != wanted.get(name)):
+        conn.execute(f'DROP TRIGGER "{name}"')
+    for name in (name for name in wanted if wanted[name] != found.get(name)):
+        conn.execute(wanted[name])

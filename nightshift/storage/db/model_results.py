@@ -1,0 +1,109 @@
+"""What became of the attempts of each model, by the kind of the task, and which models an attempt was given.
+
+An attempt is credited to the model that began it, and only if that model also wrote what was committed: so the rates of
+models that are called for help, to what others could not do, do not suffer from that. Only endings count that tell of
+the model; that a task was cancelled, or its daemon died, does not. Of a task that was tried more than once the last
+attempt counts, for how earlier ones ended is not kept. What its owner took back was not solved.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.clock import Clock, to_text, utc_now
+from nightshift.core.routing import ModelResult, Results, Route
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.storage.db.codec import storable
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+
+CONCLUSIVE = (Ending.COMMITTED, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET)
+"""The endings that tell of the model."""
+LATEST = 1000
+"""So many of the newest tasks are looked at, whatever their kind, so that the time of a look does not grow."""
+OF_A_KIND = 100
+"""So many of the newest attempts of a kind count: what a model could not do a hundred tasks ago it may have learned."""
+
+_RESULTS = """
+WITH ended AS MATERIALIZED (
+    SELECT id, attempt, ended_at, ending = :committed AND NOT EXISTS (
+        SELECT 1 FROM git_commits WHERE git_commits.task_id = tasks.id
+        AND git_commits.commit_id = tasks.commit_id AND reverted_by IS NOT NULL) AS committed
+    FROM tasks WHERE ended_at IS NOT NULL AND ending IN (SELECT value FROM json_each(:telling))
+    ORDER BY ended_at DESC, id DESC LIMIT :latest),
+calls AS MATERIALIZED (
+    SELECT stats.*, stats.backend || '=' || stats.model AS label, ended.committed, ended.ended_at
+    FROM ended CROSS JOIN model_stats AS stats ON stats.task_id = ended.id AND stats.attempt = ended.attempt
+    WHERE stats.phase = :coding AND stats.kind <> ''),
+attempts AS MATERIALIZED (
+    SELECT task_id, kind, committed, ROW_NUMBER() OVER (PARTITION BY kind ORDER BY ended_at DESC, task_id DESC) AS age,
+        MIN(CASE WHEN backend <> :engine AND NOT lost THEN id END) AS first_id,
+        MAX(CASE WHEN NOT lost THEN id END) AS last_id
+    FROM calls GROUP BY task_id),
+shares AS (
+    SELECT task_id, label, COUNT(DISTINCT iteration) AS tries, SUM(tokens_in) AS tokens_in,
+        SUM(tokens_out) AS tokens_out, TOTAL(cost_usd) AS cost_usd, SUM(cost_usd IS NULL) AS unpriced,
+        SUM(latency_s) AS seconds
+    FROM calls WHERE backend <> :engine GROUP BY task_id, label),
+roles AS (
+    SELECT shares.*, attempts.kind, shares.label = first.label AS began,
+        attempts.committed AND shares.label = last.label AS wrote_it
+    FROM shares JOIN attempts USING (task_id)
+    JOIN calls AS first ON first.id = attempts.first_id JOIN calls AS last ON last.id = attempts.last_id
+    WHERE attempts.age <= :of_a_kind)
+SELECT kind, label, SUM(began) AS began, SUM(began AND wrote_it) AS solved, SUM(NOT began) AS called,
+    SUM(NOT began AND wrote_it) AS rescued, SUM(began * tries) AS tries, SUM(began * tokens_in) AS tokens_in,
+    SUM(began * tokens_out) AS tokens_out, TOTAL(began * cost_usd) AS cost_usd, SUM(began * unpriced) AS unpriced,
+    TOTAL(began * seconds) AS seconds
+FROM roles GROUP BY kind, label ORDER BY kind, label
+"""
+
+
+class ModelResults:
+    """Thread-safe.
+
+    Args:
+        db: where it is kept.
+        clock: the time at which routes are decided.
+    """
+
+    def __init__(self, db: Database, *, clock: Clock = utc_now) -> None:
+        self._db, self._clock = db, clock
+
+    def results(self) -> Results:
+        """What each model did, by kind of task; blocking, for some milliseconds."""
+        names = {"committed": Ending.COMMITTED, "telling": json.dumps(CONCLUSIVE), "coding": Phase.CODING}
+        bounds = {"engine": BUILT_IN, "latest": LATEST, "of_a_kind": OF_A_KIND}
+        found: dict[str, dict[str, ModelResult]] = {}
+        for row in self._db.reader().execute(_RESULTS, {**names, **bounds}):
+            values = dict(row)
+            kind, label = values.pop("kind"), values.pop("label")
+            found.setdefault(kind, {})[label] = ModelResult(**values)
+        return found
+
+    def route(self, task_id: int, attempt: int) -> Route | None:
+        """What was decided for an attempt."""
+        query = "SELECT kind, ladder, first, cheap, explored, why FROM model_routes WHERE task_id = ? AND attempt = ?"
+        row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
+        if row is None:
+            return None
+        values = dict(row)
+        return Route(**{**values, "ladder": tuple(json.loads(row["ladder"])), "explored": bool(row["explored"])})
+
+    def keep(self, task_id: int, attempt: int, route: Route) -> Future[None]:
+        """Store what was decided for an attempt; the first decision stays."""
+        at = to_text(self._clock())
+
+        def job(conn: Connection) -> None:
+            conn.execute(
+                "INSERT INTO model_routes (task_id, attempt, at, kind, ladder, first, cheap, explored, why) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (
+                    *(task_id, attempt, at, route.kind, storable(json.dumps(route.ladder))),
+                    *(storable(route.first), storable(route.cheap), route.explored, storable(route.why)),
+                ),
+            )
+
+        return self._db.write_retrying(job)

@@ -1,0 +1,63 @@
+"""The prompts of model calls, kept as texts: JSON, a list of [role, text].
+
+A model that works with tools is asked again and again within a step, each time with all that was said before. Such a
+prompt is kept as what it adds to the one of the call before: {"after": its digest, "keep": how many of its turns stand,
+"turns": [[role, text], …]}. The digest of a prompt is the same whichever way it is read; one whose beginning was pruned
+has only its end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tool_text import as_text, with_calls
+from nightshift.storage.db import artifacts
+from nightshift.storage.db.sqlite import Connection
+
+Turn = tuple[str, str]
+"""The role and the text; calls of tools stand in the text as blocks."""
+
+
+def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
+    """What a model was sent, in the form in which it was sent."""
+    sent = request.messages
+    if completion.protocol is ToolProtocol.TEXT:
+        sent = as_text(sent, request.tools)
+    return [(message.role, with_calls(message.text, message.tool_calls)) for message in sent]
+
+
+def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], before: str | None = None) -> str:
+    """Store a prompt without secrets inside a write job and return its digest.
+
+    `before` is the digest of the prompt that it goes on. What stands there is masked already, and to mask is what
+    takes most of the time.
+    """
+    earlier = get(conn, before) if before else []
+    keep = _common(earlier, turns)
+    added = [(role, mask(text)) for role, text in turns[keep:]]
+    known = _common(earlier[keep:], added)
+    if not keep + known:
+        return artifacts.put(conn, json.dumps(added))
+    return artifacts.put(conn, json.dumps({"after": before, "keep": keep + known, "turns": added[known:]}))
+
+
+def _common(earlier: Sequence[Turn], turns: Sequence[Turn]) -> int:
+    """With how many equal turns both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, turns, strict=False)))
+
+
+def get(conn: Connection, digest: str) -> list[Turn]:
+    """The turns of the prompt with that digest; none where there is no such prompt."""
+    later = list[tuple[int, list[list[str]]]]()
+    stored = json.loads(artifacts.get(conn, digest) or "[]")
+    while isinstance(stored, dict):
+        later.append((stored["keep"], stored["turns"]))
+        stored = json.loads(artifacts.get(conn, stored["after"]) or "[]")
+    turns = stored
+    for keep, added in reversed(later):
+        turns = [*turns[:keep], *added]
+    return [(str(role), str(text)) for role, text in turns]

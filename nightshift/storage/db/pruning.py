@@ -1,0 +1,273 @@
+"""Old rows go, a few at a time, inside write jobs; what an open task needs and what may be counted later stays.
+
+Events go by their age. Steps, replies and tool calls of a task, and which models its attempts were given, go by the
+age of its end: a resumed attempt reads them, and only an open task is ever resumed; a task that is asked for again
+begins a new attempt, which reads none of an earlier one.
+Tasks, iterations, approvals, the ledgers of commits and of model calls, and lessons are never touched, and neither is
+the case file at which a fork begins.
+
+A stored text (`storage.db.artifacts`) is shared by all rows with the same digest. It goes in the transaction in which
+the last row that names it goes, so that at every commit each text is named and each name has its text. The columns that
+name texts have indexes, and the foreign keys refuse what would be overlooked here.
+
+Space that pruning freed goes back to the disk: free pages at the end of the file, and the write-ahead log. A file made
+with incremental vacuum (every new one) gives pages back in small steps between other writes. An older file cannot: it
+has to be written anew once, which keeps every writer waiting, so that is done at a quiet moment, with a limit, and only
+where it is worth it. Space that is not given back is used again, so the file does not grow either way.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import OPEN
+from nightshift.storage.db.sqlite import Connection, OperationalError, connect
+from nightshift.storage.db.state_store import read_state, write_state
+
+ROWS = 200
+"""How many rows one job looks at: it holds the writer for a few milliseconds."""
+LATEST = "pruned_events"
+
+_OPEN = ", ".join(f"'{status}'" for status in sorted(OPEN))
+_ENDED = f"ended_at < ? AND status NOT IN ({_OPEN})"
+_HAS_ENDED = f"SELECT 1 FROM tasks WHERE id = ? AND {_ENDED}"  # noqa: S608  # made of our own enum
+_LONG_ENDED = (
+    "SELECT id FROM (SELECT task_id FROM steps UNION SELECT task_id FROM replies "  # noqa: S608  # as above
+    "UNION SELECT task_id FROM tool_calls UNION SELECT task_id FROM model_routes) AS kept "
+    f"JOIN tasks ON id = kept.task_id WHERE {_ENDED} ORDER BY ended_at, id LIMIT ?"
+)
+_UNNAMED = (
+    "NOT EXISTS (SELECT 1 FROM steps WHERE work = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM task_forks WHERE work = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM replies WHERE prompt = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM replies WHERE reply = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE arguments = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE result = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE change = artifacts.digest) "
+    "AND NOT EXISTS (SELECT 1 FROM execution_logs WHERE substr(data, 1, 6) = '{\"cut\"' "
+    "AND json_extract(data, '$.artifact') = +artifacts.digest)"
+)
+_PAGE = "SELECT digest FROM artifacts WHERE digest > ? ORDER BY digest LIMIT ?"
+_UNNAMED_AMONG = f"SELECT digest FROM artifacts WHERE digest > ? AND digest <= ? AND {_UNNAMED}"  # noqa: S608  # a constant
+_DROP = f"DELETE FROM artifacts WHERE digest = ? AND {_UNNAMED}"  # noqa: S608  # a constant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """What one job removed. `reached` is the last id it looked at; None when there was nothing left to look at."""
+
+    rows: int = 0
+    texts: int = 0
+    reached: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """That something was pruned: when, and which setting asked for it. `before`: events older than this went."""
+
+    at: datetime
+    setting: str
+    before: datetime | None = None
+
+
+def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int]:
+    """Tasks that ended before a time and still have any of these rows, those that ended first at the front."""
+    return [row[0] for row in conn.execute(_LONG_ENDED, (to_text(ended_before), limit))]
+
+
+def ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetime) -> frozenset[int]:
+    """Those of some tasks that ended before a time."""
+    asked = ((task_id, to_text(ended_before)) for task_id in task_ids)
+    return frozenset(each[0] for each in asked if conn.execute(_HAS_ENDED, each).fetchone())
+
+
+def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datetime, setting: str) -> Gone:
+    """Remove some steps, replies, tool calls and routes of a task, if it is one that ended before a time; note that."""
+    if conn.execute(_HAS_ENDED, (task_id, to_text(ended_before))).fetchone() is None:
+        return Gone()
+    naming = [
+        row
+        for table, names in _NAMING.items()
+        for row in conn.execute(_SOME_OF.format(table=table, names=names), (task_id, ROWS)).fetchall()
+    ]
+    routes = conn.execute(_SOME_ROUTES, (task_id, ROWS)).fetchall()
+    if not naming and not routes:
+        return Gone()
+    note = "INSERT OR REPLACE INTO pruned_work (task_id, at, setting) VALUES (?, ?, ?)"
+    conn.execute(note, (task_id, to_text(at), setting))
+    texts = drop_unnamed(conn, [digest for row in naming for digest in row if digest])
+    return Gone(rows=len(naming) + len(routes), texts=texts, reached=task_id)
+
+
+_NAMING = {"replies": "prompt, reply", "steps": "work", "tool_calls": "arguments, result, change"}
+"""The tables of a task's work whose rows name texts, with the columns that do."""
+_SOME_OF = "DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE task_id = ? LIMIT ?) RETURNING {names}"
+_SOME_ROUTES = (
+    "DELETE FROM model_routes WHERE task_id = ?1 AND attempt IN "
+    "(SELECT attempt FROM model_routes WHERE task_id = ?1 LIMIT ?2) RETURNING attempt"
+)
+
+
+_LIFE = f"('{Kind.DAEMON_STARTED}', '{Kind.DAEMON_STOPPED}')"
+
+
+def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> Gone:
+    """Remove those of the next events behind an id, up to another, that are older than a time.
+
+    The newest event of all stays: cursors are compared with its id. Events of tasks that are open, or ended after that
+    time, stay: their timeline is whole. The last of those that tell of a start or a stop stays: reports see by it
+    whether the daemon was up when their span began.
+    """
+    query = (
+        "SELECT max(id) FROM (SELECT id FROM execution_logs WHERE id > ? AND id <= ? "
+        "AND id < (SELECT max(id) FROM execution_logs) ORDER BY id LIMIT ?)"
+    )
+    reached = conn.execute(query, (after, upto, ROWS)).fetchone()[0]
+    if reached is None:
+        return Gone()
+    old = to_text(before)
+    digests = conn.execute(
+        "DELETE FROM execution_logs WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS (SELECT 1 FROM tasks t "  # noqa: S608  our own enum
+        "WHERE t.id = execution_logs.task_id AND coalesce(t.ended_at, '9') >= ?) "
+        f"AND NOT (kind IN {_LIFE} AND NOT EXISTS (SELECT 1 FROM execution_logs AS later "
+        f"WHERE later.id > execution_logs.id AND later.at < ? AND later.kind IN {_LIFE})) "
+        "RETURNING CASE WHEN substr(data, 1, 6) = '{\"cut\"' THEN json_extract(data, '$.artifact') END",
+        (after, reached, old, old, old),
+    ).fetchall()
+    return Gone(rows=len(digests), texts=drop_unnamed(conn, [row[0] for row in digests if row[0]]), reached=reached)
+
+
+def time_of(conn: Connection, event_id: int) -> datetime | None:
+    """When the first event behind an id was stored; None when there is none."""
+    query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
+    row = conn.execute(query, (event_id,)).fetchone()
+    return from_text(row[0]) if row else None
+
+
+def note_events(conn: Connection, pruned: Pruned) -> None:
+    """Remember that events older than a time were pruned."""
+    value = {"before": to_text(pruned.before or pruned.at), "setting": pruned.setting}
+    write_state(conn, LATEST, value, pruned.at)
+
+
+def events_pruned(conn: Connection) -> Pruned | None:
+    """Up to when events were pruned lately; None when they never were."""
+    value = read_state(conn, LATEST)
+    if not isinstance(value, dict):
+        return None
+    at = conn.execute("SELECT at FROM system_state WHERE key = ?", (LATEST,)).fetchone()[0]
+    return Pruned(at=from_text(at), setting=str(value["setting"]), before=from_text(str(value["before"])))
+
+
+def work_pruned(conn: Connection, task_id: int) -> Pruned | None:
+    """When the steps and replies of a task were pruned; None when they never were."""
+    row = conn.execute("SELECT at, setting FROM pruned_work WHERE task_id = ?", (task_id,)).fetchone()
+    return None if row is None else Pruned(at=from_text(row["at"]), setting=row["setting"])
+
+
+def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str]:
+    """What of a task is no longer kept, as sentences for its owner."""
+    found, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
+    if work:
+        found.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")
+    if events and events.before and ended_at and ended_at < events.before:
+        found.append(f"Its lines of the log were pruned on {events.at:%Y-%m-%d} ({events.setting}).")
+    return found
+
+
+def unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
+    """Those of the next texts behind a digest that no row names, and the digest reached; None at the end.
+
+    A reply that was paid for twice leaves texts that nothing names.
+    """
+    page = [row[0] for row in conn.execute(_PAGE, (after, limit))]
+    if not page:
+        return (), None
+    found = conn.execute(_UNNAMED_AMONG, (after, page[-1]))
+    return [row[0] for row in found], page[-1]
+
+
+def drop_unnamed(conn: Connection, digests: Iterable[str]) -> int:
+    """Remove those of some texts that no row names any more; how many went."""
+    return sum(conn.execute(_DROP, (digest,)).rowcount for digest in dict.fromkeys(digests))
+
+
+# --- giving space back to the disk
+
+
+INCREMENTAL = 2
+"""The value of `PRAGMA auto_vacuum` with which pages can be given back in steps."""
+PAGES = 100
+"""How many pages one job gives back; each may have to be moved."""
+REWRITE_S = 15.0
+"""How long all writers may be kept waiting; those who wait for an answer give up after 20 seconds."""
+WORTH_PAGES, WORTH_SHARE = 4096, 0.25
+_LOOK_EVERY = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """The database file in bytes, and how much of it is free."""
+
+    file: int
+    free: int
+    in_steps: bool
+
+    @property
+    def used(self) -> int:
+        """Bytes that hold something."""
+        return self.file - self.free
+
+
+def size(conn: Connection) -> Size:
+    """How large the database is."""
+    page, pages, free, mode = (
+        int(conn.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_size", "page_count", "freelist_count", "auto_vacuum")
+    )
+    return Size(file=page * pages, free=page * free, in_steps=mode == INCREMENTAL)
+
+
+def give_back(conn: Connection) -> bool:
+    """Give some free pages back, inside a write job; False when there are none, or the file cannot."""
+    if not conn.execute("PRAGMA freelist_count").fetchone()[0] or not size(conn).in_steps:
+        return False
+    conn.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
+    return True
+
+
+def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
+    """Write the file anew without its free pages, from then on with incremental vacuum; nobody can write meanwhile.
+
+    False when it is not worth it, the disk has no room for it, or it took too long and was undone.
+    """
+    with closing(connect(path)) as conn:
+        found = size(conn)
+        page = int(conn.execute("PRAGMA page_size").fetchone()[0])
+        worth = max(WORTH_PAGES * page, WORTH_SHARE * found.file)
+        if found.in_steps or found.free < worth or shutil.disk_usage(path.parent).free < 3 * found.used:
+            return False
+        end = time.monotonic() + within_s
+        conn.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)
+        try:
+            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # heeded by the file that VACUUM writes
+            conn.execute("VACUUM")
+        except OperationalError:
+            return False
+    return True
+
+
+def fold_log(path: Path) -> int:
+    """Fold the write-ahead log into the file and cut it to nothing, unless somebody uses it; its bytes afterwards."""
+    with closing(connect(path, busy_s=0.1)) as conn:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    log = path.with_name(path.name + "-wal")
+    return log.stat().st_size if log.exists() else 0

@@ -1,0 +1,453 @@
+"""What the weekly report is made from: the rows of one span of time, as values.
+
+Spans are half open: since ≤ t < until. Everything is read as it stood at the end of the span, so that a report which is
+made again later says the same: a commit that was read since then is still unread in it, a fix that was found later is
+not known yet. That a task ended, and was tried again after the span, is in the log alone (`report_log`).
+
+Old events are pruned. What `ReportLog` reads begins where the log is whole, and `whole_since` says where that is, so
+that a report which is made again after that says what is no longer known instead of counting zero.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.events import Kind, MoveData
+from nightshift.core.tasks.change_checks import Answerer, AskKind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import ENDED, Ending, Status
+from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_of, signs_of
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.pruning import events_pruned
+from nightshift.storage.db.sqlite import Row
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedTask:
+    """A task that ended; `kind` and `repo` are empty where none was given.
+
+    A task that was tried again after its end has an `EndedTask` for each.
+    """
+
+    id: int
+    status: Status
+    ending: Ending | None
+    kind: str
+    repo: str
+    description: str
+    reason: str
+    attempt: int
+    iterations: int
+    created_at: datetime
+    not_before: datetime | None
+    started_at: datetime | None
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One answered call; `cost_usd` is None where the price is not known.
+
+    `saved` names the backend whose call the built-in engine made needless; empty for all other replies.
+    """
+
+    at: datetime
+    task_id: int | None
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    latency_s: float
+    saved: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and reply together."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRow:
+    """One commit as it stood at the end of the span.
+
+    `model` are the models that had a hand in it. `asked_repo` is the repository as its task names it, empty for the
+    daemon's own, `allowed` the rules of the checker that its task may break. `files` and `signs` are None where they
+    are not known.
+    """
+
+    id: int
+    at: datetime
+    task_id: int
+    attempt: int
+    commit: str
+    asked_repo: str
+    subject: str
+    label: str
+    model: str
+    iterations: int
+    integrated: bool
+    pushed: bool
+    reviewed: bool
+    reverted: bool
+    discarded: bool = False
+    files: tuple[ChangedFile, ...] | None
+    signs: Signs | None
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRow:
+    """A stored failure: its normalised `signature`, the error, the change that failed as a patch, and what came of it.
+
+    `lesson` is empty, and `solved` False, where no fix was known at the end of the span.
+    """
+
+    at: datetime
+    task_id: int | None
+    signature: str
+    error: str
+    code: str
+    repo: str
+    solved: bool
+    lesson: str
+
+    @property
+    def kind(self) -> str:
+        """What it was: an exception, a way to die, or a rule of the checker."""
+        return self.error.partition("\n")[0].partition(":")[0].strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRow:
+    """What a task asked its owner; `granted` and `answered_at` are None while there is no answer.
+
+    `assumed` tells that nobody answered in time.
+    """
+
+    task_id: int
+    kind: AskKind
+    subject: str
+    granted: bool | None
+    asked_at: datetime
+    answered_at: datetime | None
+    assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """An attempt that a lesson was near to, and what it took; `control` where it saw none by lot."""
+
+    at: datetime
+    control: bool
+    solved: bool
+    iterations: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRow:
+    """An event of the log, as far as the report reads it."""
+
+    id: int
+    at: datetime
+    kind: str
+    message: str
+    task_id: int | None
+    data: Mapping[str, Any]
+
+
+_MOVES = "e.kind IN ('task_moved', 'task_claimed', 'task_recovered')"
+_ENDS = ", ".join(f"'{status}'" for status in sorted(ENDED))
+
+
+class ReportLog:
+    """Reads of the log; may be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def whole_since(self) -> datetime | None:
+        """From when on the log has all its events; None when nothing was ever pruned."""
+        pruned = events_pruned(self._db.reader())
+        return pruned.before if pruned else None
+
+    def counts(self, since: datetime, until: datetime) -> dict[str, int]:
+        """How often each kind of event was logged in the span."""
+        query = "SELECT kind, count(*) FROM execution_logs WHERE at >= ? AND at < ? GROUP BY kind ORDER BY kind"
+        return {row[0]: int(row[1]) for row in self._rows(query, to_text(since), to_text(until))}
+
+    def events(self, since: datetime | None, until: datetime, kinds: Iterable[Kind]) -> list[LogRow]:
+        """The events of some kinds in the span (None: from the beginning), in the order in which they were stored."""
+        wanted = sorted(kinds)
+        marks = ", ".join("?" * len(wanted))
+        query = (
+            "SELECT id, at, kind, message, task_id, data FROM execution_logs "  # noqa: S608  # question marks
+            f"WHERE at >= ? AND at < ? AND kind IN ({marks}) ORDER BY id"
+        )
+        return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
+
+    def last_before(self, event_id: int) -> datetime | None:
+        """When the event was stored that came before this one."""
+        rows = self._rows("SELECT at FROM execution_logs WHERE id < ? ORDER BY id DESC LIMIT 1", event_id)
+        return from_text(rows[0][0]) if rows else None
+
+    def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
+        """Ends in the span of tasks that were tried again afterwards, in the order in which they came."""
+        rows = self._rows(
+            f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
+            "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
+            f"JOIN task_specs s ON s.task_id = t.id WHERE {_MOVES} AND e.at >= ? AND e.at < ? "
+            f"AND json_extract(e.data, '$.to') IN ({_ENDS}) "
+            "AND (t.ended_at IS NULL OR e.at < t.ended_at) ORDER BY e.id",
+            *(to_text(since), to_text(until)),
+        )
+        return [_earlier(row) for row in rows]
+
+    def reopened_count(self, at: datetime) -> int:
+        """How many tasks had ended before `at` and were tried again after it."""
+        rows = self._rows(
+            "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
+            f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
+            "AND (t.ended_at IS NULL OR t.ended_at >= ?) GROUP BY e.task_id",
+            *(to_text(at), to_text(at)),
+        )
+        return sum(row["became"] in ENDED for row in rows)
+
+    def holds(self) -> dict[PauseSource, datetime]:
+        """The holds that stand today, each with when it began; the events of an old one may have been pruned."""
+        rows = self._rows("SELECT source, since FROM holds ORDER BY source")
+        return {
+            PauseSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(PauseSource)
+        }
+
+    def _rows(self, query: str, *values: str | int) -> Sequence[Row]:
+        return self._db.reader().execute(query, values).fetchall()
+
+
+def _earlier(row: Row) -> EndedTask:
+    """The task as its event has it; what the event does not have is as the task is now."""
+    data: MoveData = json.loads(row["data"])
+    return replace(
+        ended_task(dict(row) | {"ended_at": row["at"]}),
+        status=Status(data["to"]),
+        ending=Ending(ending) if (ending := data.get("ending")) else None,
+        reason=str(data.get("reason", "")),
+        attempt=row["attempt_then"] or 0,
+        iterations=row["iteration_then"] or 0,
+    )
+
+
+def _log_row(row: Row) -> LogRow:
+    return _built(LogRow, row, at=from_text(row["at"]), data=json.loads(row["data"]))
+
+
+TASK_COLUMNS = (
+    "t.id, t.status, t.ending, t.reason, t.description, t.attempt, t.iterations, t.created_at, t.not_before, "
+    "t.started_at, t.ended_at, coalesce(json_extract(s.spec, '$.kind'), '') AS kind, "
+    "coalesce(json_extract(s.spec, '$.repo'), '') AS repo"
+)
+
+
+_COMMITS = (
+    "SELECT c.*, coalesce(json_extract(s.spec, '$.repo'), '') AS asked_repo, "
+    "coalesce(json_extract(s.spec, '$.allow'), '[]') AS allow FROM git_commits c "
+    "LEFT JOIN task_specs s ON s.task_id = c.task_id"
+)
+
+
+class ReportQueries:
+    """Reads for the report; may be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def ended(self, since: datetime, until: datetime) -> list[EndedTask]:
+        """The tasks whose last end lies in the span, by id."""
+        rows = self._rows(
+            f"SELECT {TASK_COLUMNS} FROM tasks t JOIN task_specs s ON s.task_id = t.id "  # noqa: S608  # constants
+            "WHERE t.ended_at >= ? AND t.ended_at < ? ORDER BY t.id",
+            *(since, until),
+        )
+        return [ended_task(row) for row in rows]
+
+    def created_count(self, since: datetime, until: datetime) -> int:
+        """How many tasks were submitted in the span."""
+        rows = self._rows("SELECT count(*) FROM tasks WHERE created_at >= ? AND created_at < ?", since, until)
+        return int(rows[0][0])
+
+    def open_count(self, at: datetime) -> int:
+        """How many tasks came before `at` and did not end before it, those that were tried again since among them."""
+        (row,) = self._rows(
+            "SELECT count(*) FROM tasks WHERE created_at < ? AND (ended_at IS NULL OR ended_at >= ?)", at, at
+        )
+        return int(row[0])
+
+    def calls(self, since: datetime, until: datetime) -> list[ModelCall]:
+        """The model calls that were answered in the span, in order."""
+        rows = self._rows(
+            "SELECT at, task_id, backend, model, tokens_in, tokens_out, cost_usd, latency_s, saved FROM model_stats "
+            "WHERE at >= ? AND at < ? ORDER BY id",
+            *(since, until),
+        )
+        return [_built(ModelCall, row, at=from_text(row["at"])) for row in rows]
+
+    def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
+        """The commits of the span without drafts, oldest first."""
+        query = f"{_COMMITS} WHERE c.at >= ? AND c.at < ? AND c.label <> 'draft' ORDER BY c.id"
+        rows = self._rows(query, since, until)
+        return [_commit(row, until) for row in rows]
+
+    def commits_by_id(self, ids: Iterable[int], until: datetime) -> list[CommitRow]:
+        """These commits, oldest first."""
+        query = f"{_COMMITS} WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.id"  # noqa: S608  # a constant
+        rows = self._db.reader().execute(query, (json.dumps(sorted(ids)),)).fetchall()
+        return [_commit(row, until) for row in rows]
+
+    def unread_before(self, since: datetime, until: datetime) -> int:
+        """How many commits older than the span were neither read nor taken back before `until`."""
+        (row,) = self._rows(
+            "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ?", since, until
+        )
+        return int(row[0])
+
+    def first_uses(self, until: datetime) -> dict[tuple[str, str], int]:
+        """Repository (as tasks name it) and package → the task of the first commit that was judged with it."""
+        rows = self._rows(
+            "SELECT c.task_id, coalesce(json_extract(s.spec, '$.repo'), '') AS repo, p.key AS package "
+            "FROM git_commits c LEFT JOIN task_specs s ON s.task_id = c.task_id, "
+            "json_each(c.signs, '$.packages') p "
+            "WHERE c.at < ? AND c.signs IS NOT NULL AND c.label <> 'draft' ORDER BY c.id",
+            until,
+        )
+        first = dict[tuple[str, str], int]()
+        for row in rows:
+            first.setdefault((row["repo"], row["package"]), int(row["task_id"]))
+        return first
+
+    def failures(self, since: datetime, until: datetime) -> list[FailureRow]:
+        """The failures of the span, oldest first."""
+        rows = self._rows(
+            "SELECT f.created_at AS at, f.task_id, f.signature, f.error, f.code, "
+            "coalesce(json_extract(s.spec, '$.repo'), '') AS repo, coalesce(f.fixed_at, '9') < ? AS solved, f.lesson "
+            "FROM failures f LEFT JOIN task_specs s ON s.task_id = f.task_id "
+            "WHERE f.created_at >= ? AND f.created_at < ? ORDER BY f.id",
+            *(until, since, until),
+        )
+        return [_failure(row) for row in rows]
+
+    def needed(self, since: datetime, until: datetime) -> dict[int, list[int]]:
+        """The tasks that those of the span which failed for another one depend on, in order."""
+        rows = self._rows(
+            "SELECT d.task_id, d.depends_on FROM task_dependencies d JOIN tasks t ON t.id = d.task_id "
+            "WHERE t.ending = 'dependency' AND t.ended_at >= ? AND t.ended_at < ? ORDER BY d.task_id, d.depends_on",
+            *(since, until),
+        )
+        found = dict[int, list[int]]()
+        for row in rows:
+            found.setdefault(int(row["task_id"]), []).append(int(row["depends_on"]))
+        return found
+
+    def pattern_count(self, since: datetime, until: datetime) -> int:
+        """How many solved tasks of the span were kept as patterns."""
+        rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)
+        return int(rows[0][0])
+
+    def trials(self, until: datetime) -> list[TrialRow]:
+        """The attempts that a lesson was near to and that had ended before then, since ever; oldest first."""
+        rows = self._rows(
+            "SELECT coalesce(MAX(ended_at), MAX(at)) AS ended, MAX(arm = 'control') AS control, MAX(solved) AS solved, "
+            "MAX(iterations) AS iterations, MAX(tokens) AS tokens FROM recalls WHERE solved IS NOT NULL "
+            "GROUP BY task_id, attempt HAVING ended < ? ORDER BY ended, task_id, attempt",
+            until,
+        )
+        return [_trial(row) for row in rows]
+
+    def asks(self, since: datetime, until: datetime) -> list[AskRow]:
+        """What was asked or answered in the span, or was still open at its end; oldest first."""
+        rows = self._rows(
+            "SELECT task_id, kind, subject, granted, asked_at, answered_at, answered_by FROM approvals "
+            "WHERE asked_at < ? AND (asked_at >= ? OR coalesce(answered_at, '9') >= ?) ORDER BY id",
+            *(until, since, since),
+        )
+        return [_ask(row, until) for row in rows]
+
+    def _rows(self, query: str, *values: datetime) -> list[Row]:
+        return self._db.reader().execute(query, [to_text(value) for value in values]).fetchall()
+
+
+def ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
+    """Read `TASK_COLUMNS` of a task that has ended."""
+    return _built(
+        EndedTask,
+        row,
+        status=Status(row["status"]),
+        ending=Ending(row["ending"]) if row["ending"] else None,
+        created_at=from_text(row["created_at"]),
+        not_before=_time(row["not_before"]),
+        started_at=_time(row["started_at"]),
+        ended_at=from_text(row["ended_at"]),
+    )
+
+
+def _commit(row: Row, until: datetime) -> CommitRow:
+    return _built(
+        CommitRow,
+        row,
+        at=from_text(row["at"]),
+        commit=row["commit_id"],
+        integrated=bool(row["integrated"]),
+        pushed=_before(row["pushed_at"], until),
+        reviewed=_before(row["reviewed_at"], until),
+        reverted=row["reverted_by"] is not None and _before(row["reviewed_at"], until),
+        discarded=_before(row["discarded_at"], until),
+        files=files_of(row["files"]),
+        signs=signs_of(row["signs"]),
+        allowed=tuple(json.loads(row["allow"])),
+    )
+
+
+def _failure(row: Row) -> FailureRow:
+    solved = bool(row["solved"])
+    return _built(FailureRow, row, at=from_text(row["at"]), solved=solved, lesson=row["lesson"] if solved else "")
+
+
+def _trial(row: Row) -> TrialRow:
+    return _built(TrialRow, row, at=from_text(row["ended"]), control=bool(row["control"]), solved=bool(row["solved"]))
+
+
+def _ask(row: Row, until: datetime) -> AskRow:
+    answered = _before(row["answered_at"], until)
+    return _built(
+        AskRow,
+        row,
+        kind=AskKind(row["kind"]),
+        granted=bool(row["granted"]) if answered else None,
+        asked_at=from_text(row["asked_at"]),
+        answered_at=from_text(row["answered_at"]) if answered else None,
+        assumed=answered and row["answered_by"] == Answerer.ASSUMED,
+    )
+
+
+def _built(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
+    """A value of a row's columns, but for the fields that were read from them already."""
+    columns = {each.name: row[each.name] for each in fields(kind) if each.name not in read}
+    return kind(**columns, **read)
+
+
+def _before(text: str | None, until: datetime) -> bool:
+    return text is not None and from_text(text) < until
+
+
+def _time(text: str | None) -> datetime | None:
+    return from_text(text) if text else None

@@ -1,0 +1,70 @@
+"""Which repositories tasks used, what of the agent's own stands in each, and what their owner set for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.repositories import OurCommits
+from nightshift.storage.db.codec import encode
+from nightshift.storage.db.sqlite import Connection
+
+
+def used(conn: Connection) -> list[str]:
+    """The repositories of the owner's as tasks name them, that of the newest task first."""
+    query = "SELECT repo FROM tasks WHERE repo <> '' GROUP BY repo ORDER BY MAX(id) DESC"
+    return [row["repo"] for row in conn.execute(query)]
+
+
+def ours(conn: Connection) -> dict[str, OurCommits]:
+    """What the ledger has of each repository but drafts, by the path of its checkout; read from indexes alone."""
+    query = "SELECT repo, COUNT(*) FROM git_commits INDEXED BY git_commits_drafts WHERE label = 'draft' GROUP BY repo"
+    drafts: dict[str, int] = dict(conn.execute(query).fetchall())
+    rows = conn.execute(
+        "SELECT repo, COUNT(*) AS commits, SUM(integrated AND pushed_at IS NULL AND reverted_by IS NULL) AS unpushed, "
+        "MAX(at) AS last_at, MAX(pushed_at) AS pushed_at FROM git_commits INDEXED BY git_commits_repo GROUP BY repo"
+    )
+    return {
+        row["repo"]: OurCommits(
+            repo=row["repo"],
+            commits=row["commits"] - drafts.get(row["repo"], 0),
+            unpushed=row["unpushed"],
+            last_at=from_text(row["last_at"]),
+            pushed_at=row["pushed_at"] and from_text(row["pushed_at"]),
+        )
+        for row in rows
+    }
+
+
+def kept_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
+    """What was set for the repository that a folder is of, as plain values, and where the repository lies.
+
+    Of repositories that lie in one another the innermost counts. Where nothing was set, it is the folder.
+    """
+    folders = [folder, *map(str, PurePosixPath(folder).parents)]
+    row = conn.execute(
+        "SELECT repo, settings FROM repository_settings WHERE repo IN (SELECT value FROM json_each(?)) "
+        "ORDER BY length(repo) DESC LIMIT 1",
+        (encode(folders),),
+    ).fetchone()
+    return (row["repo"], json.loads(row["settings"])) if row else (folder, {})
+
+
+def with_settings(conn: Connection) -> list[str]:
+    """The repositories for which something was set."""
+    return [row["repo"] for row in conn.execute("SELECT repo FROM repository_settings ORDER BY repo")]
+
+
+def keep_settings(conn: Connection, repo: str, settings: Mapping[str, Any], at: datetime) -> None:
+    """Set what holds for a repository, by the root of its checkout; with nothing the row goes."""
+    if not settings:
+        conn.execute("DELETE FROM repository_settings WHERE repo = ?", (repo,))
+        return
+    conn.execute(
+        "INSERT OR REPLACE INTO repository_settings (repo, settings, at) VALUES (?, ?, ?)",
+        (repo, encode(dict(settings)), to_text(at)),
+    )

@@ -1,0 +1,435 @@
+"""Durable steps: each finished step of an attempt, and each model reply, before the next one starts.
+
+A daemon that died resumes at the step it was in: `last_work` is the attempt's state to go on from, and a step that asks
+a model at a place where it asked before gets the stored reply instead of paying again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.errors import StaleFence
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.states import Outcome, Phase, Status
+from nightshift.core.tasks.task import Spent
+from nightshift.core.tasks.verdicts import Result
+from nightshift.core.text.masking import Masker
+from nightshift.core.tool_forms import form_reports
+from nightshift.core.tools import ToolCall
+from nightshift.storage.db import artifacts, prompts, spending, tool_forms
+from nightshift.storage.db.codec import decode, encode, plain, storable
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import Connection, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """A finished step. `work` is the digest of the case file after it; test counts only where tests ran."""
+
+    attempt: int
+    step_no: int
+    iteration: int
+    phase: Phase
+    outcome: Outcome
+    note: str
+    data: Mapping[str, Any]
+    work: str
+    passed: int | None
+    failed: int | None
+    total: int | None
+    started_at: datetime
+    ended_at: datetime
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTime:
+    """One phase of an iteration."""
+
+    phase: Phase
+    outcome: Outcome
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationRow:
+    """One try: its phases in order, the last test counts, and what its model calls used.
+
+    `lessons` counts those recalled for the attempt by then; None where that is not known.
+    """
+
+    attempt: int
+    iteration: int
+    phases: tuple[PhaseTime, ...]
+    passed: int | None
+    failed: int | None
+    total: int | None
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    duration_s: float
+    started_at: datetime
+    ended_at: datetime
+    lessons: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A model call. `prompt` and `reply` are digests, of a prompt (see `storage.db.prompts`) and the reply's text."""
+
+    attempt: int
+    step_no: int
+    call_no: int
+    iteration: int
+    phase: Phase
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    latency_s: float
+    finish: Finish
+    prompt: str
+    reply: str
+    at: datetime
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+def step_of(row: Row) -> StepRow:
+    """Read a row of `steps`."""
+    return StepRow(
+        attempt=row["attempt"],
+        step_no=row["step_no"],
+        iteration=row["iteration"],
+        phase=Phase(row["phase"]),
+        outcome=Outcome(row["outcome"]),
+        note=row["note"],
+        data=json.loads(row["data"]),
+        work=row["work"],
+        passed=row["passed"],
+        failed=row["failed"],
+        total=row["total"],
+        started_at=from_text(row["started_at"]),
+        ended_at=from_text(row["ended_at"]),
+        duration_s=row["duration_s"],
+    )
+
+
+def iteration_of(row: Row) -> IterationRow:
+    """Read a row of `iterations`."""
+    phases = (
+        PhaseTime(phase=Phase(phase), outcome=Outcome(outcome), duration_s=duration_s)
+        for phase, outcome, duration_s in json.loads(row["phases"])
+    )
+    return IterationRow(
+        attempt=row["attempt"],
+        iteration=row["iteration"],
+        phases=tuple(phases),
+        passed=row["passed"],
+        failed=row["failed"],
+        total=row["total"],
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
+        cost_usd=row["cost_usd"],
+        duration_s=row["duration_s"],
+        started_at=from_text(row["started_at"]),
+        ended_at=from_text(row["ended_at"]),
+        lessons=row["lessons"],
+    )
+
+
+def call_of(row: Row) -> Call:
+    """Read a row of `replies`."""
+    return Call(
+        attempt=row["attempt"],
+        step_no=row["step_no"],
+        call_no=row["call_no"],
+        iteration=row["iteration"],
+        phase=Phase(row["phase"]),
+        backend=row["backend"],
+        model=row["model"],
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
+        cost_usd=row["cost_usd"],
+        latency_s=row["latency_s"],
+        finish=Finish(row["finish"]),
+        prompt=row["prompt"],
+        reply=row["reply"],
+        at=from_text(row["at"]),
+        tool_calls=tuple(ToolCall(**one) for one in json.loads(row["tool_calls"] or "[]")),
+    )
+
+
+MAX_NOTE_CHARS = 2000
+
+Place = tuple[int, int, int, int]
+
+_LONG = [f"'$.prompts[0].{name}'" for name in ("sections", "whole", "outlined", "named")]
+_OTHERS = ["'$.prompts[1]'"] * 12  # each time it is the next one
+_BRIEF = (
+    "attempt, step_no, iteration, phase, outcome, note, work, passed, failed, total, started_at, ended_at, duration_s, "
+    f"json_remove(data, {', '.join([*_LONG, *_OTHERS])}) AS data"
+)
+"""A step with the first of its prompts in the place of a dozen, and of that no lists: a hundredth of the length."""
+
+log = logging.getLogger(__name__)
+
+
+class StepStore:
+    """Stores and reads the steps, iterations and model calls of tasks.
+
+    Args:
+        db: where they are kept.
+        events: gets one event for each step, in the step's transaction.
+        clock: gives replies their time.
+        mask: takes secrets out of prompts, and of what steps note.
+    """
+
+    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now, mask: Masker | None = None) -> None:
+        self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
+
+    def save_step(
+        self, task_id: int, attempt: int, fence: int, step: Step, *, started_at: datetime, duration_s: float
+    ) -> Future[None]:
+        """Store a finished step, its iteration's summary, its event and how tools were called, all or nothing.
+
+        `step.state.step_no` counts the finished steps, so the step's own number, which its calls have too, is one less.
+        The future fails with `StaleFence` when the task is no longer this worker's. Storing a step twice is harmless.
+        """
+        reports = [*form_reports(step.data.get("forms"))]
+
+        def job(conn: Connection) -> None:
+            if not owned(conn, task_id, fence):
+                raise StaleFence
+            if not _is_stored(conn, task_id, attempt, step):
+                tool_forms.add(conn, reports)
+            _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._mask)
+            _sum_up(conn, task_id, attempt, step.state)
+            self._events.append(conn, _finished(task_id, attempt, step, duration_s))
+
+        return self._db.write_retrying(job)
+
+    def last_work(self, task_id: int, attempt: int) -> AttemptState | None:
+        """The state after the attempt's last stored step, or None when there is none to go on from."""
+        query = "SELECT work FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no DESC LIMIT 1"
+        row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
+        return self.work(row["work"]) if row else None
+
+    def work(self, digest: str) -> AttemptState | None:
+        """The state with that digest, or None when there is none that can be read."""
+        text = self.artifact(digest)
+        try:
+            return decode(AttemptState, text) if text else None
+        except ValueError as error:  # a version with another vocabulary wrote it
+            log.warning("what went on from state %s starts anew, it cannot be read: %s", digest[:12], error)
+            return None
+
+    def timeline(self, task_id: int) -> list[StepRow]:
+        """All steps of a task, in order."""
+        query = "SELECT * FROM steps WHERE task_id = ? ORDER BY attempt, step_no"
+        return [step_of(row) for row in self._db.reader().execute(query, (task_id,))]
+
+    def step(self, task_id: int, attempt: int, step_no: int) -> StepRow | None:
+        """One finished step, or None."""
+        query = "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND step_no = ?"
+        row = self._db.reader().execute(query, (task_id, attempt, step_no)).fetchone()
+        return row and step_of(row)
+
+    def course(self, task_id: int, attempt: int) -> list[StepRow]:
+        """The steps of an attempt, in order; of what their prompts held only the first prompt's figures."""
+        query = f"SELECT {_BRIEF} FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no"  # noqa: S608  a constant
+        return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
+
+    def iterations(self, task_id: int) -> list[IterationRow]:
+        """All iterations of a task, in order; iteration 0 is what came before the first try."""
+        query = "SELECT * FROM iterations WHERE task_id = ? ORDER BY attempt, iteration"
+        return [iteration_of(row) for row in self._db.reader().execute(query, (task_id,))]
+
+    def reply(self, place: Place) -> Completion | None:
+        """The stored reply of a place, marked as replayed, or None when nothing was asked there yet."""
+        query = "SELECT reply, rest FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no = ?"
+        row = self._db.reader().execute(query, place).fetchone()
+        if row is None:
+            return None
+        return replace(decode(Completion, row["rest"]), text=self.artifact(row["reply"]) or "", replayed=True)
+
+    def save_reply(self, request: ModelRequest, completion: Completion) -> Future[None]:
+        """Store what was paid for: the reply under its place (if it has one) with its prompt, and its cost.
+
+        A second reply for the same place is counted, but the first one stays the stored one.
+        """
+        at = to_text(self._clock())
+
+        def job(conn: Connection) -> None:
+            _insert_stats(conn, request, completion, at)
+            if request.place is not None:
+                before = _prompt_before(conn, request) if request.tools else None
+                prompt = prompts.put(conn, prompts.turns_of(request, completion), self._mask, before)
+                _insert_reply(conn, request, completion, prompt, at)
+
+        return self._db.write_retrying(job)
+
+    def save_lost(self, request: ModelRequest, completion: Completion) -> Future[None]:
+        """Store the cost of a reply that broke off: it was paid for, and is never replayed."""
+        at = to_text(self._clock())
+        return self._db.write_retrying(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
+
+    def spent_of(self, task_id: int) -> Spent:
+        """What all model calls of a task used, over all its attempts and whatever became of them."""
+        return spending.of_task(self._db.reader(), task_id)
+
+    def calls(self, task_id: int, attempt: int | None = None, step_no: int | None = None) -> list[Call]:
+        """The stored model calls of a task, of one of its attempts or of one step, in order."""
+        query = (
+            "SELECT attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, tokens_out, cost_usd, "
+            "latency_s, finish, prompt, reply, at, json_extract(rest, '$.tool_calls') AS tool_calls FROM replies "
+            "WHERE task_id = ? AND attempt = coalesce(?, attempt) "
+            "AND step_no = coalesce(?, step_no) ORDER BY attempt, step_no, call_no"
+        )
+        return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
+
+    def prompt(self, digest: str) -> list[prompts.Turn]:
+        """The turns of the prompt with that digest, as (role, text); none when it is not kept."""
+        return prompts.get(self._db.reader(), digest)
+
+    def artifact(self, digest: str) -> str | None:
+        """The text of that digest, or None when there is none."""
+        return artifacts.get(self._db.reader(), digest)
+
+
+def owned(conn: Connection, task_id: int, fence: int) -> bool:
+    """Whether the task is still the worker's who has this fence."""
+    query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
+    return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
+
+
+def _is_stored(conn: Connection, task_id: int, attempt: int, step: Step) -> bool:
+    query = "SELECT 1 FROM steps WHERE task_id = ? AND attempt = ? AND step_no = ?"
+    return conn.execute(query, (task_id, attempt, step.state.step_no - 1)).fetchone() is not None
+
+
+def _prompt_before(conn: Connection, request: ModelRequest) -> str | None:
+    """The digest of the prompt of the call before this one in the same step, if there was one."""
+    query = (
+        "SELECT prompt FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no < ? "
+        "ORDER BY call_no DESC LIMIT 1"
+    )
+    row = conn.execute(query, request.place or ()).fetchone()
+    return None if row is None else str(row["prompt"])
+
+
+def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:
+    """The event of a step; what its prompts held is in its row, and too much for a line of the log."""
+    data = {name: value for name, value in step.data.items() if name != "prompts"}
+    return Event(
+        kind=Kind.STEP_FINISHED,
+        message=step.note or f"{step.phase}: {step.outcome}",
+        task_id=task_id,
+        attempt=attempt,
+        iteration=step.state.iteration,
+        phase=step.phase,
+        data={"outcome": step.outcome, "duration_s": round(duration_s, 3), **data, "step_no": step.state.step_no - 1},
+    )
+
+
+def _tests(step: Step) -> tuple[int | None, int | None, int | None]:
+    """How many tests passed, did not pass, and there were; only TESTING has them."""
+    verdict = step.state.verdict
+    if step.phase is not Phase.TESTING or verdict is None or not verdict.results:
+        return None, None, None
+    passed, total = verdict.count(Result.PASSED), len(verdict.results)
+    return passed, total - passed, total
+
+
+def _insert_step(
+    conn: Connection,
+    task_id: int,
+    attempt: int,
+    step: Step,
+    started_at: datetime,
+    duration_s: float,
+    mask: Masker,
+) -> None:
+    """Store a step.
+
+    Its state stays as it is, since a resumed attempt commits what it holds. Verdicts in it, and what was made of
+    them, were cleaned when they were made.
+    """
+    conn.execute(
+        "INSERT OR REPLACE INTO steps (task_id, attempt, step_no, iteration, phase, outcome, note, data, work, passed, "
+        "failed, total, started_at, ended_at, duration_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(task_id, attempt, step.state.step_no - 1, step.state.iteration, step.phase, step.outcome),
+            *(mask.clean(step.note, MAX_NOTE_CHARS), encode(mask.masked_data(plain(step.data)))),
+            artifacts.put(conn, encode(step.state)),
+            *_tests(step),
+            *(to_text(started_at), to_text(started_at + timedelta(seconds=duration_s)), duration_s),
+        ),
+    )
+
+
+def _sum_up(conn: Connection, task_id: int, attempt: int, work: AttemptState) -> None:
+    """Fold the iteration's steps and calls into its row; the fold starts anew each time, so it may be repeated."""
+    where = (task_id, attempt, work.iteration)
+    steps = conn.execute(
+        "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND iteration = ? ORDER BY step_no", where
+    ).fetchall()
+    tokens_in, tokens_out, cost_usd = conn.execute(
+        "SELECT TOTAL(tokens_in), TOTAL(tokens_out), TOTAL(cost_usd) FROM replies "
+        "WHERE task_id = ? AND attempt = ? AND iteration = ?",
+        where,
+    ).fetchone()
+    judged: Row | dict[str, None] = dict.fromkeys(("passed", "failed", "total"))
+    for step in steps:
+        judged = step if step["total"] is not None else judged
+    conn.execute(
+        "INSERT OR REPLACE INTO iterations (task_id, attempt, iteration, phases, passed, failed, total, tokens_in, "
+        "tokens_out, cost_usd, duration_s, started_at, ended_at, lessons) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *where,
+            json.dumps([[step["phase"], step["outcome"], step["duration_s"]] for step in steps]),
+            *(judged["passed"], judged["failed"], judged["total"], int(tokens_in), int(tokens_out), cost_usd),
+            *(sum(step["duration_s"] for step in steps), steps[0]["started_at"], steps[-1]["ended_at"]),
+            len(work.lessons),
+        ),
+    )
+
+
+def _insert_stats(
+    conn: Connection, request: ModelRequest, completion: Completion, at: str, *, lost: bool = False
+) -> None:
+    conn.execute(
+        "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, cost_usd, "
+        "latency_s, saved, lost, kind, iteration) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(at, request.task_id, request.attempt, request.phase, completion.backend, completion.model),
+            *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
+            *(storable(str(completion.extra.get("saved", ""))), lost, request.kind or "", request.iteration),
+        ),
+    )
+
+
+def _insert_reply(conn: Connection, request: ModelRequest, completion: Completion, prompt: str, at: str) -> None:
+    conn.execute(
+        "INSERT INTO replies (task_id, attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, "
+        "tokens_out, cost_usd, latency_s, finish, prompt, reply, rest, at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            *(request.place or ()),
+            *(request.iteration, request.phase, completion.backend, completion.model),
+            *(completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_s),
+            *(completion.finish, prompt, artifacts.put(conn, completion.text)),
+            *(encode(replace(completion, text="")), at),
+        ),
+    )

@@ -1,0 +1,48 @@
+"""How well each model called tools, by the form of its calls; every finished step adds what it saw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nightshift.core.tool_forms import FormCounts, FormReport, KnownForms
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.storage.db.codec import storable
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+
+_DATED = re.compile(r"-\d{4}[\d-]*")
+"""What vendors add to the name of a model in their replies: `-2026-08-07`, `-20260807`."""
+
+
+def add(conn: Connection, reports: Iterable[FormReport]) -> None:
+    """Count replies inside a write job."""
+    for one in reports:
+        conn.execute(
+            "INSERT INTO tool_forms (backend, model, protocol, well, malformed) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET well = well + excluded.well, malformed = malformed + excluded.malformed",
+            (storable(one.backend), storable(one.model), one.protocol, one.counts.well, one.counts.malformed),
+        )
+
+
+class ToolForms:
+    """Thread-safe.
+
+    Args:
+        db: where it is kept.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def known(self, backend: str, model: str) -> KnownForms:
+        """The counts of a model, by the form of its calls; a vendor's dated name for it counts as well."""
+        query = "SELECT model, protocol, well, malformed FROM tool_forms WHERE backend = ? AND substr(model, 1, ?) = ?"
+        name, found = storable(model), dict[ToolProtocol, FormCounts]()
+        for answered, protocol, well, malformed in self._db.reader().execute(
+            query, (storable(backend), len(name), name)
+        ):
+            if answered == name or _DATED.fullmatch(answered, len(name)):
+                form = ToolProtocol(protocol)
+                found[form] = found.get(form, FormCounts()) + FormCounts(well=well, malformed=malformed)
+        return found

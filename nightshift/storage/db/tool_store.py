@@ -1,0 +1,173 @@
+"""Durable tool calls: what came of each, and the change after it, before the model is asked again.
+
+A daemon that died finds the replies that were paid for (`storage.db.step_store`) and here what their calls did, so that
+none is run twice. A call that is not here runs again: it began from a stored change and has no effect outside of the
+next one.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+from dataclasses import astuple, dataclass
+from datetime import datetime
+
+from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.core.errors import StaleFence
+from nightshift.core.events import Event, Kind, ToolCalledData
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.core.tool_brief import brief
+from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.storage.db import artifacts
+from nightshift.storage.db.codec import decode, encode, storable
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.step_store import owned
+
+MAX_NAME_CHARS = 100
+_AT = "task_id = ? AND attempt = ? AND step_no = ? AND call_no = ?"
+_PLACE = f"{_AT} AND seq = ?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCall:
+    """A row: one call of a step. `arguments` and `result` are digests, `chars` is the length of the result's text."""
+
+    attempt: int
+    step_no: int
+    call_no: int
+    seq: int
+    name: str
+    brief: str
+    arguments: str
+    result: str
+    chars: int
+    changed: bool
+    ok: bool
+    took_s: float
+    at: datetime
+
+
+class ToolStore:
+    """Stores and reads what came of tool calls.
+
+    Args:
+        db: where it is kept.
+        events: gets one event for each call, in its transaction.
+        clock: gives calls their time.
+        mask: takes secrets out of arguments and results.
+    """
+
+    def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now, mask: Masker | None = None) -> None:
+        self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
+
+    def stored(self, place: ToolPlace) -> ToolRecord | None:
+        """What is stored of the call of this place, marked as replayed, or None when nothing is."""
+        query = f"SELECT name, arguments, result, change, ok, took_s FROM tool_calls WHERE {_PLACE}"  # noqa: S608  a constant
+        conn = self._db.reader()
+        row = conn.execute(query, astuple(place)).fetchone()
+        if row is None:
+            return None
+        change = artifacts.get(conn, row["change"]) if row["change"] else None
+        return ToolRecord(
+            name=row["name"],
+            arguments=artifacts.get(conn, row["arguments"]) or "{}",
+            text=artifacts.get(conn, row["result"]) or "",
+            ok=bool(row["ok"]),
+            change=None if change is None else decode(dict[str, str | None], change),
+            took_s=row["took_s"],
+            replayed=True,
+        )
+
+    def save(self, place: ToolPlace, fence: int, record: ToolRecord, *, worker: str | None = None) -> Future[None]:
+        """Store a call, the change after it and its event, all or nothing.
+
+        Secrets are taken out of arguments and text; the change stays as it is, since a resumed attempt commits what it
+        holds. The future fails with `StaleFence` when the task is no longer this worker's. Storing a call twice is
+        harmless: the first one stays.
+        """
+        arguments = self._arguments(record.arguments)
+        name = self._mask.clean(record.name, MAX_NAME_CHARS)
+        values = ToolCalledData(
+            name=name,
+            brief=self._mask.shown(brief(name, arguments)),
+            ok=record.ok,
+            took_s=round(record.took_s, 3),
+            chars=len(record.text),
+            changed=record.change is not None,
+        )
+        text, change = self._mask(record.text), None if record.change is None else encode(record.change)
+
+        def job(conn: Connection) -> None:
+            if not owned(conn, place.task_id, fence):
+                raise StaleFence
+            if conn.execute(f"SELECT 1 FROM tool_calls WHERE {_PLACE}", astuple(place)).fetchone():  # noqa: S608  as above
+                return
+            conn.execute(
+                "INSERT INTO tool_calls (task_id, attempt, step_no, call_no, seq, name, brief, arguments, result, "
+                "change, ok, took_s, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(*astuple(place), storable(name), storable(values["brief"])),
+                    *(artifacts.put(conn, arguments), artifacts.put(conn, text)),
+                    *(None if change is None else artifacts.put(conn, change), record.ok, record.took_s),
+                    to_text(self._clock()),
+                ),
+            )
+            self._events.append(conn, _event(conn, place, values, worker))
+
+        return self._db.write_retrying(job)
+
+    def _arguments(self, text: str) -> str:
+        """The arguments without secrets, as JSON still; what is none, or nested without end, becomes a JSON text."""
+        try:
+            given = json.loads(text)
+            masked = self._mask.masked_data(given)
+            return text if masked == given else encode(masked)
+        except (ValueError, RecursionError):
+            return encode(self._mask(text))
+
+
+def _event(conn: Connection, place: ToolPlace, values: ToolCalledData, worker: str | None) -> Event:
+    """The event of a call; the reply that made it knows its try and its phase."""
+    query = f"SELECT iteration, phase FROM replies WHERE {_AT}"  # noqa: S608  a constant
+    reply = conn.execute(query, astuple(place)[:4]).fetchone()
+    return Event(
+        kind=Kind.TOOL_CALLED,
+        message=values["brief"] if values["ok"] else f"failed: {values['brief']}",
+        task_id=place.task_id,
+        attempt=place.attempt,
+        iteration=reply["iteration"] if reply else None,
+        phase=Phase(reply["phase"]) if reply else None,
+        worker=worker,
+        data=dict(values),
+    )
+
+
+def calls(conn: Connection, task_id: int, attempt: int, step_no: int) -> list[StoredCall]:
+    """The calls of a step, in the order in which they were made."""
+    query = (
+        "SELECT attempt, step_no, call_no, seq, name, brief, arguments, result, artifacts.chars, change, ok, took_s, "
+        "tool_calls.at FROM tool_calls JOIN artifacts ON digest = result "
+        "WHERE task_id = ? AND attempt = ? AND step_no = ? ORDER BY call_no, seq"
+    )
+    return [
+        StoredCall(
+            **{name: row[name] for name in ("attempt", "step_no", "call_no", "seq", "name", "brief")},
+            arguments=row["arguments"],
+            result=row["result"],
+            chars=row["chars"],
+            changed=row["change"] is not None,
+            ok=bool(row["ok"]),
+            took_s=row["took_s"],
+            at=from_text(row["at"]),
+        )
+        for row in conn.execute(query, (task_id, attempt, step_no))
+    ]
+
+
+def counts(conn: Connection, task_id: int, attempt: int) -> dict[int, tuple[int, int]]:
+    """How many calls each step of an attempt made, and how many of them failed, by the step's number."""
+    query = "SELECT step_no, COUNT(*), SUM(ok = 0) FROM tool_calls WHERE task_id = ? AND attempt = ? GROUP BY step_no"
+    return {step_no: (made, failed) for step_no, made, failed in conn.execute(query, (task_id, attempt))}

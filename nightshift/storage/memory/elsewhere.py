@@ -1,0 +1,176 @@
+"""What the other nodes of a hub know of lessons: how often each helped, functions that failed, what was forgotten.
+
+Nodes give a lesson ids of their own; among themselves they know it by a key. Counts of other nodes lie here as one sum
+for each lesson, beside what this node has counted itself, so that no attempt is counted twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nightshift.core.shares import Share
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory.vector_index import LessonKind
+
+Item = tuple[LessonKind, int]
+"""A lesson by its kind and id."""
+TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
+EVERYONE = ""
+"""The key under which the attempts are counted from which any lesson was withheld."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What attempts say of a lesson: those that used it, and since `judged_from` those that saw it or would have.
+
+    The shares count solved attempts; `judged_from` is a text of `core.clock.to_text`, empty for all attempts.
+    """
+
+    judged_from: str = ""
+    used: int = 0
+    helped: int = 0
+    shown: Share = field(default_factory=Share)
+    withheld: Share = field(default_factory=Share)
+
+    def fields(self) -> dict[str, Any]:
+        """One value for each column that holds it."""
+        return {
+            "judged_from": self.judged_from, "used": self.used, "helped": self.helped,
+            "shown": self.shown.whole, "shown_solved": self.shown.part,
+            "withheld": self.withheld.whole, "withheld_solved": self.withheld.part,
+        }  # fmt: skip
+
+
+def tally_of(row: Any) -> Tally:  # of either database
+    """The tally of a row with these columns."""
+    return Tally(
+        judged_from=row["judged_from"],
+        used=int(row["used"]),
+        helped=int(row["helped"]),
+        shown=Share(int(row["shown_solved"]), int(row["shown"])),
+        withheld=Share(int(row["withheld_solved"]), int(row["withheld"])),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What other nodes told. `tallies` are sums of all of them, by lesson; `shapes` pairs of lesson and function."""
+
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    shapes: Sequence[tuple[str, str]] = ()
+    forgotten_lessons: Sequence[str] = ()
+    forgotten_shapes: Sequence[str] = ()
+
+
+def name(conn: Connection, keys: Iterable[tuple[Item, str]]) -> None:
+    """Note what lessons are known by elsewhere."""
+    insert = "INSERT OR REPLACE INTO lesson_keys (kind, item, key) VALUES (?, ?, ?)"
+    conn.executemany(insert, [(*item, key) for item, key in keys])
+
+
+def items(conn: Connection, key: str) -> list[Item]:
+    """The lessons of this node that are known by a key: seldom more than one."""
+    found = conn.execute("SELECT kind, item FROM lesson_keys WHERE key = ? ORDER BY kind, item", (key,))
+    return [(row[0], int(row[1])) for row in found]
+
+
+def keys(conn: Connection, kind: LessonKind, wanted: Sequence[int]) -> dict[int, str]:
+    """The keys of those of the items that have one."""
+    select = "SELECT item, key FROM lesson_keys WHERE kind = ? AND item IN (SELECT value FROM json_each(?))"
+    return {int(row[0]): str(row[1]) for row in conn.execute(select, (kind, json.dumps(list(wanted))))}
+
+
+def items_in_use(conn: Connection, kind: LessonKind, key: str) -> list[int]:
+    """The ids of the lessons of a kind that are known by a key and have not retired here."""
+    select = (
+        f"SELECT k.item FROM lesson_keys k JOIN {TABLES[kind]} l ON l.id = k.item "  # noqa: S608  our own name
+        "WHERE k.kind = ? AND k.key = ? AND l.retired = 0"
+    )
+    return [int(row[0]) for row in conn.execute(select, (kind, key))]
+
+
+def tally(conn: Connection, kind: LessonKind, item: int) -> Tally:
+    """What the other nodes counted of a lesson."""
+    select = "SELECT t.* FROM lesson_tallies t JOIN lesson_keys k ON k.key = t.key WHERE k.kind = ? AND k.item = ?"
+    row = conn.execute(select, (kind, item)).fetchone()
+    return tally_of(row) if row else Tally()
+
+
+def withheld(conn: Connection) -> Share:
+    """The attempts of the other nodes from which any lesson was withheld."""
+    row = conn.execute("SELECT * FROM lesson_tallies WHERE key = ?", (EVERYONE,)).fetchone()
+    return tally_of(row).withheld if row else Share()
+
+
+def added(one: Share, other: Share) -> Share:
+    """Both counts together."""
+    return Share(one.part + other.part, one.whole + other.whole)
+
+
+def shapes(conn: Connection) -> list[tuple[str, str]]:
+    """The functions that failed here or elsewhere, each with the key of its lesson."""
+    found = conn.execute(
+        "SELECT k.key, s.shape FROM failed_shapes s JOIN lesson_keys k ON k.kind = 'failure' AND k.item = s.failure"
+    )
+    return [(str(row[0]), str(row[1])) for row in found]
+
+
+def forget(conn: Connection, what: Literal["lesson", "shape"], keys: Iterable[str]) -> None:
+    """Note what is not to come back, and is to be forgotten everywhere."""
+    insert = "INSERT OR IGNORE INTO forgotten (kind, key) VALUES (?, ?)"
+    conn.executemany(insert, [(what, key) for key in keys])
+
+
+def forget_items(conn: Connection, gone: Iterable[Item]) -> None:
+    """Note that these lessons are no more; nobody else knows of one that has no key yet."""
+    for item in gone:
+        row = conn.execute("DELETE FROM lesson_keys WHERE kind = ? AND item = ? RETURNING key", item).fetchone()
+        if row:
+            forget(conn, "lesson", [row[0]])
+
+
+def forgotten(conn: Connection) -> list[tuple[str, str]]:
+    """Kind and key of what was forgotten; not what this node has learned again since."""
+    found = conn.execute(
+        "SELECT kind, key FROM forgotten f WHERE kind = 'shape' AND key NOT IN (SELECT shape FROM failed_shapes) "
+        "OR kind = 'lesson' AND NOT EXISTS (SELECT 1 FROM lesson_keys k WHERE k.key = f.key)"
+    )
+    return [(str(row[0]), str(row[1])) for row in found]
+
+
+def is_forgotten(conn: Connection, what: Literal["lesson", "shape"], key: str) -> bool:
+    """Tell whether that is not to come back."""
+    return conn.execute("SELECT 1 FROM forgotten WHERE kind = ? AND key = ?", (what, key)).fetchone() is not None
+
+
+def take(conn: Connection, news: News) -> list[Item]:
+    """Store what other nodes told, inside a write job; gives the copies of lessons that are gone now.
+
+    What this node has learned itself it keeps, whatever others forget.
+    """
+    columns = ("key", *Tally().fields())
+    marks = ", ".join("?" * len(columns))
+    insert = f"INSERT OR REPLACE INTO lesson_tallies ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608  our own names
+    conn.executemany(insert, [(key, *one.fields().values()) for key, one in news.tallies.items()])
+    forget(conn, "shape", news.forgotten_shapes)
+    conn.executemany("DELETE FROM failed_shapes WHERE shape = ?", [(shape,) for shape in news.forgotten_shapes])
+    for key, shape in news.shapes:
+        if not is_forgotten(conn, "shape", shape):
+            conn.executemany(
+                "INSERT OR IGNORE INTO failed_shapes (shape, failure) VALUES (?, ?)",
+                [(shape, item) for kind, item in items(conn, key) if kind == "failure"],
+            )
+    forget(conn, "lesson", news.forgotten_lessons)
+    gone = [item for key in news.forgotten_lessons for item in items(conn, key) if _is_dropped(conn, item)]
+    conn.executemany("DELETE FROM lesson_keys WHERE kind = ? AND item = ?", gone)
+    return gone
+
+
+def _is_dropped(conn: Connection, item: Item) -> bool:
+    """Drop a pattern that came from another node; whether it was one."""
+    kind, id_ = item
+    dropped = "DELETE FROM patterns WHERE id = ? AND task_id IS NULL"
+    return kind == "pattern" and bool(conn.execute(dropped, (id_,)).rowcount)

@@ -1,0 +1,107 @@
+"""Texts become vectors: by hashing, which needs nothing, by a model on this machine, or by an endpoint.
+
+`choose` knows the embedders by the names of the settings; everything else sees the protocol in `base` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from nightshift.storage.memory.embedders.base import Embedder, EmbedderMissing, Loadable
+from nightshift.storage.memory.embedders.local import BlendedEmbedder, HashedEmbedder
+from nightshift.storage.memory.embedders.remote import OLLAMA_MODEL, OPENAI_MODEL, OllamaEmbedder, OpenAIEmbedder
+from nightshift.storage.memory.embedders.transformer import (
+    MODEL,
+    Provisioning,
+    SentenceTransformerEmbedder,
+    packaged_model,
+)
+
+__all__ = [
+    "MAKERS",
+    "Choice",
+    "Embedder",
+    "EmbedderMissing",
+    "Endpoints",
+    "HashedEmbedder",
+    "Loadable",
+    "Provisioning",
+    "SentenceTransformerEmbedder",
+    "choose",
+    "packaged_model",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Where models answer; the same addresses and key as for writing code."""
+
+    ollama_base_url: str = "http://localhost:11434"
+    openai_base_url: str | None = None
+    openai_api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which embedders a memory uses: `ready` at once, `better` from when it is loaded. `why` is for the owner."""
+
+    ready: Embedder
+    better: Loadable | None
+    why: str
+
+
+Maker = Callable[[str | None, Endpoints, Provisioning], Loadable | None]
+"""Makes an embedder, given its model's name; None means that hashing is all there is."""
+
+
+def _none(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> None:  # noqa: ARG001  all are given it
+    return None
+
+
+def _sentence(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
+    return SentenceTransformerEmbedder(model or packaged_model() or MODEL, provisioning=provisioning)
+
+
+def _ollama(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
+    return OllamaEmbedder(model=model or OLLAMA_MODEL, base_url=endpoints.ollama_base_url)
+
+
+def _openai(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
+    return OpenAIEmbedder(
+        model=model or OPENAI_MODEL, base_url=endpoints.openai_base_url, api_key=endpoints.openai_api_key
+    )
+
+
+# `auto` never sends a text away from this machine.
+MAKERS: Mapping[str, Maker] = {
+    "auto": _sentence,
+    "hashed": _none,
+    "sentence-transformers": _sentence,
+    "ollama": _ollama,
+    "openai": _openai,
+}
+
+
+def choose(
+    name: str, model: str | None = None, endpoints: Endpoints | None = None, provisioning: Provisioning | None = None
+) -> Choice:
+    """Pick the embedders by the setting's name; nothing is loaded.
+
+    Args:
+        name: one of `MAKERS`.
+        model: the model's name there; for a sentence-transformer a folder, or its name in the Hugging Face cache.
+        endpoints: where models answer.
+        provisioning: how packages and models come to this machine.
+
+    Raises:
+        ValueError: the name is none of these.
+    """
+    if name not in MAKERS:
+        raise ValueError(f"there is no embedder {name!r}; known are {', '.join(MAKERS)}")
+    hashed = HashedEmbedder()
+    found = MAKERS[name](model, endpoints or Endpoints(), provisioning or Provisioning())
+    if found is None:
+        return Choice(ready=hashed, better=None, why="hashed n-grams, as the settings say")
+    better = BlendedEmbedder(found)
+    return Choice(ready=hashed, better=better, why=f"hashed n-grams until {better.name} is loaded, when first needed")

@@ -1,0 +1,169 @@
+"""Embedding by hashed n-grams, which needs nothing, and blended with a model that knows what words mean."""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from nightshift.storage.memory.embedders.base import MAX_CHARS, Loadable, Recent
+from nightshift.storage.memory.signature import DIFFERS, ERROR_NAME, PLACEHOLDER, is_error, is_frame
+
+if TYPE_CHECKING:
+    from nightshift.storage.memory.embedders.base import Vectors
+
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|e|s)$")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
+
+
+# Words of every sentence, and of every error.
+_COMMON = frozenset(
+    _stem(word)
+    for word in """
+    a an and are as at be by for from has have in into is it of on or that the this to was were with error assert
+    assertion exception
+    """.split()  # noqa: SIM905  words are read more easily than quotes
+)
+WORD, COMMON, PAIR, PIECE, KIND, RELATION = 1.0, 0.2, 1.0, 0.05, 0.5, 4.0
+"""How much features count; `RELATION` is the one line that says how the sides of a comparison differ."""
+FRAME, ASIDE = 0.1, 0.3
+"""How much a line counts that only names a function, and one beside the line that names the error."""
+
+
+class HashedEmbedder:
+    """Signed feature hashing of words, pairs of words, character 3- to 5-grams and kinds of errors.
+
+    Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009): each feature adds +1 or -1, by one
+    bit of its hash, to the place that the other bits name, so collisions cancel out on average. Counts are damped by
+    their square root. Words are cut to their stems. It finds shared words and identifiers, not shared meaning. How much
+    each kind of feature counts was chosen by the practice pairs of `bench/recall.py`.
+    """
+
+    dims = 384
+    name = "hashed-384-v3"
+    floor = 0.30
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, float32, shape (len(texts), 384)."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+        rows = np.zeros((len(texts), self.dims), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            counts, named = dict[bytes, float](), ERROR_NAME.search(text[:MAX_CHARS]) is not None
+            for line in text[:MAX_CHARS].split("\n"):
+                share = _share(line, named)
+                for feature, weight in _features(line):
+                    counts[feature] = counts.get(feature, 0.0) + share * weight
+            for feature, count in counts.items():
+                place = zlib.crc32(feature)
+                row[place % self.dims] += math.sqrt(count) * (1 if place >> 31 else -1)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.where(lengths > 0, lengths, 1)
+        return rows
+
+
+def _share(line: str, named: bool) -> float:
+    if is_frame(line):
+        return FRAME
+    return ASIDE if named and not ERROR_NAME.search(line) else 1.0
+
+
+def _features(text: str) -> list[tuple[bytes, float]]:
+    if text.startswith(DIFFERS):
+        return [(text.encode(), RELATION)]
+    found = [(f"k {kind.lower()}".encode(), KIND) for kind in ERROR_NAME.findall(text)]
+    plain = _CAMEL.sub(" ", PLACEHOLDER.sub(" ", text)).lower()
+    words = [_stem(word) for word in _WORD.findall(plain)]
+    found += [(f"w {word}".encode(), _weight(word)) for word in words]
+    found += [
+        (f"b {left} {right}".encode(), PAIR * min(_weight(left), _weight(right))) for left, right in pairwise(words)
+    ]
+    for word in words:
+        edged = f"<{word}>"
+        found += [(edged[at : at + n].encode(), PIECE) for n in (3, 4, 5) for at in range(len(edged) - n + 1)]
+    return found
+
+
+def _weight(word: str) -> float:
+    return COMMON if word in _COMMON else WORD
+
+
+WORDS = 0.5
+"""How much the hashed vector counts where an error is named."""
+
+
+class BlendedEmbedder:
+    """A loadable embedder with hashing beside it: meaning and words together.
+
+    A model knows that two sentences say the same; of errors, whose words are the same everywhere and whose names are
+    the owner's, it makes too much of the names. So it is shown only the lines that name an error, and the hashed vector
+    of all lines stands beside its own: the cosine of such vectors is the mean of the two (`bench/recall.py` measures
+    what that is worth). A text that names no error, as a task's description, is the model's alone.
+
+    Args:
+        model: knows what words mean.
+    """
+
+    def __init__(self, model: Loadable) -> None:
+        self._model, self._hashed = model, HashedEmbedder()
+        self._meaning = Recent(model.embed)
+
+    @property
+    def name(self) -> str:
+        """See `Embedder.name`."""
+        return f"{self._model.name}+{self._hashed.name}"
+
+    @property
+    def dims(self) -> int:
+        """See `Embedder.dims`."""
+        return self._model.dims + self._hashed.dims
+
+    @property
+    def floor(self) -> float:
+        """The model's: hashed vectors of texts without anything in common are less alike than any model's."""
+        return self._model.floor
+
+    def load(self) -> None:
+        """See `Loadable.load`."""
+        self._model.load()
+
+    def close(self) -> None:
+        """See `Loadable.close`."""
+        self._model.close()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, float32, shape (len(texts), dims)."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+        named = [is_error(text) for text in texts]
+        share = np.array([WORDS if error else 0.0 for error in named], dtype=np.float32)
+        words = self._hashed.embed([text if error else "" for text, error in zip(texts, named, strict=True)])
+        meaning = self._meaning.embed([error_text(text) for text in texts]) if texts else self._model.embed(texts)
+        share = share.reshape(len(texts), 1)
+        both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
+        # A text without a word has no hashed vector, and would be shorter than others.
+        lengths = np.linalg.norm(both, axis=1, keepdims=True)
+        scaled: Vectors = (both / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return scaled
+
+
+def error_text(text: str) -> str:
+    """What an error says, without placeholders: the lines that name it, or all but names of functions.
+
+    A text that is no error stays as it is.
+    """
+    if not is_error(text):
+        return text
+    lines = text.split("\n")
+    named = [line for line in lines if ERROR_NAME.search(line)]
+    kept = named or [line for line in lines if not is_frame(line)]
+    return " ".join(_CAMEL.sub(" ", PLACEHOLDER.sub(" ", ". ".join(kept or lines))).split())

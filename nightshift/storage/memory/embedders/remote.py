@@ -1,0 +1,284 @@
+"""Embedders behind an address: Ollama's, OpenAI's, and any server that speaks OpenAI's `/v1/embeddings`.
+
+Texts are sent only to the address that the owner has set: no redirect is followed, and an address of this machine is
+never reached through a proxy. An answer is read for so long and so far, whatever the server does.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from nightshift.core.text.masking import printable
+from nightshift.storage.memory.embedders.base import MAX_CHARS, EmbedderMissing, floor_of
+
+if TYPE_CHECKING:
+    from nightshift.storage.memory.embedders.base import Vectors
+
+
+UNCOMPRESSED = {"Accept-Encoding": "identity"}
+"""So that what is counted is what has to be held."""
+PASSING = frozenset({408, 409, 425, 429})
+MAX_DIMS = 8192
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How patiently an endpoint is asked; a call may take `tries` times `whole_s` and the rests between them."""
+
+    connect_s: float = 5.0
+    whole_s: float = 30.0
+    tries: int = 2
+    rest_s: float = 0.5
+    batch: int = 32
+    max_bytes: int = 16 << 20
+
+
+class Passing(EmbedderMissing):
+    """The endpoint cannot be reached or is busy; asking again may help."""
+
+
+class RemoteEmbedder(ABC):
+    """An embedder behind an address.
+
+    Args:
+        model: the model's name there.
+        base_url: the address.
+        limits: how patiently it is asked.
+    """
+
+    vendor: ClassVar[str]
+
+    def __init__(self, *, model: str, base_url: str, limits: Limits | None = None) -> None:
+        self.model, self.base_url, self.limits = model, base_url.rstrip("/"), limits or Limits()
+        self._dims, self._floor = 0, 1.0
+
+    @property
+    def name(self) -> str:
+        """The vendor, the model and, once it answered, the length of its vectors: one of these changes the space."""
+        return ":".join((self.vendor, self.model, *([str(self._dims)] if self._dims else [])))
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a vector has; 0 before `load`."""
+        return self._dims
+
+    @property
+    def floor(self) -> float:
+        """See `Embedder.floor`; measured by `load`."""
+        return self._floor
+
+    def load(self) -> None:
+        """See whether the endpoint answers, and measure its vectors.
+
+        Raises:
+            EmbedderMissing: it does not, or refuses.
+        """
+        self._dims = 0
+        rows = self._rows(["?"])
+        self._dims = int(rows.shape[1])
+        self._floor = floor_of(self.embed)
+
+    def close(self) -> None:  # noqa: B027  nothing is held
+        """See `Loadable.close`; the vendor's package closes connections that rest."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, float32, shape (len(texts), dims). Call `load` first."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+        if not self._dims:
+            raise EmbedderMissing(f"{self.name} is not loaded")
+        size = self.limits.batch
+        parts = [self._rows(texts[at : at + size]) for at in range(0, len(texts), size)]
+        return np.concatenate(parts) if parts else np.zeros((0, self._dims), dtype=np.float32)
+
+    @abstractmethod
+    def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One request, without retries.
+
+        Raises:
+            Passing: asking again may help.
+            EmbedderMissing: it will not.
+        """
+
+    def _rows(self, texts: Sequence[str]) -> Vectors:
+        # Endpoints refuse an empty text.
+        cut = [text[:MAX_CHARS] or " " for text in texts]
+        for again in range(1, self.limits.tries):
+            try:
+                return self._checked(self.ask(cut), len(cut))
+            except Passing:
+                time.sleep(self.limits.rest_s * again)
+        return self._checked(self.ask(cut), len(cut))
+
+    def _checked(self, found: Sequence[Sequence[float]], count: int) -> Vectors:
+        import numpy as np  # noqa: PLC0415  see `embed`
+
+        try:
+            rows = np.asarray(found, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise EmbedderMissing(f"{self.vendor} at {self.base_url} gives something else than vectors") from None
+        if rows.ndim != 2 or rows.shape[0] != count or not 0 < rows.shape[1] <= MAX_DIMS:
+            shape = "×".join(map(str, rows.shape))
+            raise EmbedderMissing(f"{self.vendor} at {self.base_url} gives {shape} numbers for {count} texts")
+        if self._dims not in (0, rows.shape[1]):
+            raise EmbedderMissing(
+                f"{self.name} gives vectors of {rows.shape[1]} numbers now: another model bears that name; restart"
+            )
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all():
+            raise EmbedderMissing(f"{self.name} gives vectors that are no numbers")
+        return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+    def http_options(self, package: Any) -> dict[str, Any]:
+        """What the vendor's package makes its client of `httpx`, or of what is made after it, with."""
+        limits = self.limits
+        return {
+            # Nobody says when the last text was embedded, so no connection is left open.
+            "limits": package.Limits(max_keepalive_connections=0),
+            "timeout": package.Timeout(limits.whole_s, connect=limits.connect_s),
+            "trust_env": urlsplit(self.base_url).hostname not in _LOOPBACK,
+            "follow_redirects": False,
+            "headers": UNCOMPRESSED,
+            "event_hooks": {"response": [_limited(package, limits)]},
+        }
+
+    def refused(self, status: int, text: str, *, mend: str) -> EmbedderMissing:
+        """The error for a status; what the server says is shown, except about keys."""
+        detail = "" if status in (401, 403) else f": {printable(text, max_chars=200)}"
+        message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {mend}"
+        return Passing(message) if status in PASSING or status >= 500 else EmbedderMissing(message)
+
+    def unreached(self, error: Exception) -> Passing:
+        """The error for a connection that was not made, or broke."""
+        detail = printable(str(error), max_chars=200) or type(error).__name__
+        return Passing(f"{self.vendor} at {self.base_url} cannot be reached ({detail})")
+
+
+def _limited(package: Any, limits: Limits) -> Callable[[Any], None]:
+    """A hook that ends an answer beyond its limits: a time-out of the package's begins anew with each byte."""
+
+    class Limited(package.SyncByteStream):  # type: ignore[misc]  # known at run time only
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.end_s = inner, time.monotonic() + limits.whole_s
+
+        def __iter__(self) -> Iterator[bytes]:
+            read = 0
+            for part in self.inner:
+                read += len(part)
+                if read > limits.max_bytes:
+                    raise package.RemoteProtocolError(f"the answer is longer than {limits.max_bytes:,} bytes")
+                if time.monotonic() > self.end_s:
+                    raise package.ReadTimeout(f"the answer takes longer than {limits.whole_s} s")
+                yield part
+
+        def close(self) -> None:
+            self.inner.close()
+
+    def hook(response: Any) -> None:
+        response.stream = Limited(response.stream)
+
+    return hook
+
+
+OLLAMA_MODEL = "nomic-embed-text"
+
+
+class OllamaEmbedder(RemoteEmbedder):
+    """Ollama's embeddings; texts longer than the model's context are cut by the server."""
+
+    vendor = "ollama"
+
+    def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """See `RemoteEmbedder.ask`."""
+        client = self._client
+        import httpx  # noqa: PLC0415  loaded by `_client`
+        import ollama  # noqa: PLC0415
+
+        try:
+            return client.embed(model=self.model, input=list(texts), truncate=True).embeddings  # type: ignore[no-any-return]
+        except ollama.ResponseError as error:
+            raise self.refused(error.status_code, error.error, mend=f"run `ollama pull {self.model}`") from None
+        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
+            raise self.unreached(error) from None
+        except (ValueError, TypeError, AttributeError):
+            raise EmbedderMissing(f"ollama at {self.base_url} does not speak Ollama's own format") from None
+
+    @cached_property
+    def _client(self) -> Any:
+        try:
+            import httpx  # noqa: PLC0415  a fraction of a second
+            import ollama  # noqa: PLC0415
+        except ImportError as error:
+            raise EmbedderMissing(f"the package ollama is not installed ({error}); `make run` installs it") from None
+        return ollama.Client(host=self.base_url, **self.http_options(httpx))
+
+
+OFFICIAL = "https://api.openai.com/v1"
+OPENAI_MODEL = "text-embedding-3-small"
+
+
+class OpenAIEmbedder(RemoteEmbedder):
+    """OpenAI's embeddings.
+
+    Args:
+        model: the model's name.
+        base_url: the address, with its `/v1`; OpenAI's own by default.
+        api_key: servers of one's own often want none.
+        limits: how patiently it is asked.
+    """
+
+    vendor = "openai"
+
+    def __init__(
+        self, *, model: str, base_url: str | None = None, api_key: str | None = None, limits: Limits | None = None
+    ) -> None:
+        super().__init__(model=model, base_url=base_url or OFFICIAL, limits=limits)
+        self._key = api_key
+
+    def load(self) -> None:
+        """See `RemoteEmbedder.load`; without a key OpenAI itself is not even asked."""
+        if self.base_url == OFFICIAL and not self._key:
+            raise EmbedderMissing("openai wants a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
+        super().load()
+
+    def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """See `RemoteEmbedder.ask`."""
+        client = self._client
+        import openai  # noqa: PLC0415  loaded by `_client`
+
+        try:
+            # The package asks for base64 unless told otherwise, which servers that resemble OpenAI often do not know.
+            answer = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float")
+            return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
+        except openai.APIStatusError as error:
+            raise self.refused(error.status_code, error.message, mend=self._mend(error.status_code)) from None
+        except openai.APIConnectionError as error:
+            raise self.unreached(error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError):
+            raise EmbedderMissing(f"openai at {self.base_url} does not speak OpenAI's format") from None
+
+    def _mend(self, status: int) -> str:
+        if status in (401, 403):
+            return "check OPENAI_API_KEY"
+        return f"check EMBEDDER_MODEL ({self.model}) and OPENAI_BASE_URL"
+
+    @cached_property
+    def _client(self) -> Any:
+        # The package looks at `httpx` once it is in `sys.modules`, where another thread's import puts half of it.
+        with suppress(ImportError):
+            import httpx  # noqa: F401, PLC0415
+        try:
+            import httpx2  # noqa: PLC0415  a fraction of a second
+            import openai  # noqa: PLC0415
+        except ImportError as error:
+            raise EmbedderMissing(f"the package openai is not installed ({error}); `make run` installs it") from None
+        http = openai.DefaultHttpxClient(**self.http_options(httpx2))
+        return openai.OpenAI(api_key=self._key or "none", base_url=self.base_url, max_retries=0, http_client=http)

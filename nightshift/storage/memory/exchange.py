@@ -1,0 +1,186 @@
+"""Lessons as JSON Lines, to be carried from one machine to another; secrets are masked on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.errors import NotLessons
+from nightshift.core.text.faults import WHY_CHARS, cut
+from nightshift.core.text.masking import Masker
+from nightshift.core.text.plain_data import read_json
+from nightshift.storage.db.codec import encode, plain
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory.elsewhere import Item
+from nightshift.storage.memory.lessons import MAX_CODE, MAX_ERROR, MAX_FIX, MAX_LESSON
+from nightshift.storage.memory.vector_index import LessonKind
+
+MAX_LINES = 200_000
+MAX_LINE_VALUES = 1000
+MAX_FAULTS = 20
+_SLACK = 200
+_FAILURES = (
+    "SELECT id, retired, signature, error, code, fix, lesson, language, repo, created_at, fixed_at AS learned_at "
+    "FROM failures WHERE solved = 1 AND retired <= ? ORDER BY id"
+)
+_PATTERNS = (
+    "SELECT id, retired, problem, solution, lesson, language, repo, created_at, created_at AS learned_at "
+    "FROM patterns WHERE retired <= ? ORDER BY id"
+)
+
+Text = Annotated[str, Field(min_length=1, max_length=MAX_CODE)]
+
+
+class _LessonIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    lesson: Annotated[str, Field(max_length=MAX_LESSON + _SLACK)] = ""
+    language: Annotated[str, Field(max_length=40)] = ""
+    repo: Annotated[str, Field(max_length=1000)] = ""
+    created_at: AwareDatetime
+    learned_at: AwareDatetime
+
+
+class FailureIn(_LessonIn):
+    """A failure with what mended it."""
+
+    kind: Literal["failure"]
+    signature: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
+    error: Annotated[str, Field(max_length=MAX_ERROR + _SLACK)]
+    code: Annotated[str, Field(max_length=MAX_CODE)] = ""
+    fix: Annotated[str, Field(max_length=MAX_FIX + _SLACK)]
+
+
+class PatternIn(_LessonIn):
+    """What solved a task."""
+
+    kind: Literal["pattern"]
+    problem: Text
+    solution: Text
+
+
+_LINE: TypeAdapter[FailureIn | PatternIn] = TypeAdapter(Annotated[FailureIn | PatternIn, Field(discriminator="kind")])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """How many lessons of a file are new here, and how many were known."""
+
+    new: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A lesson of this database with its line."""
+
+    item: Item
+    is_retired: bool
+    line: str
+
+
+def lines(conn: Connection, masker: Masker) -> Iterator[str]:
+    """Every lesson in use, one JSON object a line, oldest first."""
+    return (entry.line for entry in entries(conn, masker, retired=False))
+
+
+def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterator[Entry]:
+    """Every lesson in use, and where that is wanted every retired one, oldest first."""
+    selects: dict[LessonKind, str] = {"failure": _FAILURES, "pattern": _PATTERNS}
+    for kind, select in selects.items():
+        for row in conn.execute(select, (int(retired),)):
+            fields = dict(zip(row.keys(), tuple(row), strict=True))
+            item, is_retired = fields.pop("id"), bool(fields.pop("retired"))
+            fields["learned_at"] = fields["learned_at"] or fields["created_at"]
+            line = encode(masker.masked_data(plain({"kind": kind, **fields})))
+            yield Entry(item=(kind, item), is_retired=is_retired, line=line)
+
+
+def mark(conn: Connection) -> tuple[object, ...]:
+    """What differs whenever there is a lesson more; far cheaper than the lessons."""
+    failures = "SELECT count(*), max(id), max(fixed_at) FROM failures WHERE solved = 1 AND retired = 0"
+    patterns = "SELECT count(*), max(id) FROM patterns WHERE retired = 0"
+    return (*conn.execute(failures).fetchone(), *conn.execute(patterns).fetchone())
+
+
+def read(text: str) -> list[FailureIn | PatternIn]:
+    """The lessons of a file.
+
+    Raises:
+        NotLessons: a line is none; all faults are named, and nothing is taken.
+    """
+    found, faults = list[FailureIn | PatternIn](), list[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        if number > MAX_LINES:
+            faults.append(f"line {number}: there are more than {MAX_LINES} lines; split the file")
+            break
+        try:
+            found.append(_LINE.validate_python(_parsed(line)))
+        except ValueError as error:
+            faults.append(f"line {number}: {_reason(error)}")
+            if len(faults) == MAX_FAULTS:
+                break
+    if faults:
+        raise NotLessons("\n".join(faults))
+    return found
+
+
+def _parsed(line: str) -> Mapping[str, Any]:
+    data = read_json(line, most_values=MAX_LINE_VALUES)
+    if not isinstance(data, dict):
+        raise ValueError("must be a JSON object")
+    for name in ("created_at", "learned_at"):
+        if isinstance(data.get(name), str):
+            data[name] = from_text(data[name])
+    return data
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return cut(f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}", WHY_CHARS)
+    return str(error)
+
+
+def take(conn: Connection, lessons: Sequence[FailureIn | PatternIn]) -> Taken:
+    """Store lessons inside a write job; one whose problem and solution are known is not stored again.
+
+    They belong to no task here, and begin with no uses: what they were worth elsewhere was worth it there.
+    """
+    new = sum(_failure(conn, one) if isinstance(one, FailureIn) else _pattern(conn, one) for one in lessons)
+    return Taken(new=new, known=len(lessons) - new)
+
+
+def _failure(conn: Connection, one: FailureIn) -> bool:
+    if conn.execute("SELECT 1 FROM failures WHERE signature = ? AND fix = ?", (one.signature, one.fix)).fetchone():
+        return False
+    conn.execute(
+        "INSERT INTO failures (signature, error, code, fix, lesson, language, repo, solved, created_at, fixed_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
+        (one.signature, one.error, one.code, one.fix, one.lesson, one.language, one.repo, *_times(one)),
+    )
+    return True
+
+
+def _pattern(conn: Connection, one: PatternIn) -> bool:
+    known = "SELECT 1 FROM patterns WHERE problem = ? AND solution = ?"
+    if conn.execute(known, (one.problem, one.solution)).fetchone():
+        return False
+    conn.execute(
+        "INSERT INTO patterns (problem, solution, lesson, language, repo, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (one.problem, one.solution, one.lesson, one.language, one.repo, _times(one)[1]),
+    )
+    return True
+
+
+def _times(one: _LessonIn) -> tuple[str, str]:
+    """When it was made and learnt; a time that is still to come is now, so that no lesson is younger than new."""
+    now = datetime.now(UTC)
+    return to_text(min(one.created_at, now)), to_text(min(one.learned_at, now))

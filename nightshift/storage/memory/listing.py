@@ -1,0 +1,253 @@
+"""The SQL of lessons as their owner looks at them: lists by state, place and text, one whole, and where it was near.
+
+A list is read from one covering index for each table (`storage.db.schema`): beside the columns it needs lie code and
+fixes, which take many pages each. Only a search for words reads the rows themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Literal
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.shares import Share
+from nightshift.storage.db.codec import like, storable
+from nightshift.storage.db.sqlite import Connection, Row
+from nightshift.storage.memory import elsewhere, recall_log
+from nightshift.storage.memory.recall_log import Assignment
+from nightshift.storage.memory.vector_index import LessonKind
+
+Order = Literal["newest", "used"]
+Key = tuple[LessonKind, int]
+
+
+class State(StrEnum):
+    """What is done with a lesson: it is shown, shown in half of its cases only, or no more."""
+
+    ACTIVE = "active"
+    PROBATION = "probation"
+    RETIRED = "retired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which lessons to list; None and empty texts want all. `text` stands somewhere in what was learned."""
+
+    kind: LessonKind | None = None
+    state: State | None = None
+    language: str = ""
+    repo: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A lesson. `about` is the error text or the task; `signature` and `code` (a patch) are empty for a pattern.
+
+    `shown` and `withheld` are the attempts that saw it and that would have, each with how many were solved, since
+    `judged_from` where its owner restored it. These and the uses are those of all nodes; `elsewhere` are the attempts
+    among `shown` and `withheld` that other nodes counted.
+    """
+
+    kind: LessonKind
+    id: int
+    task_id: int | None
+    signature: str
+    about: str
+    code: str
+    fix: str
+    lesson: str
+    language: str
+    repo: str
+    state: State
+    created_at: datetime
+    learned_at: datetime
+    last_used_at: datetime | None
+    times_used: int
+    helped: int
+    retired_at: datetime | None
+    retired_by: str
+    judged_from: datetime | None
+    shown: Share
+    withheld: Share
+    elsewhere: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """An attempt that a lesson was near to; `solved` and what it took are None until it has ended."""
+
+    task_id: int
+    description: str
+    attempt: int
+    arm: Assignment
+    score: float
+    at: datetime
+    solved: bool | None
+    iterations: int | None
+    tokens: int | None
+
+
+_SOURCES: dict[LessonKind, str] = {
+    "failure": "SELECT 'failure' AS kind, id, fixed_at AS at, times_used FROM failures WHERE solved = 1",
+    "pattern": "SELECT 'pattern' AS kind, id, created_at AS at, times_used FROM patterns WHERE 1",
+}
+_WHOLE: dict[LessonKind, str] = {
+    "failure": "SELECT *, error AS about, coalesce(fixed_at, created_at) AS learned_at FROM failures "
+    "WHERE solved = 1 AND id = ?",
+    "pattern": "SELECT *, '' AS signature, problem AS about, '' AS code, solution AS fix, created_at AS learned_at "
+    "FROM patterns WHERE id = ?",
+}
+_STATES = {
+    State.ACTIVE: " AND retired = 0 AND standing <> 'suspect'",
+    State.PROBATION: " AND retired = 0 AND standing = 'suspect'",
+    State.RETIRED: " AND retired = 1",
+}
+_TEXTS: dict[LessonKind, tuple[str, ...]] = {
+    "failure": ("signature", "error", "lesson", "fix"),
+    "pattern": ("problem", "lesson", "solution"),
+}
+_USED = (
+    "times_used + coalesce((SELECT t.used FROM lesson_keys k JOIN lesson_tallies t ON t.key = k.key "
+    "WHERE k.kind = lessons.kind AND k.item = lessons.id), 0)"
+)
+_ORDERS: dict[Order, str] = {"newest": "at DESC", "used": f"{_USED} DESC, at DESC"}
+
+
+def page(
+    conn: Connection, wanted: Wanted, *, order: Order = "newest", limit: int, offset: int = 0
+) -> tuple[list[Key], int]:
+    """The lessons that are wanted from `offset` on, and how many there are in all."""
+    source, values = _source(wanted)
+    # All ids are read, since a search for words would read every text once more to count what it found.
+    select = f"SELECT kind, id FROM ({source}) AS lessons ORDER BY {_ORDERS[order]}, kind, id DESC"  # noqa: S608  our own names
+    rows = conn.execute(select, values).fetchall()
+    return [(row[0], int(row[1])) for row in rows[offset : offset + limit]], len(rows)
+
+
+def _source(wanted: Wanted) -> tuple[str, list[object]]:
+    """The union of the tables that are wanted, as SQL with its values."""
+    parts, values = list[str](), list[object]()
+    for kind, select in _SOURCES.items():
+        if wanted.kind not in {None, kind}:
+            continue
+        where, given = _where(kind, wanted)
+        parts.append(select + where)
+        values += given
+    return " UNION ALL ".join(parts), values
+
+
+def _where(kind: LessonKind, wanted: Wanted) -> tuple[str, list[object]]:
+    where, values = _STATES[wanted.state] if wanted.state else "", list[object]()
+    for column, value in (("language", wanted.language), ("repo", wanted.repo)):
+        if value:
+            where, values = f"{where} AND {column} = ?", [*values, storable(value)]
+    if wanted.text:
+        held = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in _TEXTS[kind])
+        where, values = f"{where} AND ({held})", [*values, *[like(wanted.text)] * len(_TEXTS[kind])]
+    return where, values
+
+
+def read(conn: Connection, kind: LessonKind, item: int) -> Listed | None:
+    """One lesson, None where there is none: a failure without a fix is no lesson yet."""
+    row = conn.execute(_WHOLE[kind], (item,)).fetchone()
+    return _listed(conn, kind, row) if row else None
+
+
+def whole(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
+    """These lessons, in their order, as far as they are there."""
+    found = (read(conn, kind, item) for kind, item in keys)
+    return [one for one in found if one is not None]
+
+
+def _listed(conn: Connection, kind: LessonKind, row: Row) -> Listed:
+    shown, withheld = recall_log.tallies(conn, kind, row["id"], row["judged_from"])
+    texts = {name: row[name] for name in ("signature", "about", "code", "fix", "lesson", "language", "repo")}
+    times = {name: _time(row, name) for name in ("last_used_at", "retired_at", "judged_from")}
+    there = elsewhere.tally(conn, kind, row["id"])
+    counts = {name: row[name] for name in ("id", "task_id", "retired_by")}
+    facts: Mapping[str, Any] = {**texts, **times, **counts}
+    return Listed(
+        kind=kind,
+        state=_state(row),
+        created_at=from_text(row["created_at"]),
+        learned_at=from_text(row["learned_at"]),
+        times_used=row["times_used"] + there.used,
+        helped=row["helped"] + there.helped,
+        shown=shown,
+        withheld=withheld,
+        elsewhere=there.shown.whole + there.withheld.whole if there.judged_from == row["judged_from"] else 0,
+        **facts,
+    )
+
+
+def _state(row: Row) -> State:
+    if row["retired"]:
+        return State.RETIRED
+    return State.PROBATION if row["standing"] == "suspect" else State.ACTIVE
+
+
+def _time(row: Row, name: str) -> datetime | None:
+    return from_text(row[name]) if row[name] else None
+
+
+def uses(conn: Connection, kind: LessonKind, item: int, limit: int) -> list[Use]:
+    """The newest attempts that a lesson was near to, newest first."""
+    rows = conn.execute(
+        "SELECT r.*, coalesce(t.description, '') AS description FROM recalls r LEFT JOIN tasks t ON t.id = r.task_id "
+        "WHERE r.kind = ? AND r.item = ? ORDER BY r.task_id DESC, r.attempt DESC LIMIT ?",
+        (kind, item, limit),
+    )
+    return [_use(row) for row in rows]
+
+
+def _use(row: Row) -> Use:
+    return Use(
+        task_id=row["task_id"],
+        description=row["description"],
+        attempt=row["attempt"],
+        arm=Assignment(row["arm"]),
+        score=row["score"],
+        at=from_text(row["at"]),
+        solved=None if row["solved"] is None else bool(row["solved"]),
+        iterations=row["iterations"],
+        tokens=row["tokens"],
+    )
+
+
+def states(conn: Connection) -> dict[tuple[LessonKind, State], int]:
+    """How many lessons of each kind there are in each state."""
+    found = dict[tuple[LessonKind, State], int]()
+    for kind, select in _SOURCES.items():
+        for state, where in _STATES.items():
+            (count,) = conn.execute(f"SELECT count(*) FROM ({select}{where})").fetchone()  # noqa: S608  our own names
+            found[kind, state] = int(count)
+    return found
+
+
+def places(conn: Connection) -> tuple[list[str], list[str]]:
+    """The languages and the repositories that lessons are from, the commonest first; 50 at most."""
+    return _distinct(conn, "language"), _distinct(conn, "repo")
+
+
+def _distinct(conn: Connection, column: str) -> list[str]:
+    select = (
+        f"SELECT {column} FROM (SELECT {column} FROM failures WHERE solved = 1 UNION ALL "  # noqa: S608  our own name
+        f"SELECT {column} FROM patterns) WHERE {column} <> '' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 50"
+    )
+    return [str(row[0]) for row in conn.execute(select)]
+
+
+def learned_by_day(conn: Connection, now: datetime, days: int) -> list[tuple[str, int]]:
+    """How many lessons were learned on each of the last days (`2026-11-22`, UTC), oldest first."""
+    names = [f"{now - timedelta(days=back):%Y-%m-%d}" for back in reversed(range(days))]
+    select = (
+        "SELECT substr(at, 1, 10), count(*) FROM (SELECT fixed_at AS at FROM failures WHERE solved = 1 UNION ALL "
+        "SELECT created_at AS at FROM patterns) WHERE at >= ? GROUP BY 1"
+    )
+    since = to_text((now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0))
+    counts = {str(row[0]): int(row[1]) for row in conn.execute(select, (since,))}
+    return [(name, counts.get(name, 0)) for name in names]

@@ -1,0 +1,68 @@
+"""A change check that warns of code that failed before, by its syntax tree and before anything of it runs.
+
+A warning holds nothing up: it is a note for the owner, and its lesson is one for the phases that follow, where the
+attempt may see lessons at all (a share of attempts sees none, to know what lessons are worth; these get no warning).
+Only functions that the change wrote or altered are looked at, and tests are not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.attempt_state import Lesson
+from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from nightshift.storage.memory.fingerprints import Shape, shapes
+from nightshift.storage.memory.store import LongTermMemory
+
+RULE = "memory.failed_before"
+MOST = 5
+
+
+class PatternCheck:
+    """Asks memory about each new or changed function (`core.ports.ChangeCheck`)."""
+
+    def __init__(self, memory: LongTermMemory) -> None:
+        self._memory = memory
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        """Notes about functions that failed in an earlier task, with what was learned from that.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        written = await asyncio.to_thread(_written, job)
+        digests = {shape.digest for found in written.values() for shape in found}
+        if not digests:
+            return ChangeCheckReport()
+        known = await self._memory.failed_before(digests, task_id=job.task_id, attempt=job.attempt)
+        hits = [
+            (path, one, known[one.digest]) for path, found in written.items() for one in found if one.digest in known
+        ]
+        lessons = {lesson.id: lesson for _, _, lesson in hits}
+        findings = tuple(_finding(*hit) for hit in hits[:MOST])
+        return ChangeCheckReport(findings=findings, lessons=tuple(lessons.values())[:1])
+
+
+def _written(job: ChangeCheckJob) -> Mapping[str, list[Shape]]:
+    """The functions of each changed file that are not in its base."""
+    found = {}
+    for path, text in job.change.items():
+        if text is None or not path.endswith(".py") or is_test_path(path):
+            continue
+        before = {shape.digest for shape in shapes(_base(job, path))}
+        if new := [shape for shape in shapes(text) if shape.digest not in before]:
+            found[path] = new
+    return found
+
+
+def _base(job: ChangeCheckJob, path: str) -> str:
+    return text_of(job.tree, path) or ""
+
+
+def _finding(path: str, shape: Shape, lesson: Lesson) -> Finding:
+    head = " ".join(lesson.text.split("What mended it:")[0].split())[:300]
+    message = f"{shape.name} is written like code that failed in an earlier task. {head}"
+    return Finding(rule=RULE, severity=Severity.NOTE, path=path, line=shape.line, message=message)

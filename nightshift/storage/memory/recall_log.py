@@ -1,0 +1,213 @@
+"""The log of recalls: which lessons were near to an attempt, what its random assignment let it see, and how it ended.
+
+Assignments are those of an A/B test: an attempt, or a lesson within it, is drawn into a group once for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from nightshift.core.clock import to_text
+from nightshift.core.shares import Interval, Share, difference, mean_difference
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory import elsewhere
+from nightshift.storage.memory.elsewhere import EVERYONE, TABLES, Tally, added
+from nightshift.storage.memory.vector_index import LessonKind
+
+
+class Assignment(StrEnum):
+    """What an attempt was assigned to see of a lesson that was near.
+
+    SHOWN is the lesson, CONTROL no lesson at all, PROBATION the others without this one.
+    """
+
+    SHOWN = "shown"
+    CONTROL = "control"
+    PROBATION = "probation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A lesson that was near to an attempt."""
+
+    kind: LessonKind
+    item: int
+    arm: Assignment
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUplift:
+    """What memory as a whole is worth: attempts that were to see lessons beside those that were assigned to see none.
+
+    The shares count solved attempts. The intervals are differences, with lessons less without; those of the means are
+    None where too few attempts have ended.
+    """
+
+    shown: Share
+    control: Share
+    solve_rate: Interval
+    iterations: Interval | None
+    tokens: Interval | None
+
+
+def draw(*parts: object) -> float:
+    """A random number in [0, 1) for an assignment: the same parts give the same one, also after a restart."""
+    text = ":".join(map(str, parts))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
+
+
+def add(conn: Connection, task_id: int, attempt: int, found: Sequence[Recalled], at: datetime) -> None:
+    """Note what was near to an attempt; what was noted for it before stays as it is."""
+    conn.executemany(
+        "INSERT INTO recalls (task_id, attempt, kind, item, arm, score, at) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        [(task_id, attempt, one.kind, one.item, one.arm, one.score, to_text(at)) for one in found],
+    )
+
+
+def end(
+    conn: Connection, task_id: int, attempt: int, *, solved: bool, iterations: int, at: datetime
+) -> list[tuple[LessonKind, int]]:
+    """Enter how an attempt ended; gives the lessons that were near to it."""
+    tokens = conn.execute(
+        "SELECT COALESCE(SUM(tokens_in + tokens_out), 0) FROM model_stats WHERE task_id = ? AND attempt = ?",
+        (task_id, attempt),
+    ).fetchone()[0]
+    rows = conn.execute(
+        "UPDATE recalls SET solved = ?, iterations = ?, tokens = ?, ended_at = ? WHERE task_id = ? AND attempt = ? "
+        "AND solved IS NULL RETURNING kind, item",
+        (int(solved), iterations, tokens, to_text(at), task_id, attempt),
+    )
+    return [(row[0], int(row[1])) for row in rows.fetchall()]
+
+
+def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
+    """Tell whether any lesson was near to an attempt."""
+    select = "SELECT 1 FROM recalls WHERE task_id = ? AND attempt = ? LIMIT 1"
+    return conn.execute(select, (task_id, attempt)).fetchone() is not None
+
+
+def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = "") -> tuple[Share, Share]:
+    """The attempts since `judged_from` that saw a lesson, and those that would have, with how many were solved.
+
+    Those of other nodes are among them (`storage.memory.elsewhere`), unless they count from another time: then they are
+    sent again.
+    """
+    select = (
+        "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
+        "WHERE kind = ? AND item = ? AND solved IS NOT NULL AND at >= ? GROUP BY 1"
+    )
+    found = {bool(row[0]): Share(int(row[1]), int(row[2])) for row in conn.execute(select, (kind, item, judged_from))}
+    shown, without = found.get(True, Share()), found.get(False, Share())
+    there = elsewhere.tally(conn, kind, item)
+    if there.judged_from != judged_from:
+        return shown, without
+    return added(shown, there.shown), added(without, there.withheld)
+
+
+def withheld(conn: Connection) -> Share:
+    """The attempts of this node and all others from which any lesson was withheld, with how many were solved."""
+    return added(_withheld_here(conn), elsewhere.withheld(conn))
+
+
+def _withheld_here(conn: Connection) -> Share:
+    select = (
+        "SELECT COALESCE(SUM(solved), 0), COUNT(*) FROM (SELECT DISTINCT task_id, attempt, solved FROM recalls "
+        "WHERE arm <> 'shown' AND solved IS NOT NULL)"
+    )
+    return Share(*map(int, conn.execute(select).fetchone()))
+
+
+def mark(conn: Connection) -> int:
+    """What differs whenever an attempt more was counted."""
+    return int(conn.execute("SELECT count(*) FROM concluded").fetchone()[0])
+
+
+def own_tallies(conn: Connection) -> dict[str, Tally]:
+    """What this node alone has counted, by lesson; without those of which it has counted nothing."""
+    found = {EVERYONE: Tally(withheld=_withheld_here(conn))}
+    for kind, table in TABLES.items():
+        uses = conn.execute(
+            "SELECT k.key, MAX(l.judged_from), SUM(l.times_used), SUM(l.helped) "  # noqa: S608  our own names
+            f"FROM lesson_keys k JOIN {table} l ON l.id = k.item WHERE k.kind = ? GROUP BY 1",
+            (kind,),
+        )
+        for key, since, used, helped in map(tuple, uses.fetchall()):
+            found[key] = Tally(judged_from=since, used=int(used), helped=int(helped))
+        ends = conn.execute(
+            "SELECT k.key, r.arm = 'shown', SUM(r.solved), COUNT(*) FROM lesson_keys k "  # noqa: S608  our own names
+            f"JOIN {table} l ON l.id = k.item JOIN recalls r ON r.kind = k.kind AND r.item = k.item "
+            "WHERE k.kind = ? AND r.solved IS NOT NULL AND r.at >= l.judged_from GROUP BY 1, 2",
+            (kind,),
+        )
+        for key, is_shown, solved, count in map(tuple, ends.fetchall()):
+            share = Share(int(solved), int(count))
+            found[key] = replace(found[key], shown=share) if is_shown else replace(found[key], withheld=share)
+    return {key: one for key, one in found.items() if one != Tally()}
+
+
+def uplift(conn: Connection) -> MemoryUplift:
+    """What memory was worth to the attempts that lessons were near to.
+
+    An attempt counts in the group that it was assigned to, whatever was drawn for single lessons: one that was to see
+    lessons and saw none, because the only one near was on probation, counts with those that saw some. So nothing but
+    the random assignment differs between the two groups.
+    """
+    select = (
+        "SELECT MAX(arm = 'control'), MAX(solved), MAX(iterations), MAX(tokens) FROM recalls "
+        "WHERE solved IS NOT NULL GROUP BY task_id, attempt"
+    )
+    groups: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
+    for row in conn.execute(select):
+        groups[bool(row[0])].append((int(row[1]), int(row[2]), int(row[3])))
+    control, shown = groups[True], groups[False]
+    share_shown, share_control = (Share(sum(one[0] for one in group), len(group)) for group in (shown, control))
+    return MemoryUplift(
+        shown=share_shown,
+        control=share_control,
+        solve_rate=difference(share_shown, share_control),
+        iterations=mean_difference([one[1] for one in shown], [one[1] for one in control]),
+        tokens=mean_difference([one[2] for one in shown], [one[2] for one in control]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearLesson:
+    """A lesson that was near to an attempt, what it is about, and how that ended (None: not yet)."""
+
+    attempt: int
+    kind: LessonKind
+    item: int
+    arm: Assignment
+    score: float
+    about: str
+    solved: bool | None
+
+
+def of_task(conn: Connection, task_id: int) -> list[NearLesson]:
+    """The lessons that were near to a task's attempts, the nearest first; two hundred at most."""
+    about = (
+        "CASE kind WHEN 'failure' THEN (SELECT coalesce(nullif(lesson, ''), error) FROM failures WHERE id = item) "
+        "ELSE (SELECT coalesce(nullif(lesson, ''), problem) FROM patterns WHERE id = item) END"
+    )
+    query = (
+        f"SELECT attempt, kind, item, arm, score, solved, {about} AS about FROM recalls "  # noqa: S608  a constant
+        "WHERE task_id = ? ORDER BY attempt, score DESC LIMIT 200"
+    )
+    return [
+        NearLesson(
+            attempt=row["attempt"],
+            kind=row["kind"],
+            item=row["item"],
+            arm=Assignment(row["arm"]),
+            score=row["score"],
+            about=row["about"] or "",
+            solved=None if row["solved"] is None else bool(row["solved"]),
+        )
+        for row in conn.execute(query, (task_id,))
+    ]

@@ -1,0 +1,229 @@
+"""The SQL of long-term memory: failures, the patterns learned from them, and how often they helped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from nightshift.core.clock import from_text, to_text
+from nightshift.core.tasks.attempt_state import Lesson
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory import elsewhere
+from nightshift.storage.memory.elsewhere import TABLES
+from nightshift.storage.memory.uplift import Standing
+from nightshift.storage.memory.vector_index import LessonKind, Near
+
+_TEXT = {
+    "failure": "SELECT id, signature AS text FROM failures WHERE solved = 1 AND retired = 0",
+    "pattern": "SELECT id, problem AS text FROM patterns WHERE retired = 0",
+}
+_LESSON = {
+    "failure": "SELECT id, task_id, error AS about, lesson, fix, fixed_at AS at, times_used, helped, "
+    "language, repo FROM failures",
+    "pattern": "SELECT id, task_id, problem AS about, lesson, solution AS fix, created_at AS at, times_used, helped, "
+    "language, repo FROM patterns",
+}
+RetiredBy = Literal["owner", "measured"]
+KINDS: tuple[LessonKind, ...] = tuple(TABLES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A memory as it lies in the database, with the similarity that found it; uses are those of all nodes.
+
+    `language` and `repo` are those of its task; empty where they are not known, and in the daemon's own workspace.
+    """
+
+    kind: LessonKind
+    id: int
+    task_id: int | None
+    about: str
+    lesson: str
+    fix: str
+    at: datetime
+    times_used: int
+    helped: int
+    language: str
+    repo: str
+    similarity: float
+
+
+def add_failures(
+    conn: Connection, task_id: int, attempt: int, errors: Mapping[str, str], code: str, at: datetime
+) -> None:
+    """Store failures (signature to error), or renew those that this attempt has met before.
+
+    They have the language and the repository of their task, as what `add_pattern` stores.
+    """
+    language, repo = place(conn, task_id)
+    for signature, error in errors.items():
+        values = (error, code, to_text(at), task_id, attempt, signature)
+        known = conn.execute(
+            "UPDATE failures SET error = ?, code = ?, created_at = ? "
+            "WHERE task_id = ? AND attempt = ? AND signature = ? AND solved = 0",
+            values,
+        )
+        if not known.rowcount:
+            conn.execute(
+                "INSERT INTO failures (error, code, created_at, task_id, attempt, signature, language, repo) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*values, language, repo),
+            )
+
+
+def place(conn: Connection, task_id: int) -> tuple[str, str]:
+    """The language and the repository of a task; empty where they are not known."""
+    select = (
+        "SELECT coalesce(json_extract(spec, '$.language'), ''), coalesce(json_extract(spec, '$.repo'), '') "
+        "FROM task_specs WHERE task_id = ? AND json_valid(spec)"
+    )
+    row = conn.execute(select, (task_id,)).fetchone()
+    return (str(row[0]), str(row[1])) if row else ("", "")
+
+
+def known_as(conn: Connection, task_id: int) -> str:
+    """A task's id, or that of a hub's task on all nodes: one that goes on with an attempt draws the same lot for it."""
+    row = conn.execute("SELECT hub_id FROM tasks WHERE id = ?", (task_id,)).fetchone()
+    return f"hub-{row[0]}" if row and row[0] is not None else str(task_id)
+
+
+def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str, str]]:
+    """Id, failed code and error of the task's failures without a fix, oldest first."""
+    select = "SELECT id, code, error FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"
+    return [(int(row[0]), str(row[1]), str(row[2])) for row in conn.execute(select, (task_id,))]
+
+
+def description(conn: Connection, task_id: int) -> str:
+    """What the task asked for; empty for a task that is not in this database."""
+    row = conn.execute("SELECT description FROM tasks WHERE id = ?", (task_id,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -> None:
+    """Complete a failure with what mended it."""
+    conn.execute(
+        "UPDATE failures SET solved = 1, fix = ?, lesson = ?, fixed_at = ? WHERE id = ?",
+        (fix, lesson, to_text(at), failure),
+    )
+
+
+def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]]:
+    """Forget the patterns of a task, here and wherever they are known; gives what is gone."""
+    rows = conn.execute("DELETE FROM patterns WHERE task_id = ? RETURNING id", (task_id,)).fetchall()
+    gone: list[tuple[LessonKind, int]] = [("pattern", int(row[0])) for row in rows]
+    elsewhere.forget_items(conn, gone)
+    return gone
+
+
+def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, lesson: str, at: datetime) -> None:
+    """Store what solved a task."""
+    conn.execute(
+        "INSERT INTO patterns (task_id, problem, solution, lesson, created_at, language, repo) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (task_id, problem, solution, lesson, to_text(at), *place(conn, task_id)),
+    )
+
+
+def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
+    """Note that an attempt was concluded; False when it was before."""
+    query = "INSERT INTO concluded (task_id, attempt) SELECT id, ? FROM tasks WHERE id = ? ON CONFLICT DO NOTHING"
+    conn.execute(query, (attempt, task_id))
+    return bool(conn.execute("SELECT changes()").fetchone()[0])
+
+
+def used(
+    conn: Connection, lessons: Sequence[Lesson], task_id: int, attempt: int, *, helped: bool, at: datetime
+) -> None:
+    """Count a use of each lesson, and whether its task was solved.
+
+    Only of those that were near to the attempt here: one that another node began names lessons by that node's ids.
+    """
+    for kind, table in TABLES.items():
+        update = (
+            f"UPDATE {table} SET times_used = times_used + 1, helped = helped + ?, last_used_at = ? WHERE id = ? "  # noqa: S608  our own name
+            "AND EXISTS (SELECT 1 FROM recalls WHERE task_id = ? AND attempt = ? AND kind = ? AND item = ?)"
+        )
+        for lesson in (lesson for lesson in lessons if lesson.source == kind):
+            conn.execute(update, (int(helped), to_text(at), lesson.id, task_id, attempt, kind, lesson.id))
+
+
+def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: datetime) -> bool:
+    """Recall a lesson no more; False when it was retired before or is gone."""
+    update = (
+        f"UPDATE {TABLES[kind]} SET retired = 1, retired_by = ?, retired_at = ? "  # noqa: S608  our own name
+        "WHERE id = ? AND retired = 0"
+    )
+    return bool(conn.execute(update, (by, to_text(at), item)).rowcount)
+
+
+def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool:
+    """Recall a lesson again; attempts before now say nothing about it any more. False when it had not retired."""
+    update = (
+        f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL, "  # noqa: S608  our own name
+        "standing = 'trusted', judged_from = ? WHERE id = ? AND retired = 1"
+    )
+    return bool(conn.execute(update, (to_text(at), item)).rowcount)
+
+
+def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
+    """Recall a lesson again that was retired since it seemed not to help; False for any other."""
+    update = (
+        f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL "  # noqa: S608  our own name
+        "WHERE id = ? AND retired = 1 AND retired_by = 'measured'"
+    )
+    return bool(conn.execute(update, (item,)).rowcount)
+
+
+def judge_from(conn: Connection, kind: LessonKind, item: int, since: str) -> None:
+    """Let attempts before a time say nothing about a lesson any more, unless a later time holds already."""
+    update = f"UPDATE {TABLES[kind]} SET judged_from = ?, standing = 'trusted' WHERE id = ? AND judged_from < ?"  # noqa: S608
+    conn.execute(update, (since, item, since))
+
+
+def standing(conn: Connection, kind: LessonKind, item: int) -> Standing:
+    """What was thought of a lesson when the last attempt ended that it was near to."""
+    select = f"SELECT standing FROM {TABLES[kind]} WHERE id = ?"  # noqa: S608  our own name
+    row = conn.execute(select, (item,)).fetchone()
+    return Standing(row[0]) if row else Standing.TRUSTED
+
+
+def judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
+    """Since when attempts say something about a lesson; empty: since ever."""
+    row = conn.execute(f"SELECT judged_from FROM {TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
+    return str(row[0]) if row else ""
+
+
+def judge(conn: Connection, kind: LessonKind, item: int, found: Standing) -> None:
+    """Note what is thought of a lesson now."""
+    conn.execute(f"UPDATE {TABLES[kind]} SET standing = ? WHERE id = ?", (found, item))  # noqa: S608  our own name
+
+
+def any_lesson(conn: Connection) -> bool:
+    """Tell whether there is anything that could be recalled."""
+    return any(conn.execute(f"{select} LIMIT 1").fetchone() for select in _TEXT.values())
+
+
+def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int) -> list[tuple[int, str]]:
+    """Id and text of memories that this embedder has not seen, newest first."""
+    select = (
+        f"{_TEXT[kind]} AND NOT EXISTS (SELECT 1 FROM memory_vectors AS v "  # noqa: S608  our own names
+        f"WHERE v.embedder = ? AND v.kind = ? AND v.item = {TABLES[kind]}.id) ORDER BY id DESC LIMIT ?"
+    )
+    return [(int(row[0]), str(row[1])) for row in conn.execute(select, (embedder, kind, limit))]
+
+
+def stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
+    """The memories that an index found, as long as they are there and not retired."""
+    found = []
+    for one in near:
+        select = f"{_LESSON[one.kind]} WHERE id = ? AND retired = 0"
+        if row := conn.execute(select, (one.item,)).fetchone():
+            fields = dict(zip(row.keys(), tuple(row), strict=True))
+            fields["at"] = from_text(fields["at"])
+            there = elsewhere.tally(conn, one.kind, one.item)
+            fields["times_used"] += there.used
+            fields["helped"] += there.helped
+            found.append(Stored(kind=one.kind, similarity=one.similarity, **fields))
+    return found

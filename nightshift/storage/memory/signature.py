@@ -1,0 +1,270 @@
+"""The signature of an error: what stays the same when the same mistake is made again elsewhere.
+
+Kept are the exception's type, the words of its message and the names of functions in own code. Paths, line numbers,
+addresses, quoted values, ids, numbers and times become placeholders, so that two runs, two machines and two values
+give one signature. What a value said about the mistake is kept where it is known: the name of an operating system's
+error, an error within quotes, which bracket it was, and how the two sides of a comparison differ.
+
+`assert [1, 2] == [1, 2, 3]` and `assert ['a'] == ['a', 'b']` are one mistake, `assert 'Ann' == 'ann'` is another, and
+with placeholders alone all three look alike. So the sides are read as literals (never evaluated), and the signature
+says “the last items are missing”, or that only the letter case differs.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import errno
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from nightshift.verdict.environments.distributions import is_known_module
+
+PLACEHOLDER = re.compile(r"<(?:value|values|name|n|path|url|addr|id|time)>")
+"""What stands for something that says nothing about the mistake."""
+
+# A quoted text that is an error itself, or the message of one that is named with its arguments.
+_NESTED = re.compile(
+    r"""(?<=Error\()(?P<one>["'])(?P<told>[^\n]*?)(?P=one)(?=[,)])"""
+    r"""|(?P<two>["'])(?P<said>[^"'\n]*\[Errno -?\d+\][^"'\n]*)(?P=two)"""
+)
+
+
+def _os_error(found: re.Match[str]) -> str:
+    """As Node writes it: `ENOENT` on every machine, where numbers differ."""
+    return errno.errorcode.get(int(found[1]), "Errno")
+
+
+# The order matters: what is longest and most special comes first.
+_PLACEHOLDERS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
+    (re.compile(r'^File "[^"\n]+", line \d+(?:, in \S+)?'), ""),
+    (_NESTED, lambda found: found["told"] or found["said"] or ""),
+    (re.compile(r"\[Errno (\d+)\]"), _os_error),
+    (re.compile(r"""(["'])[()\[\]{}]\1"""), "parenthesis"),
+    (re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"), "<id>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<time>"),
+    (re.compile(r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
+    (re.compile(r"\b\d+\.\d{13,}\b"), "<inexact>"),
+    (re.compile(r"\b\d+(?:\.\d+)?\s?(?:ns|us|µs|ms|s|sec|seconds|minutes)\b"), "<time>"),
+    (re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+"), "<url>"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<addr>"),
+    (re.compile(r"(?<![\w<])(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w.@+-]+[/\\])+[\w.@+-]+"), "<path>"),
+    (re.compile(r"(?<![\w<])/[\w.@+-]+"), "<path>"),
+    (re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(?<!\w)'(?:[^'\\\n]|\\.)*'|`[^`\n]*`"), "<value>"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"), "<id>"),
+    (re.compile(r"\bline \d+\b|(?<=<path>):\d+(?::\d+)?"), ""),
+    (re.compile(r"(?<![\w<])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\b"), "<n>"),
+    (re.compile(r"(?<=[A-Za-z_])\d+\b"), "<n>"),
+    # Names that an interpreter does not quote: what something is said about, and what stands behind a second colon.
+    (re.compile(r"\b((?:Type|Reference)Error: )[\w$.<>]+(?=\(\) | is (?:not|undefined|null)\b)"), r"\1<name>"),
+    (re.compile(r"( [a-z]+: )[A-Za-z_][\w.]*$"), r"\1<name>"),
+    (re.compile(r"[\[({]\s*(?:<(?:n|value)>(?:\s*[,:]\s*)?){2,}\s*[\])}]"), "<values>"),
+)
+
+
+def without_values(line: str) -> str:
+    """The line with placeholders."""
+    for pattern, placeholder in _PLACEHOLDERS:
+        line = pattern.sub(placeholder, line)
+    return line
+
+
+MAX_LINE = 2000
+DIFFERS = "differs: "
+_SAYS = re.compile(
+    r"\bassert (?P<got>.+?) (?:==|is) (?P<wanted>.+)$"
+    r"|strictly equal:? (?P<got_js>.+?) !== (?P<wanted_js>.+)$"
+    r"|\bexpected (?P<got_chai>.+?) to (?:deeply |strictly |loosely )?(?:equal|be) (?P<wanted_chai>.+)$"
+)
+_NUMBER = (int, float)
+_NAMES = {"null": "None", "undefined": "None", "true": "True", "false": "False"}
+
+
+def relation(line: str) -> str:
+    """How the sides of the comparison in a line differ, beginning with “differs:”; empty where nothing is known."""
+    # Single spaces, or the pattern would try each of many as the end of a side.
+    found = _SAYS.search(" ".join(line.split())) if len(line) <= MAX_LINE else None
+    return difference(*(side for side in found.groups() if side is not None)) if found else ""
+
+
+def difference(got: str, wanted: str) -> str:
+    """The same for two sides as they are written in Python or JavaScript."""
+    if "nan" in (got.lower(), wanted.lower()):
+        return f"{DIFFERS}not a number"
+    try:
+        left, right = (ast.literal_eval(_NAMES.get(side, side)) for side in (got, wanted))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return ""
+    text = _difference_of(left, right)
+    return f"{DIFFERS}{text}" if text else ""
+
+
+def _difference_of(got: object, wanted: object) -> str:
+    if got is None or wanted is None:
+        return "nothing instead of a value" if got is None else "a value instead of nothing"
+    if isinstance(got, bool) or isinstance(wanted, bool):
+        return "true and false" if isinstance(got, bool) and isinstance(wanted, bool) else _types(got, wanted)
+    if isinstance(got, _NUMBER) and isinstance(wanted, _NUMBER):
+        return _numbers(got, wanted)
+    if type(got) is not type(wanted):
+        return _types(got, wanted)
+    if isinstance(got, str) and isinstance(wanted, str):
+        return _texts(got, wanted)
+    if isinstance(got, list | tuple) and isinstance(wanted, list | tuple):
+        return _sequences(got, wanted)
+    if isinstance(got, dict | set) and isinstance(wanted, dict | set):
+        return _keys(set(got), set(wanted))
+    return ""
+
+
+def _types(got: object, wanted: object) -> str:
+    return f"{type(got).__name__} instead of {type(wanted).__name__}"
+
+
+def _numbers(got: float, wanted: float) -> str:
+    if math.isclose(got, wanted, rel_tol=1e-9):
+        # Floats that were written with more digits than they have are equal again once they are read.
+        return "almost equal floats, inexact"
+    if got == -wanted:
+        return "opposite sign"
+    if abs(got - wanted) == 1:
+        return "one too many" if got > wanted else "one too few"
+    if abs(got - wanted) < 1:
+        return "fraction cut or rounded"
+    return "" if got else "zero instead of a number"
+
+
+def _texts(got: str, wanted: str) -> str:
+    if not got:
+        return "empty text"
+    if got.casefold() == wanted.casefold():
+        return "letter case of text"
+    if "".join(got.split()) == "".join(wanted.split()):
+        return "white space in text"
+    if got == wanted[::-1]:
+        return "reversed text"
+    return _lengths(got, wanted, "text") if got in wanted or wanted in got else ""
+
+
+def _sequences(got: Sequence[object], wanted: Sequence[object]) -> str:
+    if not got:
+        return "empty instead of items"
+    if got == wanted[::-1]:
+        return "reversed order of items"
+    # Items need not be hashable, nor comparable.
+    mine, theirs = Counter(map(repr, got)), Counter(map(repr, wanted))
+    if mine == theirs:
+        return "other order of items"
+    if mine.keys() == theirs.keys():
+        return "repeated items" if mine > theirs else "items that repeat are missing"
+    return _lengths(got, wanted, "items") if mine < theirs or mine > theirs else ""
+
+
+def _lengths(got: Sequence[object], wanted: Sequence[object], what: str) -> str:
+    if len(got) < len(wanted):
+        return f"last {what} missing" if wanted[: len(got)] == got else f"{what} missing"
+    return f"more {what} at the end than expected" if got[: len(wanted)] == wanted else f"more {what} than expected"
+
+
+def _keys(got: set[object], wanted: set[object]) -> str:
+    if got == wanted:
+        return "other value of a key"
+    return "items missing" if got < wanted else "more items than expected" if got > wanted else ""
+
+
+MAX_CHARS = 1500
+MAX_FRAMES = 6
+
+ERROR_NAME = re.compile(
+    r"\b(?!Assertion)(?:[A-Z]\w*)?(?:Error|Exception|Warning|Expired|Interrupt|Exit|Missing|Full|Empty)\b"
+    r"|\b[a-z]\w*\.\w*error\b|\bStopIteration\b"
+    r"|(?:(?<=\.)|^)(?!Assertion)[A-Z][a-z]+(?:[A-Z][a-z]+)+(?=: )",
+    re.MULTILINE,
+)
+"""An error's type, as Python and JavaScript name them; but an assertion's type says nothing about the mistake."""
+ASSERTION = re.compile(r"\b[Aa]ssert")
+
+_FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line \d+, in (?P<name>\S+)[^\n]*(?:\n {4,}[^\n]*)*', re.MULTILINE)
+_FOREIGN = re.compile(r"site-packages|dist-packages|/lib/python\d|<frozen|<string>|/opt/runner/|node_modules|node:")
+_JS_FRAME = re.compile(
+    r"^\s+at (?:(?:async )?(?P<name>[\w$.<>\[\] ]+) \()?(?P<path>[^\s()]+):\d+:\d+\)?$", re.MULTILINE
+)
+_PYTEST_FRAME = re.compile(r"^\S+\.py:\d+: in (?P<name>\S+)$")
+# As Jest writes it.
+_RECEIVED = re.compile(
+    r"^[ \t]*Expected: (?P<wanted>[^\n]{1,500})\n[ \t]*Received: (?P<got>[^\n]{1,500})$", re.MULTILINE
+)
+# What an object is says more about a mistake than which value it has.
+_TYPE = re.compile(
+    r"""['"](NoneType|bool|int|float|complex|str|bytes|bytearray|list|tuple|dict|set|frozenset|range|generator|coroutine"""
+    r"""|function|method|module|type|undefined|null)['"]"""
+)
+# pytest's margin, rulers and the marks below a line of source.
+_DECORATION = re.compile(r"^(?:[E>](?=\s{2,})|[\s^~=*#|-]|_{3,}|_ )+|(?:[\s^~=*#|-]|_{3,}| _)+$")
+# What a test runner says of every failure.
+_BOILERPLATE = re.compile(
+    r"^(?:FAILED|ERROR) \S+\.\w+(?:::\S+)?(?: - )?|^ERROR at (?:setup|teardown) of .*"
+    r"|^\S*Error while (?:importing|loading) .*"
+)
+
+
+def signature(error: str) -> str:
+    """The signature of an error text or a traceback, of at most `MAX_CHARS` characters."""
+    text = error[: 20 * MAX_CHARS].replace("\r\n", "\n")
+    frames = [f"in {name}" for name in _own_frames(text) if "<" not in name]
+    body = _JS_FRAME.sub("", _FRAME.sub("", text.replace("Traceback (most recent call last):", "")))
+    lines = [line for raw in body.split("\n") for line in _plain(raw)]
+    if received := _RECEIVED.search(text):
+        lines.append(difference(received["got"].strip(), received["wanted"].strip()))
+    kept = dict.fromkeys(line for line in (*frames[-MAX_FRAMES:], *lines) if line)
+    return "\n".join(kept)[:MAX_CHARS].strip()
+
+
+def is_error(text: str) -> bool:
+    """Tell whether a text names an error or an assertion; a task's description may."""
+    return ERROR_NAME.search(text) is not None or ASSERTION.search(text) is not None
+
+
+def is_frame(line: str) -> bool:
+    """Tell whether a line of a signature only names a function."""
+    return line.startswith("in ") and line.count(" ") == 1
+
+
+def _own_frames(text: str) -> list[str]:
+    """The names of functions in the order they were called, without those of libraries."""
+    python = [m["name"] for m in _FRAME.finditer(text) if not _FOREIGN.search(m["path"])]
+    script = [m["name"] or "<module>" for m in _JS_FRAME.finditer(text) if not _FOREIGN.search(m["path"])]
+    return python + script[::-1]
+
+
+def _pytest_frame(found: re.Match[str]) -> str:
+    return "" if "<" in found["name"] else f"in {found['name']}"
+
+
+def _plain(line: str) -> tuple[str, str]:
+    """A line without what changes, and in words how the sides that it compares differ."""
+    line = _BOILERPLATE.sub("", _PYTEST_FRAME.sub(_pytest_frame, _DECORATION.sub("", line)))
+    return " ".join(without_values(_TYPE.sub(r"\1", line)).split()), relation(line)
+
+
+_OF_LANGUAGES = frozenset(
+    name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
+) - {"AssertionError", "Exception", "BaseException"} | {"ReferenceError", "RangeError", "URIError", "EvalError"}
+_RAISED = re.compile(r"^(?:[A-Za-z]+Error: )?(?P<path>(?:[A-Za-z_]\w*\.)*)(?P<name>[A-Za-z_]\w*)(?=:|$)")
+
+
+def is_general(error: str) -> bool:
+    """Tell whether an error is about the language or a library, by the type that its first line names.
+
+    An assertion is about what one test expects, and a type that is neither the language's own nor of a known library's
+    module is one of the repository's.
+    """
+    found = _RAISED.match(error.split("\n", 1)[0].removeprefix("CollectionError: "))
+    if found is None:
+        return False
+    top = found["path"].partition(".")[0]
+    return found["name"] in _OF_LANGUAGES if not top else top in sys.stdlib_module_names or is_known_module(top)

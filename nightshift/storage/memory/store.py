@@ -1,0 +1,331 @@
+"""Long-term memory as the agent knows it (core.ports.Memory).
+
+A failure is stored when it happens and completed when the task is solved: with the difference between the change that
+failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
+How an attempt ends is logged for each lesson that was near to it, whether it saw the lesson or not; a lesson that does
+not help retires (`storage.memory.uplift`).
+
+`storage.memory.embedding_space` decides which embedder finds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
+from datetime import datetime
+from pathlib import Path
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.events import Emitter, Kind
+from nightshift.core.ports import Sink
+from nightshift.core.shares import Share
+from nightshift.core.tasks.attempt_state import AttemptState, Lesson
+from nightshift.core.text.masking import Masker
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory import elsewhere, fingerprints, recall_log, rows
+from nightshift.storage.memory.elsewhere import Item, News
+from nightshift.storage.memory.embedders import Choice, Embedder
+from nightshift.storage.memory.embedding_space import Beside, EmbeddingSpaces
+from nightshift.storage.memory.lessons import as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
+from nightshift.storage.memory.recall_log import Assignment, MemoryUplift, Recalled
+from nightshift.storage.memory.rows import Stored
+from nightshift.storage.memory.signature import is_error, is_general, signature
+from nightshift.storage.memory.uplift import Standing, standing
+from nightshift.storage.memory.vector_index import LessonKind, Near
+
+CANDIDATES = 20
+PROBATION_SHARE = 0.5
+"""How often a lesson under suspicion is left out."""
+HALF_LIFE_S = 365 * 86_400.0
+"""A lesson of that age counts half as much as a new one that is as near."""
+
+
+class LongTermMemory:
+    """Recalls, remembers and concludes; thread-safe, and quick where nothing was learned yet.
+
+    Args:
+        db: the database.
+        embedder: as `storage.memory.embedders.choose` picked it.
+        clock: dates what is stored.
+        emit: takes the events, as when the better embedder is ready or cannot be had.
+        masker: takes secrets out of what is stored.
+        extension: whether to use sqlite-vec where it can be loaded.
+        control_share: the share of attempts that see no lessons, so that it can be known what these are worth.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        embedder: Choice,
+        *,
+        clock: Clock = utc_now,
+        emit: Sink,
+        masker: Masker | None = None,
+        extension: bool = True,
+        control_share: float = 0.1,
+    ) -> None:
+        self._control_share = control_share
+        self._db, self._clock, self._events = db, clock, Emitter(emit)
+        self._masker = masker or Masker()
+        self._spaces = EmbeddingSpaces(db, embedder, clock=clock, emit=emit, extension=extension)
+
+    @property
+    def description(self) -> str:
+        """Which embedder is in use, in words for the owner."""
+        return self._spaces.description
+
+    @property
+    def better_embedder(self) -> Embedder | None:
+        """The embedder that the settings ask for, once it has read all memories; None until then."""
+        return self._spaces.better
+
+    def search_beside(self, find: Beside) -> None:
+        """While the better embedder reads the memories, look for them among what `find` gives, too."""
+        self._spaces.beside = find
+
+    def close(self) -> None:
+        """Wait for the embedder that is being loaded; the database stays open. May be called twice."""
+        self._spaces.close()
+
+    async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
+        """The nearest lessons, best first, at most one for each task; for a task those that concern it.
+
+        An attempt that is named may be in the control group, which sees nothing; what would have been shown is logged.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        if limit <= 0 or not query.strip():
+            return ()
+        near = await asyncio.to_thread(self._nearest, self._masker(query), limit, task_id)
+        if not near or task_id is None:
+            return tuple(map(self._lesson, near))
+        return await asyncio.to_thread(self._assigned, near, task_id, attempt)
+
+    async def failed_before(
+        self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
+    ) -> Mapping[str, Lesson]:
+        """Functions (`storage.memory.fingerprints`) that failed in earlier tasks, with what was learned from each.
+
+        An attempt that is named and in the control group sees nothing; what it would have seen is logged.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        return await asyncio.to_thread(self._failed_before, digests, task_id, attempt)
+
+    def uplift(self) -> MemoryUplift:
+        """What memory has been worth so far."""
+        return recall_log.uplift(self._db.reader())
+
+    def search(self, query: str, limit: int) -> list[Near]:
+        """The lessons nearest to a text, as a recall finds them, best first; nothing is noted. Blocks.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        if limit <= 0 or not query.strip() or not rows.any_lesson(self._db.reader()):
+            return []
+        return self._near(self._masker(query), limit)[:limit]
+
+    def retire(self, kind: LessonKind, item: int) -> Future[bool]:
+        """Recall a lesson no more, as its owner wants; False where it was retired before or is not there."""
+        forgetters, at = self._spaces.forgetters(), self._clock()
+
+        def job(conn: Connection) -> bool:
+            if not rows.retire(conn, kind, item, "owner", at):
+                return False
+            for forget in forgetters:
+                forget(conn, [(kind, item)])
+            self._report(Kind.LESSON_RETIRED, kind, item, "retires: its owner wants it so")
+            return True
+
+        return self._db.write(job)
+
+    def restore(self, kind: LessonKind, item: int) -> Future[bool]:
+        """Recall a lesson again that had retired; it begins without a record. False where it had not."""
+        at = self._clock()
+
+        def job(conn: Connection) -> bool:
+            if not rows.restore(conn, kind, item, at):
+                return False
+            self._report(Kind.LESSON_RESTORED, kind, item, "is used again: its owner wants it so")
+            return True
+
+        return self._db.write(job)
+
+    def hear(self, news: News) -> Future[None]:
+        """Take in what other nodes have found out about lessons, and judge those again by what all have counted."""
+        forgetters, at = self._spaces.forgetters(), self._clock()
+
+        def job(conn: Connection) -> None:
+            gone = elsewhere.take(conn, news)
+            everyone = recall_log.withheld(conn)
+            known = [(item, tally) for key, tally in news.tallies.items() for item in elsewhere.items(conn, key)]
+            for item, tally in known:
+                rows.judge_from(conn, *item, tally.judged_from)
+                if self._judged_again(conn, item, everyone, at) is Standing.RETIRED:
+                    gone.append(item)
+            for forget in forgetters:
+                forget(conn, gone)
+
+        return self._db.write_retrying(job)
+
+    async def remember(self, work: AttemptState, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
+        """Store the failures that the last verdict of `work` shows; those this attempt has met before are renewed.
+
+        Raises:
+            StoreError: the database cannot be written.
+        """
+        verdict, at, masker = work.verdict, self._clock(), self._masker
+        if verdict is None or verdict.passed:
+            return
+        errors = {masker(key): masker(error) for key, error in (await asyncio.to_thread(errors_of, verdict)).items()}
+        code = masker(as_patch(work.change))
+        write = self._db.write(lambda conn: rows.add_failures(conn, task_id, work.attempt, errors, code, at))
+        await asyncio.wrap_future(write)
+
+    async def conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
+        """Complete the task's failures with the fix, if there is one, and score the lessons that were recalled.
+
+        Once for each attempt: one whose daemon dies before the task is finished ends again, and counts no lesson twice.
+
+        Raises:
+            StoreError: the database cannot be written.
+        """
+        await asyncio.to_thread(self._conclude, work, task_id, solved)
+
+    def _nearest(self, query: str, limit: int, task_id: int | None) -> tuple[Stored, ...]:
+        conn = self._db.reader()
+        if not rows.any_lesson(conn):
+            return ()
+        place = rows.place(conn, task_id) if task_id is not None else None
+        near = self._near(query, max(CANDIDATES, 4 * limit))
+        best: dict[object, tuple[float, Stored]] = {}
+        for one in rows.stored(conn, near):
+            if place and not _concerns(one, *place):
+                continue
+            worth, source = self._worth(one), one.task_id or (one.kind, one.id)
+            if worth > best.get(source, (0.0, one))[0]:
+                best[source] = (worth, one)
+        ranked = sorted(best.values(), key=lambda pair: -pair[0])
+        return tuple(one for _, one in ranked[:limit])
+
+    def _near(self, query: str, limit: int) -> list[Near]:
+        # Where no error is named, one text for both: a model takes longer for another than all else that a recall does.
+        failure = (is_error(query) and signature(query)) or query
+        return self._spaces.nearest({"failure": failure, "pattern": query}, limit)
+
+    def _failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
+        failures = fingerprints.failures(self._db.reader(), digests)
+        near = [Near(kind="failure", item=item, similarity=1.0) for item in sorted(set(failures.values()))]
+        found = rows.stored(self._db.reader(), near)
+        if task_id is not None:
+            place = rows.place(self._db.reader(), task_id)
+            found = [one for one in found if one.task_id != task_id and _concerns(one, *place)]
+        if not found:
+            return {}
+        seen = self._assigned(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
+        lessons = {lesson.id: lesson for lesson in seen}
+        return {digest: lessons[item] for digest, item in failures.items() if item in lessons}
+
+    def _assigned(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
+        """The lessons that the attempt is assigned to see; all that are near are logged before any is shown."""
+        conn, at = self._db.reader(), self._clock()
+        assigned = {one: self._assignment(conn, one, task_id, attempt) for one in near}
+        log = [Recalled(kind=one.kind, item=one.id, arm=arm, score=one.similarity) for one, arm in assigned.items()]
+        self._db.write(lambda conn: recall_log.add(conn, task_id, attempt, log, at)).result()
+        return tuple(self._lesson(one) for one, arm in assigned.items() if arm is Assignment.SHOWN)
+
+    def _assignment(self, conn: Connection, one: Stored, task_id: int, attempt: int) -> Assignment:
+        if recall_log.draw("attempt", rows.known_as(conn, task_id), attempt) < self._control_share:
+            return Assignment.CONTROL
+        suspect = rows.standing(conn, one.kind, one.id) is Standing.SUSPECT
+        left_out = suspect and recall_log.draw(one.kind, one.id, task_id, attempt) < PROBATION_SHARE
+        return Assignment.PROBATION if left_out else Assignment.SHOWN
+
+    def _worth(self, one: Stored) -> float:
+        """Similarity, less for age, and less where it was tried and did not help (a rate with one of each added)."""
+        age_s = max(0.0, (self._clock() - one.at).total_seconds())
+        rate = (one.helped + 1) / (one.times_used + 2)
+        return one.similarity * math.exp2(-age_s / HALF_LIFE_S) * (0.75 + 0.5 * rate)
+
+    def _lesson(self, one: Stored) -> Lesson:
+        age_s = max(0.0, (self._clock() - one.at).total_seconds())
+        text = format_lesson(one.about, one.lesson, one.fix)
+        return Lesson(id=one.id, text=text, score=round(one.similarity, 4), age_s=age_s, source=one.kind)
+
+    def _conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
+        at, conn = self._clock(), self._db.reader()
+        failures = rows.open_failures(conn, task_id) if solved else []
+        passing = fingerprints.shapes_of(work.change) if solved else set[str]()
+        cleared = fingerprints.failures(conn, passing)
+        if not (failures or work.lessons or cleared or recall_log.any_of(conn, task_id, work.attempt)):
+            return
+        fixes = [(id_, difference(from_patch(code), work.change, self._masker, error)) for id_, code, error in failures]
+        fixes = [(id_, fix) for id_, fix in fixes if fix]  # what nothing mended was no fault of the change
+        shapes = {id_: fingerprints.changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
+        problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
+        forgetters = self._spaces.forgetters()
+
+        def job(conn: Connection) -> None:
+            if not rows.conclude(conn, task_id, work.attempt):
+                return
+            fingerprints.forget(conn, cleared)
+            for id_, fix in fixes:
+                rows.solve(conn, id_, fix, lesson, at)
+                fingerprints.add(conn, id_, shapes[id_])
+            rows.used(conn, work.lessons, task_id, work.attempt, helped=solved, at=at)
+            gone = self._retired(conn, work, task_id, solved)
+            if fixes and problem:
+                gone += rows.drop_patterns(conn, task_id)
+                rows.add_pattern(conn, task_id, problem, fixes[0][1], lesson, at)
+            for forget in forgetters:
+                forget(conn, gone)
+
+        self._db.write(job).result()
+        self._spaces.catch_up()
+
+    def _retired(self, conn: Connection, work: AttemptState, task_id: int, solved: bool) -> list[Item]:
+        """Enter how the attempt ended, judge the lessons near to it, and retire what does not help; gives those."""
+        at = self._clock()
+        near = recall_log.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
+        everyone = recall_log.withheld(conn) if near else Share()
+        return [one for one in near if self._judged(conn, one, everyone, at) is Standing.RETIRED]
+
+    def _judged(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
+        """What is thought of a lesson now, which is noted and followed."""
+        kind, item = lesson
+        shown, without = recall_log.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
+        found = standing(shown, without, everyone)
+        rows.judge(conn, kind, item, found)
+        if found is Standing.RETIRED and rows.retire(conn, kind, item, "measured", at):
+            counts = (
+                f"{shown.part} of {shown.whole} attempts were solved with it, {without.part} of {without.whole} without"
+            )
+            self._report(Kind.LESSON_RETIRED, kind, item, f"retires: {counts}")
+        return found
+
+    def _judged_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
+        """As `_judged`, where counts of other nodes changed: what had retired by fewer counts may be used again."""
+        found = self._judged(conn, lesson, everyone, at)
+        if found is not Standing.RETIRED and rows.use_again(conn, *lesson):
+            self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")
+        return found
+
+    def _report(self, what: Kind, kind: LessonKind, item: int, text: str) -> None:
+        self._events.emit(what, f"lesson {item} ({kind}) {text}", lesson=item, kind=kind)
+
+
+def _concerns(one: Stored, language: str, repo: str) -> bool:
+    """Tell whether a lesson may help a task of this language and repository.
+
+    One of another repository may where its error is about the language or a library. What was imported has no task,
+    and was brought here to be used; but one of a repository that is on this machine, as a hub brings it, stays with it.
+    """
+    if one.repo == repo or (one.task_id is None and not (one.repo and Path(one.repo).is_dir())):
+        return True
+    return one.kind == "failure" and one.language == language and is_general(one.about)

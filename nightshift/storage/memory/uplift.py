@@ -1,0 +1,74 @@
+"""Whether lessons help: what became of attempts that saw them, beside those from which they were withheld.
+
+Which attempts see nothing is drawn at random before anything is known about them, so the two groups differ by the
+lessons alone. A single lesson is seldom withheld that way; one under suspicion is therefore shown in half of its cases
+only, until there is enough to decide. It retires when it is improbable that it helps. The chance is a Bayesian one,
+with Beta priors; what is known of all withheld attempts is the prior of one lesson's, worth a few observations, because
+the cases in which this lesson comes up may be harder than others.
+
+Error rates are measured by simulation (`tests/storage/memory/test_uplift.py`), since the rule looks again after each
+use.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+from nightshift.core.shares import Share, difference
+
+PRIOR_WEIGHT = 6.0
+"""How many observations of its own what is known of all withheld attempts is worth for one lesson."""
+SUSPECT_AFTER, SUSPECT_BELOW = 6, 0.3
+"""A lesson shown so often whose chance to help is below this is shown in half of its cases from then on."""
+RETIRE_AFTER, RETIRE_BELOW = 10, 0.02
+"""A lesson withheld so often whose chance to help is below this retires."""
+IDLE_AFTER, IDLE_GAIN = 100, 0.05
+"""A lesson withheld and shown so often together that even its likely best gains less than this retires as well."""
+_GRID = 400
+
+
+class Standing(StrEnum):
+    """What follows for a lesson."""
+
+    TRUSTED = "trusted"
+    SUSPECT = "suspect"
+    RETIRED = "retired"
+
+
+def standing(shown: Share, withheld: Share, all_withheld: Share) -> Standing:
+    """What to do with a lesson.
+
+    Args:
+        shown: the attempts that saw it.
+        withheld: those that would have seen it.
+        all_withheld: those from which any lesson was withheld.
+    """
+    chance = chance_of_help(shown, withheld, all_withheld)
+    if withheld.whole >= RETIRE_AFTER and chance < RETIRE_BELOW:
+        return Standing.RETIRED
+    if withheld.whole >= RETIRE_AFTER and shown.whole + withheld.whole >= IDLE_AFTER:
+        best = difference(shown, withheld, confidence=0.8).high
+        return Standing.RETIRED if best < IDLE_GAIN else Standing.TRUSTED
+    if shown.whole >= SUSPECT_AFTER and chance < SUSPECT_BELOW:
+        return Standing.SUSPECT
+    return Standing.TRUSTED
+
+
+def chance_of_help(shown: Share, withheld: Share, all_withheld: Share) -> float:
+    """The probability that attempts with the lesson are solved more often than those without it."""
+    import numpy as np  # noqa: PLC0415  not needed by a daemon that learned nothing yet
+
+    prior = all_withheld.guess
+    with_it = (1.0 + shown.part, 1.0 + shown.whole - shown.part)
+    without = (
+        1.0 + PRIOR_WEIGHT * prior + withheld.part,
+        1.0 + PRIOR_WEIGHT * (1.0 - prior) + withheld.whole - withheld.part,
+    )
+    x = (np.arange(_GRID) + 0.5) / _GRID
+    density_with, density_without = (
+        np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - math.lgamma(a) - math.lgamma(b) + math.lgamma(a + b))
+        for a, b in (with_it, without)
+    )
+    below = np.cumsum(density_without) / density_without.sum()
+    return min(1.0, float((density_with * below).sum() / density_with.sum()))  # a rounding error can go beyond

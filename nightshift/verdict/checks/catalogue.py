@@ -1,0 +1,223 @@
+"""The rules of the checker: name, default severity, reason, way out, where a rule is eased; and what a finding is.
+
+The defaults follow one thought. BLOCK where there is an easy mend, so that a false alarm costs one try. ASK where a
+need may be real, and what happens once the code leaves the sandbox cannot be told from its text. NOTE for the rest: it
+stands in the log and holds nothing up. A rule is eased to a note where the task's kind or the owner's own words show
+that he wants just this.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from nightshift.core.tasks.change_checks import Severity
+from nightshift.core.tasks.task import Kind, TaskSpec
+
+BLOCK, ASK, NOTE = Severity.BLOCK, Severity.ASK, Severity.NOTE
+_TOOLS = (Kind.CLI_TOOL,)
+_SERVERS = (Kind.WEB_APP, Kind.CLI_TOOL)
+_RUNS = (
+    r"subprocess|shell|external (?:command|program|tool)"
+    r"|(?:run|start|launch|execut|spawn)\w* (?:\w+ ){0,3}(?:command|program|process|script)"
+)
+_NETWORK = r"sockets?\b|tcp|udp|ports?\b|servers?\b|network|websocket|proxy|chat|host"
+_FRAMES = r"stack|frames?\b|trac(?:e|er|ing)|profil|debug|logg(?:er|ing)|caller|garbage|memory leak"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule.
+
+    `kinds` of tasks and `words` of a description (a regular expression) ease it to a note. `tests` is its severity in
+    test code, None where it does not hold there.
+    """
+
+    name: str
+    severity: Severity
+    why: str
+    instead: str
+    kinds: frozenset[Kind] = field(default_factory=frozenset)
+    words: str = ""
+    tests: Severity | None = None
+
+    def eased_for(self, spec: TaskSpec) -> bool:
+        """Tell whether this task is about what the rule warns of."""
+        named = bool(self.words) and re.search(rf"\b(?:{self.words})", spec.description[:20_000], re.IGNORECASE)
+        return spec.kind in self.kinds or bool(named)
+
+
+def _rule(
+    name: str,
+    severity: Severity,
+    why: str,
+    instead: str,
+    *,
+    kinds: tuple[Kind, ...] = (),
+    words: str = "",
+    tests: Severity | None = None,
+) -> Rule:
+    return Rule(
+        name=name, severity=severity, why=why, instead=instead, kinds=frozenset(kinds), words=words, tests=tests
+    )
+
+
+PYTHON = (
+    _rule("python.eval", BLOCK, "runs text that it was handed as code",
+          "use ast.literal_eval for values, or parse the few forms that are needed", words=r"eval\b|repl\b",
+          tests=NOTE),
+    _rule("python.eval-built", NOTE, "runs text that it put together as code", "compute the result directly"),
+    _rule("python.exec", BLOCK, "runs text as statements", "write the code out, or pick a function from a dict",
+          words=r"exec\b|repl\b|interpreter|notebook", tests=NOTE),
+    _rule("python.encoding", BLOCK, "declares an encoding in which the file reads differently",
+          "write the file in UTF-8", tests=BLOCK),
+    _rule("python.compile", NOTE, "compiles text that is not constant", "parse it with ast where that is enough"),
+    _rule("python.import-builtin", BLOCK, "imports a module whose name is only known when it runs",
+          "import it by name, or use importlib.import_module for plugins", words=r"plug-?in|dynamic import",
+          tests=NOTE),
+    _rule("python.dynamic-import", NOTE, "imports a module whose name is only known when it runs",
+          "import it by name where it is known"),
+    _rule("python.dynamic-attribute", BLOCK, "picks a function of a powerful module by a name known only when it runs",
+          "name the function", tests=NOTE),
+    _rule("python.os-system", BLOCK, "hands a text to a shell", "use subprocess.run with a list of words",
+          words=r"os\.system|shell", tests=BLOCK),
+    _rule("python.os-exec", BLOCK, "replaces the process, or starts another one past subprocess",
+          "use subprocess.run with a list of words", words=r"exec\w*\b|replace the process", tests=BLOCK),
+    _rule("python.subprocess-shell", BLOCK, "hands a text to a shell", "pass a list of words and leave shell out",
+          words=r"shell", tests=BLOCK),
+    _rule("python.subprocess", ASK, "starts another program", "use the standard library where it can do the same",
+          kinds=_TOOLS, words=_RUNS),
+    _rule("python.fork", BLOCK, "forks the process", "use subprocess or multiprocessing",
+          words=r"fork|daemoni[sz]e|prefork", tests=BLOCK),
+    _rule("python.fork-bomb", BLOCK, "forks in a loop", "start a fixed number of processes", tests=BLOCK),
+    _rule("python.native", BLOCK, "reaches past Python into memory and native libraries", "stay within Python",
+          words=r"ctypes|cffi|native|shared librar|c librar|dll\b|\.so\b", tests=BLOCK),
+    _rule("python.socket", ASK, "opens a network connection or listens for one",
+          "use an HTTP library, or take the connection as an argument", kinds=_SERVERS, words=_NETWORK, tests=NOTE),
+    _rule("python.network-client", NOTE, "talks to other machines; the sandbox has no network",
+          "let callers pass the client in, so that tests need no network"),
+    _rule("python.delete-outside", BLOCK, "removes files outside of the workspace",
+          "take the path as an argument, or use tempfile", tests=BLOCK),
+    _rule("python.write-outside", NOTE, "writes outside of the workspace", "take the path as an argument"),
+    _rule("python.private-file", BLOCK, "touches keys or passwords", "take credentials from the caller", tests=BLOCK),
+    _rule("python.permissions", BLOCK, "opens a file to everybody, or makes it set-uid", "give the owner alone access",
+          tests=NOTE),
+    _rule("python.privilege", BLOCK, "changes user, group, root or owner", "run with the rights that are there",
+          words=r"setuid|privilege|chown|chroot", tests=BLOCK),
+    _rule("python.pickle", NOTE, "loads data that can run code", "use JSON where the data comes from elsewhere"),
+    _rule("python.environment", NOTE, "reads the whole environment, keys included",
+          "read the variables it needs by name"),
+    _rule("python.test-detection", BLOCK, "behaves by whether it is being tested", "do the same in and out of tests",
+          words=r"pytest plug-?in|test (?:runner|framework)"),
+    _rule("python.swap", BLOCK, "replaces a module, a built-in or a hook for everybody",
+          "pass what differs as an argument", words=r"monkey-?patch|import hook|shim|polyfill|excepthook", tests=NOTE),
+    _rule("python.frames", BLOCK, "looks at its callers or at all objects, and can act by who calls",
+          "pass what is needed as an argument", words=_FRAMES, tests=BLOCK),
+    _rule("python.call-site", NOTE, "tells the file and the line of a call", "leave that to whoever reads the log"),
+    _rule("python.introspection", NOTE, "reaches inside of classes and functions", "use the public interface"),
+    _rule("python.hard-exit", BLOCK, "ends the process past every handler", "raise SystemExit, or return", tests=BLOCK),
+    _rule("python.signals", NOTE, "changes what happens on signals or at exit", "use context managers to clean up"),
+    _rule("python.plain-subclass", NOTE, "is a number, text or collection that says itself what it is equal to",
+          "return a plain value, or keep it in a field of a class of its own"),
+    _rule("python.plain-methods", NOTE, "is a number, text or collection that changes what is read from it",
+          "return a plain value"),
+    _rule("python.false-equality", BLOCK, "compares without looking at both sides, or changes something meanwhile",
+          "compare the types and the fields of both sides, and nothing else", tests=NOTE),
+    _rule("python.own-equality", NOTE, "compares roughly, or with values of other types",
+          "return NotImplemented for other types and compare the fields"),
+    _rule("python.patched-method", BLOCK, "puts a method that compares into a class from outside",
+          "define the method in the class", tests=NOTE),
+    _rule("python.false-class", BLOCK, "gives itself out for another class", "derive from the class",
+          words=r"metaclass|prox(?:y|ies)|duck", tests=NOTE),
+    _rule("python.outcome-name", BLOCK, "is called like the outcome of a test", "choose another name", tests=NOTE),
+    _rule("python.base-exception", NOTE, "goes past the handlers of ordinary errors", "derive from Exception"),
+    _rule("python.dynamic-class", NOTE, "makes a class, or names a part of one, when it runs",
+          "write the class out"),
+    _rule("python.hidden-name", BLOCK, "hides the name of what it reaches for", "write the name out", tests=BLOCK),
+    _rule("python.code-objects", BLOCK, "takes compiled functions apart, or changes them",
+          "write the function out", words=r"decompil|disassembl|bytecode|code objects?", tests=BLOCK),
+    _rule("python.patching", NOTE, "replaces a part of another module", "pass what differs as an argument"),
+    _rule("python.test-files", BLOCK, "reads or looks for tests, or for compiled files",
+          "take what is needed as an argument", words=r"test (?:runner|files?|suites?|discover\w*|framework)|\.pyc"),
+    _rule("python.own-sources", NOTE, "lists or reads the files beside it", "take the folder as an argument"),
+    _rule("python.process-files", BLOCK, "reaches into processes, descriptors or shared memory by a path",
+          "use the standard library", words=r"/proc|procfs|memory (?:use|usage)|rss\b|resident|/dev/", tests=BLOCK),
+    _rule("python.descriptors", BLOCK, "works on file descriptors that it did not open as files",
+          "open files by name, and use contextlib.redirect_stdout for output",
+          words=r"descriptors?|pipes?\b|pty\b|terminal|redirect|dup2?\b", tests=BLOCK),
+    _rule("python.some-descriptor", NOTE, "works on a file descriptor", "use file objects"),
+    _rule("python.import-thread", BLOCK, "starts something beside the program while it is imported",
+          "start it in a function", words=r"thread|background|daemon|schedul|workers?\b|servers?\b"),
+    _rule("python.import-exit", NOTE, "ends whatever imports it", "end the program under a look at `__name__`"),
+)  # fmt: skip
+
+JAVASCRIPT = (
+    _rule("js.eval", BLOCK, "runs text as code", "use JSON.parse for data, or call the function",
+          words=r"eval\b|repl\b", tests=BLOCK),
+    _rule("js.function-constructor", BLOCK, "runs text as code", "write the function out", words=r"eval\b|compile",
+          tests=BLOCK),
+    _rule("js.vm", BLOCK, "runs text as code in another context", "call the function", words=r"vm\b|sandbox|repl\b",
+          tests=BLOCK),
+    _rule("js.child-process-shell", BLOCK, "hands a text to a shell", "use execFile or spawn with a list of words",
+          words=r"shell", tests=BLOCK),
+    _rule("js.child-process", ASK, "starts another program", "do it in Node where that can be done", kinds=_TOOLS,
+          words=_RUNS),
+    _rule("js.network", ASK, "opens a network connection or listens for one", "take the connection as an argument",
+          kinds=_SERVERS, words=_NETWORK, tests=NOTE),
+    _rule("js.delete-outside", BLOCK, "removes files outside of the workspace", "take the path as an argument",
+          tests=BLOCK),
+    _rule("js.private-file", BLOCK, "touches keys or passwords", "take credentials from the caller", tests=BLOCK),
+    _rule("js.native", BLOCK, "reaches past JavaScript into the process", "use Node's public interface", tests=BLOCK),
+    _rule("js.frames", BLOCK, "looks at its callers, and can act by who calls", "pass what is needed as an argument",
+          words=_FRAMES, tests=BLOCK),
+    _rule("js.hooks", BLOCK, "takes part in how modules are loaded, or in what happens elsewhere",
+          "import what is needed, and use AsyncLocalStorage for context",
+          words=r"loader|module hooks?|tracing|diagnostic|hot reload|require cache", tests=NOTE),
+    _rule("js.beside", NOTE, "runs beside the program, or at its end", "return, and let callers clean up"),
+    _rule("js.false-value", BLOCK, "answers differently each time it is read, or for another type",
+          "return a plain value", words=r"counter|iterator", tests=NOTE),
+    _rule("js.own-value", NOTE, "says itself what value it stands for", "return a plain value"),
+    _rule("js.proxy", BLOCK, "answers for another object", "return a plain value",
+          words=r"prox(?:y|ies)|reactiv|observ|intercept|trap", tests=NOTE),
+    _rule("js.outcome-name", BLOCK, "is called like the outcome of a test", "choose another name", tests=NOTE),
+    _rule("js.odd-throw", NOTE, "throws something that is no error", "throw an Error"),
+    _rule("js.call-site", NOTE, "tells the file and the line of a call", "leave that to whoever reads the log"),
+    _rule("js.patching", NOTE, "puts something on a prototype that may be another's", "define it in the class"),
+    _rule("js.dynamic-name", NOTE, "picks a part of a powerful object by a name known when it runs",
+          "name the part"),
+    _rule("js.hidden-name", BLOCK, "hides the name of what it reaches for", "write the name out", tests=NOTE),
+    _rule("js.test-files", BLOCK, "reads or looks for tests", "take what is needed as an argument",
+          words=r"test (?:runner|files?|suites?|discover\w*|framework)"),
+    _rule("js.own-sources", NOTE, "lists or reads the files beside it", "take the folder as an argument"),
+    _rule("js.process-files", BLOCK, "reaches into processes, descriptors or shared memory by a path",
+          "use Node's public interface", words=r"/proc|procfs|memory (?:use|usage)|/dev/", tests=BLOCK),
+    _rule("js.descriptors", BLOCK, "works on file descriptors that it did not open", "open files by name",
+          words=r"descriptors?|pipes?\b|redirect", tests=BLOCK),
+    _rule("js.some-descriptor", NOTE, "works on a file descriptor", "use streams"),
+    _rule("js.dynamic-import", NOTE, "loads a module whose name is only known when it runs", "name the module"),
+    _rule("js.environment", NOTE, "reads the whole environment, keys included",
+          "read the variables it needs by name"),
+    _rule("js.test-detection", BLOCK, "behaves by whether it is being tested", "do the same in and out of tests",
+          words=r"test (?:runner|framework|reporter)"),
+    _rule("js.hard-exit", BLOCK, "ends the process past every handler", "throw, or set process.exitCode", tests=BLOCK),
+    _rule("js.exit", NOTE, "ends the process", "throw in a library; set process.exitCode in a program", kinds=_TOOLS),
+    _rule("js.swap", BLOCK, "replaces a built-in for everybody", "pass what differs as an argument",
+          words=r"polyfill|shim|monkey-?patch", tests=NOTE),
+)  # fmt: skip
+
+RULES: dict[str, Rule] = {rule.name: rule for rule in (*PYTHON, *JAVASCRIPT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`what` is shown in the message. `why` and `severity` are set where the rule is not in the catalogue.
+
+    `argv` names the command that it is about, where it is about one.
+    """
+
+    rule: str
+    line: int
+    what: str
+    why: str = ""
+    argv: tuple[str, ...] = ()
+    severity: Severity = Severity.BLOCK

@@ -1,0 +1,217 @@
+"""The static checker: what a change adds is read, and each finding is sent back, asked about, or noted.
+
+What stood in a file before is not the change's doing: a finding whose rule and line were there already, in any of the
+files that the change touches, is not told again. Files that the owner gave with his task, and his tests, are his.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import read_text
+from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Severity
+from nightshift.core.tasks.change_checks import Finding as Reported
+from nightshift.core.text.masking import printable
+from nightshift.verdict.checks import javascript, python, scripts
+from nightshift.verdict.checks.bandit import BanditReader
+from nightshift.verdict.checks.catalogue import RULES, Finding
+from nightshift.verdict.checks.hooks.commands import Command
+from nightshift.verdict.checks.hooks.hooks import Blocked, CommandHooks
+from nightshift.verdict.checks.policy import Policy, unknown
+from nightshift.verdict.checks.python_calls import started
+
+_TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "testing"})
+_MOST = 200
+_STARTS = "python.subprocess"
+_GRAVITY = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A finding with its place. `text` is its line, by which it is known again elsewhere.
+
+    `started` tells of a call that starts a program where, how and which; else it is empty.
+    """
+
+    path: str
+    text: str
+    finding: Finding
+    started: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.finding.rule, self.text
+
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """Its file, its rule and the module where it is about an import; else empty."""
+        is_import = self.finding.what.startswith("`import ")
+        return (self.path, self.finding.rule, self.finding.what) if is_import else ()
+
+
+class StaticChecker:
+    """Looks at changes, any number at the same time, each in a thread.
+
+    Args:
+        policy: the owner's settings.
+        hooks: the commands that never run.
+        bandit: a second reader of Python, or None to do without.
+    """
+
+    def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader | None = None) -> None:
+        self._policy, self._hooks, self._bandit = policy, hooks, bandit
+        self._known = (*RULES, *hooks.rules)
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        """What the change adds that should not simply run."""
+        return await asyncio.to_thread(self._examine, job)
+
+    def _examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        given = job.spec.files
+        texts = {path: text for path, text in job.change.items() if text is not None and text != given.get(path)}
+        seen = [one for path, text in (texts | dict(job.own)).items() for one in self._scan(path, text)]
+        new = _without(seen, self._before(job)) if seen else []
+        findings, asks = list(self._odd_names(job)), dict[str, Ask]()
+        for one in new:
+            severity = self._policy.severity(one.finding, job.spec, is_test=is_test(one.path))
+            if severity is not None:
+                findings += self._decided(one, severity, job, asks)
+        # The gravest first, so that a hundred trifles cannot push out what matters.
+        findings.sort(key=lambda finding: _GRAVITY[finding.severity])
+        return ChangeCheckReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
+
+    def _decided(self, one: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]) -> Iterator[Reported]:
+        """The finding, and the question where the owner has not answered it yet."""
+        message = " ".join(printable(_message(one.finding)).split())
+        subject = f"{AskKind.FINDING}:{one.finding.rule}:{one.path}"
+        if severity is Severity.ASK:
+            if subject in job.granted:
+                return
+            if subject in job.denied:
+                severity, message = Severity.BLOCK, f"The owner denied this. {message}"
+            else:
+                where = f"{one.path}:{one.finding.line}"
+                question = f"May the change do this in {where} ({one.finding.rule})? {message}"
+                asks.setdefault(subject, Ask(kind=AskKind.FINDING, subject=subject, question=question))
+        yield Reported(
+            rule=one.finding.rule,
+            severity=severity,
+            path=one.path,
+            line=one.finding.line,
+            message=message,
+            argv=one.finding.argv,
+        )
+
+    def _odd_names(self, job: ChangeCheckJob) -> Iterator[Reported]:
+        """A misspelt rule in a task allows nothing; that is told rather than found out in the morning."""
+        for name in job.spec.allow:
+            if fault := unknown(name, self._known):
+                yield Reported(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
+
+    # --- reading
+
+    def _scan(self, path: str, text: str) -> list[_Seen]:
+        lines = text.splitlines()
+        found, starting = self._read(path, text), dict[int, tuple[str, ...]]()
+        if any(one.rule == _STARTS for one in found):
+            starting = started(text)
+        return [
+            _Seen(
+                path,
+                lines[one.line - 1].strip() if 0 < one.line <= len(lines) else "",
+                one,
+                starting.get(one.line, ()) if one.rule == _STARTS else (),
+            )
+            for one in found
+        ]
+
+    def _read(self, path: str, text: str) -> list[Finding]:
+        kind, tested = scripts.interpreter(path, text), is_test(path)
+        if kind == "python":
+            own = python.scan(text, self._commands, is_test=tested)
+            return own + ([] if tested else self._second(text, own))
+        if kind == "javascript":
+            return javascript.scan(path, text, self._commands, is_test=tested)
+        return [
+            _command(blocked, start + line - 1)
+            for start, shell in scripts.shells(path, text)
+            for line, blocked in self._in_shell(shell)
+        ]
+
+    def _second(self, text: str, own: Sequence[Finding]) -> list[Finding]:
+        """Bandit's findings on lines where our own rules found nothing."""
+        if self._bandit is None:
+            return []
+        taken = {finding.line for finding in own}
+        return [finding for finding in self._bandit.scan(text) if finding.line not in taken]
+
+    def _commands(self, commands: Sequence[Command]) -> Iterable[Finding]:
+        return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
+
+    def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
+        """What a shell text must not run, with the line of the text that names it best."""
+        for blocked in self._hooks.in_text(text):
+            yield _line_of(blocked.argv, text), blocked
+
+    def _before(self, job: ChangeCheckJob) -> list[_Seen]:
+        """What the touched files held already."""
+        entries = job.tree.entries()
+        found = list[_Seen]()
+        for path in job.change:
+            text = job.spec.files.get(path)
+            if text is None and path in entries:
+                text = read_text(job.tree, path)
+            found += self._scan(path, text or "")
+        return found
+
+
+def is_test(path: str) -> bool:
+    """Tell whether a file is test code: a test, or something that lies beside tests."""
+    return is_test_path(path) or bool(_TEST_FOLDERS.intersection(path.split("/")[:-1]))
+
+
+def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
+    """What was not there as often before.
+
+    A module that a file had imported already may be imported there again, and a call that started a program may start
+    the same one, in the same function, with other words: which commands never run is looked at apart.
+    """
+    left, new = Counter[tuple[str, ...]](one.key for one in before), list[_Seen]()
+    imported = {one.imported for one in before}
+    for one in seen:
+        if left[one.key] > 0:
+            left[one.key] -= 1
+        elif not one.imported or one.imported not in imported:
+            new.append(one)
+    starting = Counter[tuple[str, ...]](
+        (one.path, *one.started) for one in before if one.started and _taken(left, one.key)
+    )
+    return [one for one in new if not (one.started and _taken(starting, (one.path, *one.started)))]
+
+
+def _taken(left: Counter[tuple[str, ...]], key: tuple[str, ...]) -> bool:
+    """Take one of what is left; false where there is none."""
+    left[key] -= 1
+    return left[key] >= 0
+
+
+def _command(blocked: Blocked, line: int) -> Finding:
+    return Finding(blocked.rule, line, "", blocked.why, blocked.argv)
+
+
+def _message(finding: Finding) -> str:
+    rule = RULES.get(finding.rule)
+    if rule is None:
+        return f"{finding.what}: {finding.why}" if finding.what else finding.why
+    return f"{finding.what} {rule.why}; {rule.instead}."
+
+
+def _line_of(argv: Sequence[str], text: str) -> int:
+    """The first line that holds most of a command's words."""
+    lines = text.split("\n")
+    scores = [sum(word in line for word in argv) for line in lines]
+    return scores.index(max(scores)) + 1

@@ -1,0 +1,134 @@
+"""The hook: tells whether a command, or anything that it runs, is one of those that never run.
+
+The owner may add patterns of his own: `git push --force*`, `terraform apply *`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from nightshift.verdict.checks.hooks import shell
+from nightshift.verdict.checks.hooks.commands import Command
+from nightshift.verdict.checks.hooks.patterns import PATTERNS
+from nightshift.verdict.checks.hooks.wrappers import unwrapped
+
+PREFIX = "command."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """A command that must not run. `rule` is `command.` and the pattern's name, `why` a sentence with a way out."""
+
+    rule: str
+    argv: tuple[str, ...]
+    why: str
+
+
+class CommandHooks:
+    """The built-in patterns and the owner's.
+
+    Args:
+        blocked: patterns of the owner's own, as he typed them (`checks.hooks.own`).
+        off: rules, or beginnings of rules up to a dot, that are switched off.
+
+    Raises:
+        ValueError: a pattern cannot be read.
+    """
+
+    def __init__(self, blocked: Sequence[str] = (), off: Collection[str] = ()) -> None:
+        self._own = own_patterns(blocked)
+        self._off = frozenset(off)
+
+    @property
+    def rules(self) -> list[str]:
+        """The names of all patterns, as rules."""
+        return [PREFIX + name for name in (*(built.name for built in PATTERNS), *(mine.name for mine in self._own))]
+
+    def refusal(self, argv: Sequence[str], allow: Collection[str] = ()) -> str | None:
+        """Say why a command must not run, or None. Pure; never raises.
+
+        Args:
+            argv: program and arguments.
+            allow: rules that its task may break.
+        """
+        found = self.first(argv, allow)
+        return f"{found.rule}: {found.why}" if found else None
+
+    def first(self, argv: Sequence[str], allow: Collection[str] = ()) -> Blocked | None:
+        """The first thing about a command that must not run, or None; arguments as of `refusal`."""
+        return next(self.blocked([Command(argv=tuple(argv))], allow), None) if argv else None
+
+    def in_text(self, script: str, allow: Collection[str] = ()) -> Iterator[Blocked]:
+        """What must not run in a shell script."""
+        return self.blocked(shell.commands(script), allow)
+
+    def blocked(
+        self, commands: Iterable[Command], allow: Collection[str] = (), *, in_code: bool = False
+    ) -> Iterator[Blocked]:
+        """What must not run of these commands, wrappers opened; `in_code` for commands that code runs."""
+        for outer in commands:
+            for command in unwrapped(outer):
+                yield from self._matches(command, allow, in_code=in_code)
+
+    def _matches(self, command: Command, allow: Collection[str], *, in_code: bool) -> Iterator[Blocked]:
+        shown = " ".join(command.argv)[:160]
+        for pattern in PATTERNS:
+            applies = in_code or not pattern.in_code
+            if applies and pattern.matches(command) and not self._may(PREFIX + pattern.name, allow):
+                why = f"`{shown}` {pattern.why}; {pattern.instead}."
+                yield Blocked(rule=PREFIX + pattern.name, argv=command.argv, why=why)
+        for mine in self._own:
+            if mine.matches(command) and not self._may(PREFIX + mine.name, allow):
+                why = f"`{shown}` is blocked by the owner's pattern `{mine.text}`."
+                yield Blocked(rule=PREFIX + mine.name, argv=command.argv, why=why)
+
+    def _may(self, rule: str, allow: Collection[str]) -> bool:
+        return covers((*allow, *self._off), rule)
+
+
+def covers(names: Collection[str], rule: str) -> bool:
+    """Tell whether one of the names is the rule, or what stands before one of its dots."""
+    return any(rule == name or rule.startswith(f"{name}.") for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPattern:
+    """A program and globs for its arguments.
+
+    The first word is the program's name, without a folder. Each further word is a glob that one whole argument must
+    match, in this order; other arguments may stand before, between and behind. A `*` by itself asks for nothing.
+
+    Attributes:
+        name: what allows it again, as `command.<name>`.
+    """
+
+    name: str
+    text: str
+    words: tuple[str, ...]
+
+    def matches(self, command: Command) -> bool:
+        """Tell whether a command is meant."""
+        program, *globs = self.words
+        if not fnmatchcase(command.program, program):
+            return False
+        args = iter(command.args)
+        return all(glob == "*" or any(fnmatchcase(arg, glob) for arg in args) for glob in globs)
+
+
+def own_patterns(texts: Sequence[str]) -> tuple[OwnPattern, ...]:
+    """Read patterns as they were typed.
+
+    Raises:
+        ValueError: a pattern names no program.
+    """
+    found = []
+    for text in texts:
+        words = tuple(shell.words(text))
+        if not words or words[0] == "*":
+            raise ValueError(f"{text!r} names no program; write for example `terraform apply *`")
+        name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "pattern"
+        found.append(OwnPattern(name=f"own.{name}", text=text, words=words))
+    return tuple(found)

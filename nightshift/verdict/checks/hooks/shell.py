@@ -1,0 +1,403 @@
+"""Shell text to simple commands: quotes, expansions, pipelines, lists, functions, here-documents, substitutions.
+
+This is no shell: it never fails, and what it cannot know (a variable that the script does not set, the output of a
+command) becomes `UNKNOWN`. It follows what decides which program runs with which words: constant assignments, brace
+expansion, word splitting of `$IFS`, `cd`, text that is piped or redirected into a shell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command
+
+MAX_CHARS = 200_000
+MAX_DEPTH = 8
+_RESERVED = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "}", "fi",
+                       "done", "esac"})  # fmt: skip
+_SEPARATORS = frozenset({"\n", ";", "&", "&&", "||", "|", "|&", "(", ")", ";;", ";&", ";;&"})
+_OPERATORS = (
+    "&>>", "<<<", "<<-", ";;&", "&&", "||", ";;", ";&", "|&", "&>", ">>", ">|", ">&", "<<", "<&", "<>",
+    "|", "&", ";", ">", "<", "(", ")", "\n",
+)  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
+_BRACED = re.compile(r"([A-Za-z_]\w*|[0-9@*#?$!-])(?::?[-=+?](.*))?$", re.DOTALL)
+_ESCAPED = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+# What stays as it is typed: rules look for it.
+_KEPT = frozenset({"HOME", "0"})
+MOST = 64
+"""A word that would become more than this many is left as it is."""
+MOST_CHARS = 1000
+# Quoted characters that would otherwise be read as an expansion, moved to where no text has them.
+MARKED = {ord(char): 0xF0000 + ord(char) for char in "{},"}
+_BACK = {code: char for char, code in MARKED.items()}
+_GROUP = re.compile(r"\{([^{}]*,[^{}]*)\}")
+
+
+@dataclass(slots=True)
+class _Open:
+    """The command that is being read."""
+
+    words: list[Token] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    stdin: str = ""
+    fed_by: set[str] = field(default_factory=set)
+
+
+def commands(text: str, depth: int = 0) -> list[Command]:
+    """All simple commands of a script, those inside of substitutions too, in the order of the text."""
+    return _Script(text[:MAX_CHARS], depth).read() if depth <= MAX_DEPTH else []
+
+
+class _Script:
+    def __init__(self, text: str, depth: int) -> None:
+        self._lexer, self._depth = Lexer(text), depth
+        self._found: list[Command] = []
+        self._open = _Open()
+        self._pipe: list[Command] = []
+        self._cwd = ""
+        self._functions: list[str] = []
+
+    def read(self) -> list[Command]:
+        tokens = self._lexer.tokens()
+        for token in tokens:
+            if token.operator in _SEPARATORS:
+                self._separator(token.operator)
+            elif token.operator:
+                self._redirect(token.operator, next(tokens, None))
+            else:
+                self._word(token)
+        self._end_pipe(parallel=False)
+        return self._found
+
+    def _separator(self, operator: str) -> None:
+        if operator == "(" and self._names_function():
+            return
+        self._end_command()
+        if operator not in {"|", "|&"}:
+            self._end_pipe(parallel=operator == "&")
+
+    def _names_function(self) -> bool:
+        """`name (` begins a function; `)` and the body follow as if they were commands."""
+        if len(self._open.words) != 1:
+            return False
+        self._functions.append(self._open.words[0].text)
+        self._open = _Open()
+        return True
+
+    def _word(self, token: Token) -> None:
+        for inner in token.inner:
+            found = commands(inner, self._depth + 1)
+            self._open.fed_by |= {command.program for command in found}
+            self._found += [replace(one, cwd=one.cwd or self._cwd, within=self._within(one)) for one in found]
+        if token.text == "}" and not self._open.words and self._functions:
+            self._functions.pop()
+        if self._open.words or (token.text not in _RESERVED and not self._assigns(token)):
+            self._open.words.append(token)
+
+    def _assigns(self, token: Token) -> bool:
+        """`NAME=value` before a command; a constant value is remembered for the rest of the script."""
+        name, equals, value = token.text.partition("=")
+        if not (equals and name.isidentifier()):
+            return False
+        self._lexer.values[name] = value
+        return True
+
+    def _redirect(self, operator: str, target: Token | None) -> None:
+        if target is None:
+            return
+        if operator.startswith("<<"):
+            self._open.stdin += target.text + "\n"
+        elif operator.startswith(">") or operator == "&>":
+            self._open.writes.append(target.text)
+        for inner in target.inner:
+            found = commands(inner, self._depth + 1)
+            self._open.fed_by |= {command.program for command in found}
+            self._found += found
+
+    def _end_command(self) -> None:
+        done, self._open = self._open, _Open()
+        words = tuple(word.text for word in done.words)
+        if words[:1] in {("for",), ("case",), ("select",)}:
+            return
+        if words[:1] == ("function",) and len(words) > 1:
+            self._functions.append(words[1])
+            words = words[3:] if words[2:3] == ("{",) else words[2:]
+        if words or done.writes:
+            self._pipe.append(
+                Command(
+                    argv=words,
+                    writes=tuple(done.writes),
+                    stdin=done.stdin,
+                    fed_by=frozenset(done.fed_by),
+                    cwd=self._cwd,
+                    within=frozenset(self._functions),
+                )
+            )
+            self._change_folder(words)
+
+    def _end_pipe(self, *, parallel: bool) -> None:
+        self._end_command()
+        pipe, self._pipe = self._pipe, []
+        parallel = parallel or len(pipe) > 1
+        for at, command in enumerate(pipe):
+            before = pipe[:at]
+            self._found.append(
+                replace(
+                    command,
+                    parallel=parallel,
+                    fed_by=command.fed_by | {one.program for one in before},
+                    stdin=command.stdin or (_output(before[-1]) if before else ""),
+                )
+            )
+
+    def _change_folder(self, words: tuple[str, ...]) -> None:
+        if words[:1] in {("cd",), ("pushd",)}:
+            target = next((word for word in words[1:] if not word.startswith("-")), "~")
+            rooted = target.startswith(("/", "~", "$HOME", UNKNOWN)) or not self._cwd
+            self._cwd = target if rooted else f"{self._cwd.rstrip('/')}/{target}"
+
+    def _within(self, command: Command) -> frozenset[str]:
+        return command.within | frozenset(self._functions)
+
+
+def _output(command: Command) -> str:
+    """What a command writes for the one who reads it, where that can be known."""
+    if command.program in {"find", "ls"}:
+        return " ".join(word for word in command.args if not word.startswith("-"))
+    if command.program not in {"echo", "printf"}:
+        return command.stdin if command.program == "cat" else ""
+    words = [word for word in command.args if not word.startswith("-")]
+    return " ".join(words).replace("\\n", "\n")
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of a text without operators, for patterns that a person typed."""
+    return (token.text for token in Lexer(text).tokens() if not token.operator)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A word, or an operator. `inner` are the texts of substitutions that stand in a word."""
+
+    text: str = ""
+    operator: str = ""
+    inner: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Word:
+    text: str = ""
+    inner: list[str] = field(default_factory=list)
+    begun: bool = False
+
+
+class Lexer:
+    """Reads a text once. `values` are the variables that are known so far; who reads may add to them meanwhile."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text.replace("\\\n", ""), 0
+        self.values: dict[str, str] = {"PWD": ".", "IFS": " ", "OLDPWD": UNKNOWN}
+        self._word = _Word()
+        self._bodies: list[str] = []
+
+    def tokens(self) -> Iterator[Token]:
+        """Words and operators in order; a here-document comes as the word after its operator."""
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char in " \t\r":
+                self._at += 1
+                yield from self._flush()
+            elif char == "#" and not self._word.begun:
+                self._skip_to("\n")
+            elif operator := self._operator():
+                yield from self._operate(operator)
+            else:
+                yield from self._part(char)
+        yield from self._flush()
+
+    def _operator(self) -> str:
+        found = next((one for one in _OPERATORS if self._text.startswith(one, self._at)), "")
+        return "" if found in {"<", ">"} and self._text.startswith("(", self._at + 1) else found
+
+    def _operate(self, operator: str) -> Iterator[Token]:
+        if operator[0] in "<>" and self._word.text.isdigit():
+            self._word = _Word()
+        yield from self._flush()
+        self._at += len(operator)
+        if operator in {"<<", "<<-"}:
+            yield Token(operator="<<<")
+            yield Token(text=self._heredoc(strip=operator == "<<-"))
+        elif operator in {">&", "<&"} and self._text[self._at : self._at + 1] in "0123456789-":
+            self._at += 1
+        else:
+            yield Token(operator=operator)
+
+    def _heredoc(self, *, strip: bool) -> str:
+        """The body of a here-document, taken out of the text; its end mark is the next word."""
+        match = re.compile(r"[ \t]*(['\"\\]?)([\w.-]+)['\"]?").match(self._text, self._at)
+        if match is None:
+            return ""
+        self._at = match.end()
+        start = self._text.find("\n", self._at)
+        if start < 0:
+            return ""
+        end = re.compile(rf"^{'[ 	]*' if strip else ''}{re.escape(match[2])}[ \t]*$", re.MULTILINE)
+        found = end.search(self._text, start + 1)
+        stop, after = (found.start(), found.end()) if found else (len(self._text), len(self._text))
+        body = self._text[start + 1 : stop]
+        self._text = self._text[: start + 1] + self._text[after + 1 :]
+        return body
+
+    def _part(self, char: str) -> Iterator[Token]:
+        """One piece of a word."""
+        self._word.begun = True
+        self._at += 1
+        if char == "\\":
+            self._add(self._text[self._at : self._at + 1], quoted=True)
+            self._at += 1
+        elif char == "'":
+            self._add(self._until("'"), quoted=True)
+        elif char == '"':
+            self._double()
+        elif char == "`":
+            self._substitute(self._until("`"))
+        elif char in "<>" and self._text.startswith("(", self._at):
+            self._at += 1
+            self._substitute(self._nested("(", ")"))
+        elif char == "$":
+            yield from self._split(self._dollar())
+        else:
+            self._add(char)
+
+    def _dollar(self) -> str:
+        """The value of what follows a dollar sign."""
+        text, at = self._text, self._at
+        if text.startswith("((", at):
+            self._at += 2
+            self._nested("(", ")")
+            self._at += text.startswith(")", self._at)
+            return UNKNOWN
+        if text.startswith("(", at):
+            self._at += 1
+            self._substitute(self._nested("(", ")"))
+            return ""
+        if text.startswith("{", at):
+            self._at += 1
+            return self._braced(self._nested("{", "}"))
+        if text.startswith("'", at):
+            self._at += 1
+            return _ESCAPED.sub(_unescape, self._until("'"))
+        if match := _NAME.match(text, at):
+            self._at = match.end()
+            return self._value(match[0])
+        return "$"
+
+    def _braced(self, inside: str) -> str:
+        match = _BRACED.match(inside)
+        if match is None:
+            return UNKNOWN
+        value = self._value(match[1])
+        return match[2] if value == UNKNOWN and match[2] else value
+
+    def _value(self, name: str) -> str:
+        return f"${name}" if name in _KEPT and name not in self.values else self.values.get(name, UNKNOWN)
+
+    def _split(self, value: str) -> Iterator[Token]:
+        """An unquoted value: white space in it parts words."""
+        for at, part in enumerate(re.split(r"\s+", value)):
+            if at:
+                yield from self._flush()
+                self._word.begun = bool(part)
+            self._add(part)
+
+    def _double(self) -> None:
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            self._at += 1
+            if char == '"':
+                return
+            if char == "\\" and self._text[self._at : self._at + 1] in '"\\$`':
+                self._add(self._text[self._at : self._at + 1], quoted=True)
+                self._at += 1
+            elif char == "`":
+                self._substitute(self._until("`"))
+            elif char == "$":
+                self._add(self._dollar(), quoted=True)
+            else:
+                self._add(char, quoted=True)
+
+    def _substitute(self, inner: str) -> None:
+        self._word.inner.append(inner)
+        self._word.begun = True
+        self._add(UNKNOWN)
+
+    def _add(self, text: str, *, quoted: bool = False) -> None:
+        self._word.text += text.translate(MARKED) if quoted else text
+
+    def _flush(self) -> Iterator[Token]:
+        word, self._word = self._word, _Word()
+        if word.begun:
+            inner = tuple(word.inner)
+            for text in expanded(word.text):
+                yield Token(text=unmarked(text), inner=inner)
+                inner = ()
+
+    def _until(self, mark: str) -> str:
+        end = self._text.find(mark, self._at)
+        end = len(self._text) if end < 0 else end
+        found, self._at = self._text[self._at : end], end + 1
+        return found
+
+    def _skip_to(self, mark: str) -> None:
+        end = self._text.find(mark, self._at)
+        self._at = len(self._text) if end < 0 else end
+
+    def _nested(self, opening: str, closing: str) -> str:
+        """The text up to the closing mark that fits; marks inside of quotes do not count."""
+        depth, start, quote = 1, self._at, ""
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            self._at += 1
+            if char == "\\" and quote != "'":
+                self._at += 1
+            elif quote:
+                quote = "" if char == quote else quote
+            elif char in "'\"":
+                quote = char
+            else:
+                depth += (char == opening) - (char == closing)
+                if not depth:
+                    return self._text[start : self._at - 1]
+        return self._text[start:]
+
+
+def _unescape(match: re.Match[str]) -> str:
+    hexed, wide, octal, plain = match.groups()
+    if plain is not None:
+        return {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a"}.get(plain, plain)
+    return chr(int(hexed or wide, 16) if hexed or wide else int(octal, 8))
+
+
+def expanded(word: str) -> list[str]:
+    """The words that a word stands for, itself where it has no braces."""
+    words = [word]
+    if len(word) > MOST_CHARS:
+        return words
+    while len(words) <= MOST and any(_GROUP.search(one) for one in words):
+        words = [new for one in words for new in _once(one)]
+    return words if len(words) <= MOST else [word]
+
+
+def unmarked(word: str) -> str:
+    """The word with its quoted braces in place again."""
+    return word.translate(_BACK)
+
+
+def _once(word: str) -> list[str]:
+    match = _GROUP.search(word)
+    if match is None:
+        return [word]
+    return [word[: match.start()] + part + word[match.end() :] for part in match[1].split(",")]

@@ -1,0 +1,359 @@
+"""The check of a change by the linters and type checkers that its repository has: only what the change brings counts.
+
+They are the repository's own code as far as their plugins and settings are, so they run in the sandbox, on the change
+and, where something was found, on the tree before it. What is new in lines that the change wrote goes back to its
+author; what is new elsewhere is noted, and so is what breaks a rule that most files beside break too. In tests every
+finding is a note, unless the owner's `checker_rules` name its rule: how a test is laid out does not tell whether the
+change is right, and what a test is worth is told by its mutants. A linter that does not start, or whose lines cannot be
+read, is noted as well and stops nothing. The settings are those of the base: a change is not held against what it says
+of itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import TypeVar
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.line_changes import written
+from nightshift.core.code.repository_commands import Found, FoundLinter, Linter
+from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, RunLimits
+from nightshift.core.ports import Shell
+from nightshift.core.shell import ShellJob, ShellResult
+from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from nightshift.core.tasks.task import Change, Files
+from nightshift.core.text.masking import printable
+from nightshift.verdict.checks.catalogue import Finding as Catalogued
+from nightshift.verdict.checks.checker import is_test
+from nightshift.verdict.checks.hooks.hooks import covers
+from nightshift.verdict.checks.linters.tools import (
+    CONFIGURES,
+    FORMATTER,
+    FORMATTER_PATH,
+    NOT_THERE,
+    TOOLS,
+    Issue,
+    Tool,
+    configures,
+    mypy_targets,
+)
+from nightshift.verdict.checks.policy import Policy
+from nightshift.verdict.languages.repository_commands.find import find
+
+MOST = 10
+"""So many findings go back at once; what is mended first often mends others."""
+MOST_FILES = 200
+FEWEST_BESIDE, MOST_BESIDE = 3, 20
+"""So many files beside a changed one tell whether the repository keeps a rule."""
+REMEMBERED = 256
+LOOK_AGAIN = timedelta(minutes=5)
+_MESSAGE = 300
+_NOTE = "linter"
+K = TypeVar("K")
+V = TypeVar("V")
+
+Fetch = Callable[[str], Awaitable[Mapping[str, str]]]
+"""Makes the wheels of a requirement ready: name to version of all that it takes. Raises SandboxError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """What a linter says of a tree; `fault` is why it says nothing, None of `issues` then."""
+
+    issues: tuple[Issue, ...] = ()
+    fault: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, for what is kept of it
+class _Work:
+    """What the linters look at: the files before and after, and which lines were written."""
+
+    job: ChangeCheckJob
+    found: Found
+    before: Files
+    change: Change
+    tests: Files
+
+    @cached_property
+    def texts(self) -> Files:
+        """The files that the change wrote."""
+        return {path: text for path, text in {**self.change, **self.tests}.items() if text is not None}
+
+    @cached_property
+    def lines(self) -> Mapping[str, Collection[int]]:
+        """The lines of each that it wrote, counting from 1."""
+        return {path: written(self.was(path) or "", text) for path, text in self.texts.items()}
+
+    def was(self, path: str) -> str | None:
+        """A file before the change."""
+        return self.before[path] if path in self.before else text_of(self.job.tree, path)
+
+
+class LinterCheck:
+    """Runs linters on changes; any number at the same time.
+
+    Args:
+        shell: runs them in the sandbox.
+        policy: the owner's rules; those of linters are named `ruff.E501`.
+        limits: of each run, where the task says nothing.
+        fetch: gets a linter that is not there as wheels; None: only those that are there are run.
+        clock: for looking again for what could not be fetched.
+    """
+
+    def __init__(
+        self, shell: Shell, policy: Policy, *, limits: RunLimits, fetch: Fetch | None, clock: Clock = utc_now
+    ) -> None:
+        self._shell, self._policy, self._limits, self._fetch, self._clock = shell, policy, limits, fetch, clock
+        self._bases = OrderedDict[tuple[str, ...], _Looked]()
+        self._found = OrderedDict[bytes, Found]()
+        self._there = OrderedDict[tuple[str, str], bool]()
+        self._away = dict[str, tuple[float, str]]()
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        """What the change brings that a linter of its repository finds."""
+        if job.wanted or not (job.change or job.own):
+            return ChangeCheckReport()
+        work = await asyncio.to_thread(self._work, job)
+        wanted = [each for each in work.found.linters if not covers(job.spec.allow, each.linter)]
+        reports = await asyncio.gather(*(self._examined(work, each) for each in wanted))
+        blocked = [each for report in reports for each in report if each.severity is Severity.BLOCK]
+        noted = [each for report in reports for each in report if each.severity is not Severity.BLOCK]
+        if len(blocked) > MOST:
+            more = f"{blocked[MOST - 1].message} (and {len(blocked) - MOST} more findings of linters)"
+            blocked = [*blocked[: MOST - 1], replace(blocked[MOST - 1], message=more)]
+        return ChangeCheckReport(findings=(*blocked, *noted[:MOST]))
+
+    def _work(self, job: ChangeCheckJob) -> _Work:
+        given = job.spec.files
+        change = {path: text for path, text in job.change.items() if not configures(path) and text != given.get(path)}
+        return _Work(
+            job=job,
+            found=self._found_in(job.tree),
+            before={path: text for path, text in given.items() if not configures(path)},
+            change=change,
+            tests={path: text for path, text in job.own.items() if not configures(path)},
+        )
+
+    def _found_in(self, tree: Tree) -> Found:
+        looked = (f"{path} {id_}" for path, id_ in tree.entries().items() if "/" not in path or path.startswith(".git"))
+        key = hashlib.sha256("\n".join(looked).encode()).digest()
+        if key not in self._found:
+            _remember(self._found, key, find(tree))
+        return self._found[key]
+
+    async def _examined(self, work: _Work, found: FoundLinter) -> list[Finding]:
+        """The findings of one linter."""
+        tool, name, unkept = TOOLS[found.linter], found.linter.value, list[Finding]()
+        files = sorted(path for path in work.texts if path.endswith(tool.endings))[:MOST_FILES]
+        if not files:
+            return []
+        try:
+            packages = await self._packages(work, tool, found)
+            tool, files = await asyncio.to_thread(_aimed, tool, found.linter, work, files)
+            over = {**work.before, **work.change}
+            looked = await self._look(work, tool, files, over, work.tests, packages)
+            if looked.issues:
+                before = await self._looked_before(work, tool, files, packages, name)
+                looked = before if before.fault else _Looked(issues=_without(looked.issues, before.issues, work))
+                looked, unkept = await self._kept(work, tool, looked, packages, name)
+        except SandboxError as error:
+            looked = _Looked(fault=str(error))
+        if looked.fault:
+            return [_noted(name, f"{name} ({found.place}) says nothing: {looked.fault}")]
+        return [*self._told(work, name, looked.issues), *unkept]
+
+    async def _kept(
+        self, work: _Work, tool: Tool, looked: _Looked, packages: Mapping[str, str], name: str
+    ) -> tuple[_Looked, list[Finding]]:
+        """The findings by rules that the repository keeps, and a note of each that most files beside break already.
+
+        A linter that is newer than the one its owner uses has rules that he never saw.
+        """
+        broken = dict[tuple[str, bool], set[str]]()
+        for issue in looked.issues:
+            if issue.line in work.lines.get(issue.path, ()) and (place := _place(issue.path)) not in broken:
+                beside = [path for path in work.job.tree.entries() if _place(path) == place and path not in work.texts]
+                files = sorted(path for path in beside if path.endswith(tool.endings))[:MOST_BESIDE]
+                broken[place] = await self._broken(work, tool, files, packages, name)
+        unkept = {(place, code) for place, codes in broken.items() for code in codes}
+        issues = tuple(issue for issue in looked.issues if (_place(issue.path), issue.code) not in unkept)
+        ours = {issue.code for issue in looked.issues} - {issue.code for issue in issues}
+        notes = [_noted(name, f"most files beside the change break {name}.{code} already") for code in sorted(ours)]
+        return replace(looked, issues=issues), notes
+
+    async def _broken(
+        self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
+    ) -> set[str]:
+        """The rules that most of these files break before the change; none where there are few files to tell by."""
+        if len(files) < FEWEST_BESIDE:
+            return set()
+        issues = (await self._looked_before(work, tool, files, packages, name)).issues
+        breaking = Counter(code for path, code in {(issue.path, issue.code) for issue in issues} if path in files)
+        return {code for code, count in breaking.items() if 2 * count > len(files)}
+
+    async def _packages(self, work: _Work, tool: Tool, found: FoundLinter) -> Mapping[str, str]:
+        """The wheels that bring a linter which the environment of the repository has not; none where it has it.
+
+        Raises:
+            SandboxError: they cannot be had, now or a moment ago.
+        """
+        if self._fetch is None or not tool.wheel or await self._is_there(work, tool):
+            return {}
+        wanted = f"{tool.wheel}=={found.version}" if found.version else tool.wheel
+        now = self._clock().timestamp()
+        until, why = self._away.get(wanted, (0.0, ""))
+        if until > now:
+            raise SandboxError(why)
+        try:
+            return await self._fetch(wanted)
+        except SandboxError as error:
+            self._away[wanted] = now + LOOK_AGAIN.total_seconds(), str(error)
+            raise
+
+    async def _is_there(self, work: _Work, tool: Tool) -> bool:
+        """Tell whether the environment of the repository has a linter; one without a lock has none."""
+        key = work.job.environment, tool.wheel
+        if key[0] and key not in self._there:
+            probe = ShellJob(command=f"python -c 'import {tool.wheel}'", base=work.job.tree, environment=key[0])
+            _remember(self._there, key, (await self._shell.execute(probe)).exit_code == 0)
+        return self._there.get(key, False)
+
+    async def _looked_before(
+        self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
+    ) -> _Looked:
+        """What a linter says of the tree before the change; remembered for each tree, linter and what it looks at."""
+        known = [path for path in files if work.was(path) is not None]
+        if not (known or tool.whole):
+            return _Looked()
+        command = tool.command(known)
+        given = sorted(f"{path}\0{text}" for path, text in work.before.items())
+        key = (
+            work.job.tree.commit,
+            work.job.environment,
+            name,
+            command,
+            *sorted(f"{p}=={v}" for p, v in packages.items()),
+            *given,
+        )
+        if key not in self._bases:
+            looked = await self._look(work, tool, known, work.before, {}, packages)
+            if looked.fault:
+                return looked
+            _remember(self._bases, key, looked)
+        return self._bases[key]
+
+    async def _look(
+        self,
+        work: _Work,
+        tool: Tool,
+        files: Sequence[str],
+        change: Change,
+        tests: Files,
+        packages: Mapping[str, str],
+    ) -> _Looked:
+        beside = {FORMATTER_PATH: FORMATTER} if tool is TOOLS[Linter.ESLINT] else {}
+        result = await self._shell.execute(
+            ShellJob(
+                command=tool.command(files),
+                base=work.job.tree,
+                change={**change, **beside},
+                tests=tests,
+                packages=packages,
+                environment=work.job.environment,
+                limits=self._limits,
+            )
+        )
+        return _read(tool, result)
+
+    def _told(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
+        """The findings for the author, a note of what is new in lines that he did not write, and one of his tests."""
+        found, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue]()
+        for issue in issues:
+            rule = f"{name}.{issue.code}" if issue.code else name
+            if covers(work.job.spec.allow, rule):
+                continue
+            if issue.line not in work.lines.get(issue.path, ()):
+                elsewhere.append(issue)
+                continue
+            severity = self._severity(work, rule, issue)
+            if severity is not None and is_test(issue.path) and not self._policy.names(rule):
+                in_tests.append(issue)
+            elif severity is not None:
+                message = " ".join(printable(issue.message).split())[:_MESSAGE]
+                kept = Severity.NOTE if severity is Severity.NOTE else Severity.BLOCK
+                found.append(Finding(rule=rule, severity=kept, path=issue.path, line=issue.line, message=message))
+        for some, where in ((elsewhere, "more in lines that the change did not write"), (in_tests, "in its tests")):
+            if some:
+                first = some[0]
+                text = f"{name} finds {len(some)} {where}, first in"
+                found.append(_noted(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
+        return found
+
+    def _severity(self, work: _Work, rule: str, issue: Issue) -> Severity | None:
+        named = Catalogued(rule, issue.line, "")
+        return self._policy.severity(named, work.job.spec, is_test=is_test(issue.path))
+
+
+def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+    known[key] = value
+    while len(known) > REMEMBERED:
+        known.popitem(last=False)
+
+
+def _aimed(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
+    """The linter, and what it is to look at: the files of the change, or what the repository has it look at."""
+    if linter is not Linter.MYPY:
+        return tool, files
+    place = work.found.linter(linter)
+    config = text_of(work.job.tree, place.path) if place and place.path in CONFIGURES else ""
+    targets = mypy_targets(work.found, config or "")
+    return (tool, files) if targets is None else (replace(tool, words=(*tool.words, *targets), whole=True), files)
+
+
+def _read(tool: Tool, result: ShellResult) -> _Looked:
+    if result.ended is not Ended.EXITED:
+        return _Looked(fault=f"its run ended with {result.ended.value}")
+    if result.exit_code == NOT_THERE:
+        return _Looked(fault="it is not in the environment that code runs in here")
+    issues = [issue for issue in tool.issues(result.output) if issue.path.endswith(tool.endings)]
+    if result.exit_code not in tool.fine or (result.exit_code and not issues):
+        said = " ".join(printable(result.output).split())[:_MESSAGE]
+        return _Looked(fault=f"it ended with exit code {result.exit_code}: {said}")
+    blind = any(issue.code in tool.about_imports for issue in issues)
+    ignored = tool.about_imports | (tool.doubtful if blind else frozenset())
+    return _Looked(issues=tuple(issue for issue in issues if issue.code not in ignored))
+
+
+def _place(path: str) -> tuple[str, bool]:
+    """The folder of a file, and whether it holds tests: files of one place keep the same rules."""
+    return path.rpartition("/")[0], is_test(path)
+
+
+def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tuple[Issue, ...]:
+    """What was not found as often before; of the same findings in a file those in lines that were written are new."""
+    left = Counter(map(_key, before))
+    new = list[Issue]()
+    for issue in sorted(after, key=lambda issue: issue.line in work.lines.get(issue.path, ())):
+        if left[_key(issue)] > 0:
+            left[_key(issue)] -= 1
+        else:
+            new.append(issue)
+    return tuple(sorted(new, key=lambda issue: (issue.path, issue.line, issue.code)))
+
+
+def _key(issue: Issue) -> tuple[str, str, str]:
+    """A finding wherever its line moved; messages may name other lines."""
+    return issue.path, issue.code, re.sub(r"\d+", "#", issue.message)
+
+
+def _noted(name: str, message: str) -> Finding:
+    return Finding(rule=f"{_NOTE}.{name}", severity=Severity.NOTE, path="", line=0, message=message[:_MESSAGE])

@@ -1,0 +1,214 @@
+"""What each linter is started with, and how its lines are read; a line that is no finding is passed over."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nightshift.core.code.repository_commands import Found, Linter, Purpose
+
+NOT_THERE = 97
+"""How the command ends where the linter is not in its environment."""
+_PYTHON = (".py", ".pyi")
+_SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+_TYPED = (".ts", ".mts", ".cts", ".tsx")
+_ROOT = "/work/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """One finding of a linter; `line` counts from 1."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One linter.
+
+    Attributes:
+        endings: of the files that it reads.
+        words: starts it, without the files; it must tell one finding a line, and write nothing.
+        pattern: of such a line, with the groups `path`, `line`, `message` and, where it has one, `code`.
+        fine: the exit codes with which it has looked at everything.
+        wheel: the distribution that brings it; empty where it must be in the environment already.
+        about_imports: the codes that only say that a module is not there, which the environment is to blame for.
+        doubtful: the codes that follow from such a module, too.
+    """
+
+    endings: tuple[str, ...]
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+    fine: frozenset[int] = frozenset({0, 1})
+    wheel: str = ""
+    about_imports: frozenset[str] = frozenset()
+    doubtful: frozenset[str] = frozenset()
+    whole: bool = False
+    read: Callable[[Tool, str], Iterator[Issue]] | None = None
+
+    def command(self, files: Sequence[str]) -> str:
+        """The line of shell that looks at these files; where it always looks at the whole tree, they are not named."""
+        program = self.words[2] if self.words[:2] == ("python", "-m") else self.words[0]
+        there = f"python -c 'import {program}' 2>/dev/null" if self.wheel else f"command -v {program} >/dev/null"
+        named = () if self.whole else ("--", *files) if self.wheel in {"ruff", "flake8"} else files
+        path = 'PATH="$PWD/node_modules/.bin:$PATH"'
+        return f"{path}; {there} || exit {NOT_THERE}; {shlex.join((*self.words, *named))}"
+
+    def issues(self, output: str) -> list[Issue]:
+        """The findings in what it printed, as far as they are about files of the tree."""
+        return list((self.read or _by_lines)(self, output))
+
+
+def _by_lines(tool: Tool, output: str) -> Iterator[Issue]:
+    for line in output.splitlines():
+        found = tool.pattern.match(line)
+        if found and (path := inside(found["path"])):
+            code = found.groupdict().get("code") or ""
+            yield Issue(path=path, line=int(found["line"]), code=code, message=found["message"].strip())
+
+
+def _by_differences(tool: Tool, output: str) -> Iterator[Issue]:
+    """The places that `gofmt -d` would write otherwise, with the first line that it would write."""
+    path, at, told = "", 0, True
+    for line in output.splitlines():
+        if header := re.match(r"\+\+\+ (?:b/)?(.+?)(?:\t.*)?$", line):
+            path = inside(header[1]) or ""
+        elif hunk := re.match(r"@@ -(\d+)", line):
+            at, told = int(hunk[1]) - 1, False
+        elif path and not line.startswith(("---", "diff ")):
+            at += line[:1] in {" ", "-"}
+            if line.startswith("+") and not told:
+                told = True
+                written = line[1:].replace("\t", "\\t")
+                yield Issue(path=path, line=max(at, 1), code="", message=f"gofmt writes it as `{written[:120]}`")
+    yield from _by_lines(tool, output)
+
+
+def _by_blocks(tool: Tool, output: str) -> Iterator[Issue]:
+    """Findings of pyright: a message goes on in lines that stand further in, and the rule comes after the last."""
+    lines = list[str]()
+    for line in output.splitlines():
+        if re.match(r"\s{3}", line) and lines:
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    yield from _by_lines(tool, "\n".join(lines))
+
+
+def inside(path: str) -> str | None:
+    """A path as the tree has it; None for one that leads out of it."""
+    path = path.strip().removeprefix(_ROOT).removeprefix("./")
+    return None if path.startswith(("/", "..", "<")) or not path else path
+
+
+_COLUMNS = r"(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)?"
+
+TOOLS: Mapping[Linter, Tool] = {
+    Linter.RUFF: Tool(
+        endings=_PYTHON,
+        words=(
+            *("python", "-m", "ruff", "check", "--output-format=concise", "--no-cache", "--no-fix", "--force-exclude"),
+            *("--exit-zero", "--quiet"),
+        ),
+        pattern=re.compile(
+            _COLUMNS + r" (?P<code>[A-Z]+\d+|SyntaxError|[a-z]+(?:-[a-z]+)+)(?: \[\*\])?:? (?P<message>.+)"
+        ),
+        fine=frozenset({0}),
+        wheel="ruff",
+    ),
+    Linter.FLAKE8: Tool(
+        endings=(".py",),
+        words=("python", "-m", "flake8", "--format=default", "-j1"),
+        pattern=re.compile(_COLUMNS + r" (?P<code>[A-Z]+\d+) (?P<message>.+)"),
+        wheel="flake8",
+    ),
+    Linter.MYPY: Tool(
+        endings=_PYTHON,
+        words=(
+            *("python", "-m", "mypy", "--no-color-output", "--no-pretty", "--show-error-codes", "--no-error-summary"),
+            *("--hide-error-context", "--hide-error-code-links", "--cache-dir=/dev/null"),
+        ),
+        pattern=re.compile(_COLUMNS + r" error: (?P<message>.+?)(?:  \[(?P<code>[\w-]+)\])?$"),
+        fine=frozenset({0, 1, 2}),  # 2 for a file that is no Python, which it tells in a line like any other
+        wheel="mypy",
+        about_imports=frozenset({"import", "import-not-found", "import-untyped"}),
+        doubtful=frozenset({"misc", "no-any-return", "no-any-unimported", "untyped-decorator", "unused-ignore"}),
+    ),
+    Linter.PYRIGHT: Tool(
+        endings=_PYTHON,
+        words=("pyright",),
+        pattern=re.compile(r"\s*" + _COLUMNS + r"\d* ?-? ?error: (?P<message>.+?)(?: \((?P<code>report\w+)\))?$"),
+        about_imports=frozenset({"reportMissingImports", "reportMissingModuleSource"}),
+        doubtful=frozenset({"reportUnknownMemberType", "reportUnknownVariableType", "reportUntypedBaseClass"}),
+        read=_by_blocks,
+    ),
+    Linter.ESLINT: Tool(
+        endings=_SCRIPTS,
+        words=("eslint", "--no-color", "--format", "./.nightshift-eslint.cjs"),
+        pattern=re.compile(_COLUMNS + r" (?P<message>.+?)(?: \[(?P<code>[^\]]+)\])?$"),
+    ),
+    Linter.TSC: Tool(
+        endings=_TYPED,
+        words=("tsc", "--noEmit", "--pretty", "false", "-p", "."),
+        pattern=re.compile(r"(?P<path>[^(\n]+)\((?P<line>\d+),\d+\): error (?P<code>TS\d+): (?P<message>.+)"),
+        fine=frozenset({0, 1, 2}),
+        about_imports=frozenset({"TS2307", "TS7016", "TS2792", "TS2688", "TS2580", "TS2591"}),
+        doubtful=frozenset({"TS7006", "TS7031"}),
+        whole=True,
+    ),
+    Linter.GOFMT: Tool(
+        endings=(".go",),
+        words=("gofmt", "-d"),
+        pattern=re.compile(_COLUMNS + r" (?P<message>.+)"),
+        fine=frozenset({0, 1, 2}),
+        read=_by_differences,
+    ),
+    Linter.GOVET: Tool(
+        endings=(".go",),
+        words=("go", "vet", "./..."),
+        pattern=re.compile(r"(?:vet: )?" + _COLUMNS + r" (?P<message>.+)"),
+        fine=frozenset({0, 1, 2}),
+        whole=True,
+    ),
+}
+FORMATTER = (
+    "module.exports = (results) => results.flatMap((each) => each.messages.filter((one) => one.severity === 2).map("
+    "(one) => `${each.filePath}:${one.line || 1}: ${one.message.replace(/\\s+/g, ' ')} [${one.ruleId || 'parse'}]`"
+    ")).join('\\n') + '\\n';\n"
+)
+"""ESLint's own formats came and went; a file of its own prints one line for each error in all of its versions."""
+FORMATTER_PATH = ".nightshift-eslint.cjs"
+
+CONFIGURES = frozenset({
+    "pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini",
+    "pyrightconfig.json", "tsconfig.json", "package.json", ".eslintignore", FORMATTER_PATH,
+})  # fmt: skip
+_ESLINT = re.compile(r"(eslint\.config\.[cm]?[jt]s|\.eslintrc(\.\w+)?)")
+_TARGETS = re.compile(r"^[ \t]*(files|packages|modules)[ \t]*=", re.MULTILINE)
+
+
+def configures(path: str) -> bool:
+    """Tell whether a file says what linters find: a change is held against what the base says."""
+    name = path.rpartition("/")[2]
+    return name in CONFIGURES or bool(_ESLINT.fullmatch(name))
+
+
+def mypy_targets(found: Found, config: str) -> tuple[str, ...] | None:
+    """What mypy is to look at, where the repository says it; empty where its configuration does, None for the files.
+
+    Args:
+        found: the commands of the repository.
+        config: the text of the file that configures mypy.
+    """
+    command = found.command(Purpose.TYPES)
+    words = command.words if command else ()
+    words = words[2:] if words[:2] == ("python", "-m") else words
+    paths = tuple(word for word in words[1:] if not word.startswith("-"))
+    if words[:1] == ("mypy",) and paths and all(not re.search(r"[^\w./-]", path) for path in paths):
+        return paths
+    return () if _TARGETS.search(config) else None

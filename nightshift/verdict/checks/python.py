@@ -1,0 +1,267 @@
+"""Reads Python and says what stands out. Nothing is judged here: which finding matters is for the policy."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nightshift.core.code.parsing import parse, parse_quietly
+from nightshift.verdict.checks import attributes, reaching
+from nightshift.verdict.checks.catalogue import Finding
+from nightshift.verdict.checks.classes import Classes
+from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command
+from nightshift.verdict.checks.names import Names
+from nightshift.verdict.checks.python_calls import (
+    built_names,
+    called,
+    commands_of,
+    is_assembled,
+    mentioned,
+    removal,
+    shown,
+)
+from nightshift.verdict.checks.reaching import on_import
+
+MAX_CHARS = 400_000
+MAX_DEPTH = 3
+_TEST_LIBRARIES = frozenset({"pytest", "_pytest", "unittest", "nose", "hypothesis", "doctest"})
+# As in PEP 263.
+_ENCODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_USUAL_ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "iso-8859-1", "cp1252"})
+_CLIENTS = frozenset({
+    "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib", "imaplib", "poplib", "telnetlib", "paramiko",
+    "websockets", "http.client", "urllib.request", "xmlrpc.client", "grpc", "pycurl",
+})  # fmt: skip
+_HOOKS = frozenset({"modules", "meta_path", "path_hooks", "excepthook", "exit", "displayhook", "unraisablehook",
+                    "breakpointhook", "path_importer_cache"})  # fmt: skip
+_TABLES = frozenset({"builtins.__dict__", "sys.__dict__", "sys.path_importer_cache"})
+_FRAMEWORKS = frozenset({"pytest", "_pytest", "pluggy", "unittest", "hypothesis"})
+_WARNERS = frozenset({"showwarning", "formatwarning", "_showwarnmsg", "_formatwarnmsg", "warn", "warn_explicit"})
+_SHARED = frozenset({
+    "os", "os.path", "time", "random", "json", "math", "pathlib.Path", "unittest", "unittest.TestCase", "pytest",
+    "threading", "io", "socket", "subprocess", "operator", "functools",
+})  # fmt: skip
+_WHOLE_ENVIRONMENT = frozenset(f"os.environ.{name}" for name in ("copy", "items", "values", "keys"))
+_TYPED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
+_NATIVE = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
+
+
+Hooks = Callable[[Sequence[Command]], Iterable[Finding]]
+"""Tells which of some commands never run; the lines are not its business."""
+
+
+def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> list[Finding]:
+    """What stands out in a module; nothing where it is no Python.
+
+    Args:
+        text: the module.
+        hooks: what commands are held against.
+        is_test: it is a test, which may know that it is one.
+        depth: how many texts that are run as code are around it.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return []
+    names = Names(tree)
+    found = (
+        _odd_encoding(text), _Reader(names, hooks, is_test=is_test, depth=depth).read(), Classes(names).look(),
+        attributes.look(names), reaching.look(names, is_test=is_test), on_import(names, tree),
+    )  # fmt: skip
+    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+
+def _odd_encoding(text: str) -> Iterator[Finding]:
+    """A declared encoding in which the file says something else than what is read here."""
+    for number, line in enumerate(text.split("\n", 2)[:2], 1):
+        if (match := _ENCODING.match(line[:400])) and match[1].lower().replace("_", "-") not in _USUAL_ENCODINGS:
+            yield Finding("python.encoding", number, f"`{match[0].strip()[:60]}`")
+
+
+def commands(text: str) -> list[Command]:
+    """The commands that a module runs, as far as their words are constant."""
+    tree = parsed(text)
+    if tree is None:
+        return []
+    names = Names(tree)
+    calls = [(node, names.resolve(node.func) or "") for node in names.nodes if isinstance(node, ast.Call)]
+    return [
+        found for node, target in calls for found in (*commands_of(node, target, names), *removal(node, target, names))
+    ]
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree, or None for what is no Python or too large to be read."""
+    if len(text) > MAX_CHARS:
+        return None
+    try:
+        return parse(text)
+    except SyntaxError:
+        return parse_quietly(text)  # a warning is an error for some who call, and no reason to see nothing
+    except (ValueError, RecursionError, MemoryError):
+        return None
+
+
+class _Reader:
+    def __init__(self, names: Names, hooks: Hooks, *, is_test: bool, depth: int) -> None:
+        self._names, self._hooks, self._is_test, self._depth = names, hooks, is_test, depth
+        nodes = self._names.nodes
+        self._called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        self._inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        typed = (node for node in nodes if isinstance(node, _TYPED))
+        self._types = {id(inner) for node in typed for note in _annotations(node) for inner in ast.walk(note)}
+        self._one_variable = {
+            id(node.value if isinstance(node, ast.Subscript) else node.comparators[0])
+            for node in nodes
+            if isinstance(node, ast.Subscript | ast.Compare)
+        }
+
+    @functools.cached_property
+    def _looped(self) -> set[int]:
+        """All that stands in a loop."""
+        loops = (loop for loop in self._names.nodes if isinstance(loop, ast.While | ast.For))
+        return {id(inner) for loop in loops for inner in ast.walk(loop)}
+
+    @functools.cached_property
+    def _built(self) -> set[str]:
+        return built_names(self._names)
+
+    def _is_built(self, text: ast.expr) -> bool:
+        if isinstance(text, ast.Name):
+            return text.id in self._built
+        return is_assembled(text, self._names)
+
+    def read(self) -> Iterator[Finding]:
+        readers: dict[type[ast.AST], Callable[[Any], Iterable[Finding]]] = {
+            ast.Call: self._call,
+            ast.Attribute: self._mention,
+            ast.Name: self._mention,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import,
+            ast.Compare: self._compare,
+            ast.Constant: self._constant,
+            ast.Assign: lambda node: self._assignment(node.targets),
+            ast.AugAssign: lambda node: self._assignment([node.target]),
+        }
+        for node in self._names.nodes:
+            if reader := readers.get(type(node)):
+                yield from reader(node)
+
+    def _constant(self, node: ast.Constant) -> Iterable[Finding]:
+        if node.value != "PYTEST_CURRENT_TEST" or self._is_test:
+            return ()
+        return (Finding("python.test-detection", node.lineno, "`PYTEST_CURRENT_TEST`"),)
+
+    def _call(self, node: ast.Call) -> Iterator[Finding]:
+        names = self._names
+        target = names.resolve(node.func)
+        if target in {"builtins.eval", "builtins.exec", "builtins.compile"}:
+            yield from self._code(node, target)
+        elif target == "os.fork" and id(node) in self._looped:
+            yield Finding("python.fork-bomb", node.lineno, "`os.fork()`")
+        elif target == "sys.modules.get" and node.args and names.text(node.args[0]) in _TEST_LIBRARIES:
+            yield Finding("python.test-detection", node.lineno, f"`{_shown(node)}`")
+        for seen in self._hooks(commands_of(node, target or "", names)):
+            yield replace(seen, line=node.lineno)
+        yield from called(node, target, names)
+
+    def _code(self, node: ast.Call, target: str) -> Iterator[Finding]:
+        """Text that is run: constant text is read like the rest, other text is told by how it came about."""
+        rule = f"python.{target.removeprefix('builtins.')}"
+        text = self._names.text(node.args[0]) if node.args else UNKNOWN
+        if UNKNOWN in text:
+            built = rule == "python.eval" and bool(node.args) and self._is_built(node.args[0])
+            yield Finding("python.eval-built" if built else rule, node.lineno, f"`{_shown(node)}`")
+            return
+        if self._depth < MAX_DEPTH:
+            for inner in scan(text, self._hooks, is_test=self._is_test, depth=self._depth + 1):
+                yield replace(inner, line=node.lineno)
+
+    def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Finding]:
+        """Functions that are named without being called."""
+        if isinstance(node.ctx, ast.Store):
+            return
+        if id(node) in self._types:
+            return
+        target = self._names.resolve(node)
+        if target in _WHOLE_ENVIRONMENT:
+            yield Finding("python.environment", node.lineno, f"`{_shown(node)}`")
+        if target is None or id(node) in self._inner:
+            return
+        rule = "python.environment" if target == "os.environ" else mentioned(target)
+        asked_for_one = target == "os.environ" and id(node) in self._one_variable
+        if rule and id(node) not in self._called and not asked_for_one:
+            yield Finding(rule, node.lineno, f"`{_shown(node)}`")
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Finding]:
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif node.level or not node.module:
+            return
+        else:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for module in modules:
+            top = module.partition(".")[0]
+            if top in _NATIVE:
+                yield Finding("python.native", node.lineno, f"`import {top}`")
+            elif module in _CLIENTS or (top in _CLIENTS and module == top):
+                yield Finding("python.network-client", node.lineno, f"`import {module}`")
+            elif top in {"pytest", "_pytest"} and not self._is_test:
+                yield Finding("python.test-detection", node.lineno, f"`import {top}` outside of tests")
+
+    def _compare(self, node: ast.Compare) -> Iterator[Finding]:
+        """`"pytest" in sys.modules`, `"pytest" in sys.argv[0]`."""
+        if self._is_test or self._names.text(node.left).strip() not in _TEST_LIBRARIES:
+            return
+        for side in node.comparators:
+            named = {self._names.resolve(inner) for inner in ast.walk(side)}
+            if named & {"sys.modules", "sys.argv", "sys.modules.keys", "sys.orig_argv"}:
+                yield Finding("python.test-detection", node.lineno, f"`{_shown(node)}`")
+
+    def _assignment(self, targets: list[ast.expr]) -> Iterator[Finding]:
+        parts = (part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target]))
+        for target in parts:
+            match target:
+                case ast.Attribute(value=value, attr=attr):
+                    rule = _swap(self._names.resolve(value) or "", attr)
+                case ast.Subscript(value=value, slice=key):
+                    base = self._names.resolve(value)
+                    own_name = isinstance(key, ast.Name) and key.id == "__name__"
+                    # `globals()["x"] = …` is the module's own table, although built-ins are found through it.
+                    swapped = base in {"builtins", "sys.modules"} and not own_name and not isinstance(value, ast.Call)
+                    rule = "python.swap" if swapped or base in _TABLES else None
+                case _:
+                    continue
+            if rule:
+                yield Finding(rule, target.lineno, f"`{_shown(target)} = …`")
+
+
+def _swap(base: str, attr: str) -> str | None:
+    """The rule that an assignment to an attribute of something imported belongs to."""
+    if base.startswith("builtins") or (base == "sys" and attr in _HOOKS) or base in _SHARED:
+        return "python.swap"
+    if base.partition(".")[0] in _FRAMEWORKS or (base == "warnings" and attr in _WARNERS):
+        return "python.swap"
+    around = (base[:place] for place, char in enumerate(base) if char == ".")
+    if any(one in _SHARED for one in around) and not base.startswith("os.environ"):
+        return "python.swap"
+    return "python.patching" if base and base.partition(".")[0] in sys.stdlib_module_names else None
+
+
+def _annotations(node: ast.AST) -> Iterator[ast.expr]:
+    """Where a name stands for a type and nothing happens."""
+    match node:
+        case ast.arg(annotation=ast.expr() as note) | ast.AnnAssign(annotation=note):
+            yield note
+        case ast.FunctionDef(returns=ast.expr() as note) | ast.AsyncFunctionDef(returns=ast.expr() as note):
+            yield note
+
+
+def _shown(node: ast.AST) -> str:
+    text = shown(node)
+    return text if len(text) <= 60 else text[:59] + "…"

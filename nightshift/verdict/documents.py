@@ -1,0 +1,225 @@
+"""Judges a change of documentation alone: its pages against the tree, its examples in the sandbox, no test demanded.
+
+Only what the change brought is held against it: a page that had a dead link before may keep it. What cannot be checked
+(another site, an example that needs a network) is a note in the evidence, and no reason to refuse.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import doctest
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from nightshift.core.code.documents import is_markdown
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.task import digest
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Result, SuiteJob, Verdict
+from nightshift.core.text.encoding import encode
+from nightshift.verdict import judging, pages
+from nightshift.verdict.judging import Run
+from nightshift.verdict.languages import plan
+from nightshift.verdict.page_checks import Files, Finding, findings
+from nightshift.verdict.suite_runs import SuiteRuns
+
+KIND = "Documentation"
+_RUNNER = Path(__file__).with_name("page_runner.py")
+_PYTHON = frozenset({"python", "py", "python3", "pycon", "doctest"})
+_ELIDED = ("...", "…", "{{", "{%", "<", "$ ")
+_MOST_BLOCKS, _MOST_NOTES = 60, 10
+_MAX_CHARS = 400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A block of Python, or the doctest of a docstring, at a line of a file.
+
+    `kind` is code or doctest, `modules` the names under which the file of a docstring may be imported, `roots` the
+    folders that imports are looked for in beside the usual ones. One that is not `new` only prepares those below it.
+    """
+
+    page: str
+    line: int
+    kind: str
+    text: str
+    new: bool
+    modules: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    done: bool = False
+
+
+def passed(job: SuiteJob) -> Verdict:
+    """The verdict where there are no tests to run beside."""
+    evidence = Evidence(tree=digest(job.change), sandbox="none", label=Label.DOCUMENTED, complete=job.whole_tree)
+    return Verdict(passed=True, reason="", evidence=evidence)
+
+
+async def judged(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
+    """A passing verdict with what speaks against the documentation, and with what it could not be asked.
+
+    Raises:
+        SandboxError: nothing could be run.
+    """
+    own = not (job.given or job.command or job.held.cases)
+    if own:
+        verdict = replace(verdict, evidence=replace(verdict.evidence, label=Label.DOCUMENTED))
+    found, examples = await asyncio.to_thread(_looked_at, job)
+    notes = [f"not Markdown, so not looked at: {path}" for path in _others(job)]
+    new = [example for example in examples if example.new]
+    if new:
+        run, wrong, skipped = await _tried(job, examples, runs)
+        if tampering := judging.judge(run).tampering:
+            return replace(verdict, passed=False, reason=tampering, tampering=tampering)
+        found, notes = [*found, *wrong], [*notes, *skipped]
+        if not verdict.results:
+            ran = replace(verdict.evidence, tree=run.digest, sandbox=runs.sandbox.name, python=runs.runtime.version)
+            verdict = replace(verdict, evidence=ran)
+    checked = sum(1 for path, text in job.change.items() if text and is_markdown(path))
+    counts = f"{checked} page{'s' * (checked != 1)} and {len(new)} example{'s' * (len(new) != 1)} checked"
+    evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, counts, *notes[:_MOST_NOTES]))
+    if not found:
+        reason = f"{verdict.reason}; {counts}" if verdict.reason else counts
+        return replace(verdict, reason=reason, evidence=evidence)
+    failures = tuple(_failure(one) for one in sorted(found, key=lambda one: (one.path, one.line)))
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    reason = f"{failures[0].id}: {failures[0].message}{more}"
+    return replace(verdict, passed=False, reason=reason, failures=failures, evidence=evidence)
+
+
+def _failure(found: Finding) -> Failure:
+    where = f"{found.path}:{found.line}"
+    return Failure(id=where, kind=KIND, message=found.message, frame=where)
+
+
+def _others(job: SuiteJob) -> list[str]:
+    code = (".py", ".js", ".mjs", ".cjs", ".ts", ".jsx", ".tsx")
+    return [path for path, text in job.change.items() if text and not is_markdown(path) and not path.endswith(code)]
+
+
+def _looked_at(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
+    """What is wrong with pages as they stand, and the examples that must be run to be judged."""
+    files, found, examples = _files(job), list[Finding](), list[Example]()
+    for path, text in sorted(job.change.items()):
+        if not text or len(text) > _MAX_CHARS:
+            continue
+        before = _before(job, path) or ""
+        if is_markdown(path):
+            known = {one.message for one in findings(path, before, files)}
+            found += [one for one in findings(path, text, files) if one.message not in known]
+            for one in _of_page(path, text, before):
+                if isinstance(one, Finding):
+                    found.append(one)
+                else:
+                    examples.append(one)
+        elif path.endswith(".py"):
+            examples += _of_module(path, text, before)
+    return found, examples[:_MOST_BLOCKS]
+
+
+def _files(job: SuiteJob) -> Files:
+    over: Mapping[str, str | None] = {**job.start, **job.given, **job.change}
+    gone = {path for path, text in over.items() if text is None}
+
+    def text_at(path: str) -> str | None:
+        return over[path] if path in over else text_of(job.base, path)
+
+    return Files((job.base.entries().keys() | over.keys()) - gone, text_at)
+
+
+def _before(job: SuiteJob, path: str) -> str | None:
+    return job.start[path] if path in job.start else text_of(job.base, path)
+
+
+def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
+    """The blocks of Python of a page; those that no parser takes are wrong where they were written now."""
+    known = {block.text for block in pages.read(before).blocks}
+    folder, roots = path.rpartition("/")[0], list[str]()
+    while folder:
+        roots.append(folder)
+        folder = folder.rpartition("/")[0]
+    for block in pages.read(text).blocks:
+        if block.info not in _PYTHON:
+            continue
+        kind = "doctest" if ">>>" in block.text else "code"
+        new = block.text not in known
+        if kind == "code" and (parse_quietly(block.text) is None):
+            if new and parse_quietly(_as_stubs(block.text)) is None and not any(e in block.text for e in _ELIDED):
+                message = "this block is marked as Python and is none; fix it, or mark it as what it is (```text)"
+                yield Finding(path=path, line=block.line, message=message)
+            continue
+        yield Example(page=path, line=block.line, kind=kind, text=block.text, new=new, roots=tuple(roots))
+
+
+def _as_stubs(text: str) -> str:
+    """A block of signatures as Python."""
+    lines = (line.rstrip() for line in text.split("\n"))
+    return "\n".join(f"{line}: ..." if line.lstrip().startswith(("def ", "async def ")) else line for line in lines)
+
+
+def _of_module(path: str, text: str, before: str) -> Iterator[Example]:
+    """The doctests of docstrings that were changed."""
+    known = {doc for _, doc in _docstrings(before)}
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    names = tuple(".".join(parts[at:]) for at in range(len(parts)))
+    roots = tuple("/".join(parts[:at]) for at in range(1, len(parts)))
+    for line, doc in _docstrings(text):
+        if doc not in known and ">>>" in doc:
+            yield Example(page=path, line=line, kind="doctest", text=doc, new=True, modules=names, roots=roots)
+
+
+def _docstrings(text: str) -> Iterator[tuple[int, str]]:
+    tree = parse_quietly(text)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            doc = ast.get_docstring(node, clean=False)
+            yield from [(node.body[0].lineno, doc)] if doc else []
+
+
+# --- in the sandbox
+
+
+async def _tried(job: SuiteJob, examples: list[Example], runs: SuiteRuns) -> tuple[Run, list[Finding], list[str]]:
+    """The run of examples, what they say against the documentation, and which of them could not be run."""
+    examples = [example for example in examples if _is_readable(example)]
+    name = next(path for n in range(1000) if (path := f"test_documentation_{n}.py") not in job.base.entries())
+    tests = {f"{name}::test_{at}": example for at, example in enumerate(examples) if example.new}
+    asked = replace(job, own={name: _source(examples)}, given={}, command=(), regression=(), whole_tree=True)
+    run = await runs.run(asked, plan.tests_alone(await runs.plan(asked)))
+    found = judging.judge(run)
+    ended = {result.id: result for result in found.results}
+    messages = {failure.id: failure.message for failure in found.failures}
+    wrong, skipped = list[Finding](), list[str]()
+    for test, example in tests.items():
+        result = ended.get(test)
+        message = messages.get(test, result.message if result else "it was not reached")
+        if result is None or result.result is not Result.FAILED:
+            if result is None or result.result is not Result.PASSED:
+                skipped.append(f"{example.page}:{example.line} was not run: {' '.join(message.split())[:200]}")
+            continue
+        what = "this example" if example.kind == "code" else "this doctest"
+        said = message.removeprefix("AssertionError: ")
+        more = "; fix it, or mark the block as text if it is not meant to run" if not example.modules else ""
+        wrong.append(Finding(path=example.page, line=example.line, message=f"{what}: {said}{more}"))
+    return run, wrong, skipped
+
+
+def _is_readable(example: Example) -> bool:
+    """Tell whether an example can be taken apart; encoded as it is, it is part of a module."""
+    try:
+        encode(example.text).decode()
+        doctest.DocTestParser().parse(example.text)
+    except ValueError:
+        return False
+    return True
+
+
+def _source(examples: list[Example]) -> str:
+    """The module of tests: the runner, the examples as data, a test for each new one."""
+    blocks = json.dumps([asdict(example) for example in examples])
+    tests = [f"def test_{at}():\n    run(BLOCKS, {at})\n" for at, example in enumerate(examples) if example.new]
+    head = _RUNNER.read_text(encoding="utf-8")
+    return "\n\n".join([f"{head}\n\nimport json\n\nBLOCKS = json.loads({blocks!r})\n", *tests])

@@ -1,0 +1,70 @@
+"""The files in which a repository declares what it needs, as a run sees them: those of the base, with a change on top.
+
+A task of a project sees its folder as the root. What stands above it counts as well, for a lock may lie at the root of
+the whole; so paths here are those of the whole repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+
+from nightshift.core.code.tree import Tagged, Tree
+from nightshift.core.tasks.projects import place_of
+from nightshift.core.tasks.task import Change
+from nightshift.core.text.encoding import decode
+
+MOST_BYTES = 32 << 20
+"""A file that is larger declares nothing."""
+_DEPTH = 2
+
+
+class DeclaredFiles:
+    """Reads what may declare something.
+
+    Args:
+        tree: of the base, or a part of it.
+        change: what lies over it, by the paths of that part.
+    """
+
+    def __init__(self, tree: Tree, change: Change | None = None) -> None:
+        self._part, (self._tree, self.place) = tree, place_of(tree)
+        self._over: Mapping[str, str | None] = {f"{self.place}{path}": text for path, text in (change or {}).items()}
+
+    @property
+    def whole(self) -> Tree:
+        """The base of the whole repository."""
+        return self._tree
+
+    @cached_property
+    def paths(self) -> Collection[str]:
+        """All paths of the repository."""
+        gone = {path for path, text in self._over.items() if text is None}
+        return (self._tree.entries().keys() | self._over.keys()) - gone
+
+    @property
+    def described(self) -> str:
+        """The tag nearest to the base, as `core.code.tree.Tagged` has it; empty where there is none."""
+        return self._tree.described() if isinstance(self._tree, Tagged) else ""
+
+    def text(self, path: str) -> str | None:
+        """The text of a file; None where there is none, or a huge one."""
+        if path in self._over:
+            return self._over[path]
+        if path not in self._tree.entries():
+            return None
+        content = self._tree.read(path)
+        return decode(content) if len(content) <= MOST_BYTES else None
+
+    def nearest(self, names: Collection[str]) -> str | None:
+        """The folder that has a file of one of these names, with a slash at its end: empty for the root.
+
+        The part's own folder comes first, then the root. Where neither has one, the only folder near the root of the
+        part counts that does; None where there is none, or more than one.
+        """
+        for folder in dict.fromkeys((self.place, "")):
+            if any(f"{folder}{name}" in self.paths for name in names):
+                return folder
+        alike = [path for path in self._part.entries() if path.endswith(tuple(names)) and path.count("/") <= _DEPTH]
+        found = {path.rpartition("/")[0] for path in alike if path.rpartition("/")[2] in names}
+        return f"{self.place}{found.pop()}/" if len(found) == 1 else None

@@ -1,0 +1,142 @@
+"""Writes packages that a change was allowed into the dependency file beside it, so that a fresh clone installs them.
+
+A line is pinned to the version that the change was judged with. What a file names already is never named again. Where
+it is not clear which file counts, or it cannot be changed without doubt, nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from nightshift.verdict.environments.distributions import declared, normalised, requirement
+
+REQUIREMENTS, PYPROJECT = "requirements.txt", "pyproject.toml"
+_LIST = re.compile(r"^dependencies[ \t]*=[ \t]*\[", re.MULTILINE)
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*')
+
+
+def with_packages(
+    files: Mapping[str, str], packages: Mapping[str, str], *, create: bool, may_pin: bool
+) -> dict[str, str]:
+    """The dependency files that change so that all packages are declared, path to new text.
+
+    Args:
+        files: the files of the repository that declare packages (`distributions.is_declaration`), path to text.
+        packages: name to the exact version; an empty one is written without.
+        create: whether a requirements.txt is made where no file declares anything.
+        may_pin: whether a line of requirements.txt that names a package without a version gets it.
+    """
+    known = declared(files)
+    missing = {name: version for name, version in packages.items() if normalised(name) not in known}
+    loose = {normalised(name): _line(name, version) for name, version in packages.items() if version}
+    target = _target(files, create=create)
+    if target is None:
+        return {}
+    before = files.get(target, "")
+    text = _pinned(before, loose) if may_pin and target == REQUIREMENTS else before
+    lines = [_line(name, version) for name, version in missing.items()]
+    if lines:
+        text = _appended(text, lines) if target == REQUIREMENTS else _in_pyproject(text, lines) or text
+    return {target: text} if text != before else {}
+
+
+def _line(name: str, version: str) -> str:
+    return f"{name}=={version}" if version else name
+
+
+def _target(files: Mapping[str, str], *, create: bool) -> str | None:
+    """The one file that counts; None where there is none, or more than one."""
+    found = [path for path in (REQUIREMENTS, PYPROJECT) if path in files]
+    if PYPROJECT in found and _listed(files[PYPROJECT]) is None:
+        found.remove(PYPROJECT)
+    if not found:
+        return REQUIREMENTS if create else None
+    return found[0] if len(found) == 1 else None
+
+
+def _listed(text: str) -> list[str] | None:
+    """The list `project.dependencies` of a pyproject.toml; None where it has none of its own."""
+    try:
+        project: Any = tomllib.loads(text).get("project")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+    found = project.get("dependencies") if isinstance(project, dict) else None
+    return found if isinstance(found, list) else None
+
+
+def _pinned(text: str, lines: Mapping[str, str]) -> str:
+    def pin(line: str) -> str:
+        found = requirement(line)
+        plain = found is not None and line.strip() == found.name
+        return lines.get(found.key, line) if found and plain else line
+
+    return "\n".join(pin(line) for line in text.split("\n"))
+
+
+def _appended(text: str, lines: list[str]) -> str:
+    return "\n".join([*([text.rstrip("\n")] if text.strip() else []), *lines]) + "\n"
+
+
+def _in_pyproject(text: str, lines: list[str]) -> str | None:
+    """The text with more entries at the end of `project.dependencies`; None where that cannot be done for certain."""
+    before = _listed(text) or []
+    for start in _LIST.finditer(text):
+        end = _end_of_list(text, start.end())
+        if end is None:
+            continue
+        inside = text[start.end() : end]
+        quoted = [json.dumps(line) for line in lines]
+        if "\n" in inside:
+            head = inside.rstrip()
+            indent = next((found[1] for found in re.finditer(r"\n([ \t]+)\S", inside)), "    ")
+            comma = (
+                "" if not _STRING.sub(_blank, head).strip() or _STRING.sub(_blank, head).rstrip().endswith(",") else ","
+            )
+            new = "".join(f"\n{indent}{one}," for one in quoted)
+            changed = f"{text[: start.end()]}{_with_comma(head, comma)}{new}\n{text[end:]}"
+        else:
+            head = inside.strip().rstrip(",")
+            changed = f"{text[: start.end()]}{', '.join(filter(None, [head, *quoted]))}{text[end:]}"
+        if _listed(changed) == [*before, *lines] and _same_but_for_list(text, changed):
+            return changed
+    return None
+
+
+def _with_comma(head: str, comma: str) -> str:
+    """The comma stands before a comment that ends the last line."""
+    if not comma:
+        return head
+    last = head.rpartition("\n")[2]
+    comments = [found for found in _STRING.finditer(last) if found[0].startswith("#")]
+    if not comments:
+        return head + comma
+    at = len(head) - len(last) + comments[0].start()
+    code = head[:at].rstrip()
+    return f"{code}{comma}{head[len(code) :]}"
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0]) if found[0].startswith("#") else "x" * len(found[0])
+
+
+def _end_of_list(text: str, start: int) -> int | None:
+    at = start
+    while at < len(text):
+        if found := _STRING.match(text, at):
+            at = found.end()
+        elif text[at] == "]":
+            return at
+        else:
+            at += 1
+    return None
+
+
+def _same_but_for_list(before: str, after: str) -> bool:
+    old, new = tomllib.loads(before), tomllib.loads(after)
+    old["project"].pop("dependencies")
+    new["project"].pop("dependencies")
+    return bool(old == new)

@@ -1,0 +1,231 @@
+"""The check of packages: what the sandbox lacks is installed if the owner allows it, asked of him, or sent back.
+
+What he named in the settings or with the task, and what he granted, is installed from wheels into a layer that runs see
+read-only. Anything else becomes a question, with the file that wants it and what the index says of it. A name that the
+index does not have is the model's mistake and goes back to it. Files that the owner wrote himself are trusted to be
+sound: for a module of theirs that no table knows nothing is asked, since it is likely one that the task is to write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.errors import Parked, SandboxError
+from nightshift.core.events import Emitter, Kind
+from nightshift.core.ports import Sink
+from nightshift.core.tasks.change_checks import (
+    Ask,
+    AskKind,
+    ChangeCheckJob,
+    ChangeCheckReport,
+    Finding,
+    Severity,
+    package_subject,
+)
+from nightshift.sandbox import launcher
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments.distributions import Requirement, normalised, requirement
+from nightshift.verdict.environments.layers import Layer, LayerStore
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.environments.missing_modules import ImportMemory, MissingModule
+from nightshift.verdict.environments.requirements import PackageSurvey, WantedPackage
+from nightshift.verdict.environments.wheels import Unobtainable, Unreachable, Wheel
+
+LOOK_AGAIN = timedelta(minutes=5)
+REMEMBERED = 256
+DENIED, UNKNOWN, UNCLEAR, NO_NPM = "package.denied", "package.unknown", "package.unclear", "package.npm"
+_STDLIB = "import json, sys; print(json.dumps(sorted(sys.stdlib_module_names)))"
+
+
+class DependencyCheck:
+    """Sees to the packages of changes; any number at the same time.
+
+    Args:
+        layers: makes and keeps what is installed.
+        runtime: what every run has.
+        allowed: distributions that any task may use, as `name` or `name==version`.
+        emit: takes an event when something was installed.
+        clock: the time, for looking again at an index that does not answer.
+        environments: what repositories declare, which their runs have.
+    """
+
+    def __init__(
+        self,
+        layers: LayerStore,
+        runtime: Runtime,
+        *,
+        allowed: Sequence[str],
+        emit: Sink,
+        clock: Clock = utc_now,
+        environments: Environments | None = None,
+    ) -> None:
+        self._environments = environments
+        self._layers, self._runtime, self._events, self._clock = layers, runtime, Emitter(emit), clock
+        self._allowed = {each.key: each for each in map(requirement, allowed) if each}
+        self._available: frozenset[str] | None = None
+        self._memory = ImportMemory()
+        self._looked_up = OrderedDict[str, Wheel | str]()
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        """What must be mended, what the owner must decide, and the packages that the run may use.
+
+        Raises:
+            Parked: the package index does not answer.
+            SandboxError: packages that the owner named cannot be installed.
+        """
+        theirs, installed = frozenset[str](), frozenset[str]()
+        if job.environment and self._environments is not None:
+            theirs = await self._environments.modules(job.tree, job.environment)
+            installed = await self._environments.modules(job.tree, job.environment, of="node_modules")
+        survey, wanted = await asyncio.to_thread(self._survey, job, theirs)
+        if job.wanted:
+            planned = [await self._judged(job, package) for package in survey.planned()]
+            return ChangeCheckReport(asks=tuple(each for each in planned if isinstance(each, Ask)))
+        findings = [_no_npm(need) for need in survey.scripts(installed)]
+        layer = await self._installed(job, survey, wanted)
+        if isinstance(layer, Finding):
+            return ChangeCheckReport(findings=(*findings, layer))
+        here = await asyncio.to_thread(modules_in, layer.folder) if layer else frozenset[str]()
+        asks: dict[str, Ask] = {}
+        for package in wanted:
+            if _top(package.need) in here and _subject(package.requirement) not in job.denied:
+                continue
+            judged = await self._judged(job, package)
+            if isinstance(judged, Ask):
+                asks.setdefault(judged.subject, judged)
+            elif judged:
+                findings.append(judged)
+        if asks:
+            return ChangeCheckReport(findings=tuple(findings), asks=tuple(asks.values()))
+        return ChangeCheckReport(
+            findings=tuple(findings),
+            packages=layer.packages if layer else {},
+            declares=await asyncio.to_thread(survey.declaring, wanted, layer.packages if layer else {}),
+        )
+
+    def _survey(self, job: ChangeCheckJob, theirs: frozenset[str]) -> tuple[PackageSurvey, list[WantedPackage]]:
+        if self._available is None:
+            self._available = provided(self._runtime)
+        survey = PackageSurvey(job, available=self._available | theirs, allowed=self._allowed, memory=self._memory)
+        return survey, survey.wanted()
+
+    async def _installed(
+        self, job: ChangeCheckJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
+    ) -> Layer | Finding | None:
+        """The layer of all that is wanted and allowed; what the task was given by name is in it in any case."""
+        named = {normalised(name) for name in job.spec.packages}
+        may_use = (one for one in packages if one.requirement and self._may_use(job, one))
+        wanted = {one.requirement.key: one for one in may_use if one.requirement}
+        listed = {key: survey.known.get(key) or Requirement(name=key) for key in named}
+        listed |= {key: package.requirement for key, package in wanted.items() if package.requirement}
+        if not listed:
+            return None
+        try:
+            layer = await self._layers.satisfy([str(each) for each in listed.values()])
+        except Unobtainable as error:
+            if blamed := next((package for package in wanted.values() if package.written), None):
+                return _finding(UNKNOWN, blamed.need, f"packages cannot be installed: {error}")
+            raise SandboxError(f"packages that this task may use cannot be installed: {error}") from error
+        except Unreachable as error:
+            raise Parked(f"{error}; the task waits for its packages", self._clock() + LOOK_AGAIN) from error
+        if layer.new:
+            self._report(job, layer)
+        return layer
+
+    def _may_use(self, job: ChangeCheckJob, package: WantedPackage) -> bool:
+        key = package.requirement.key if package.requirement else ""
+        named = key in self._allowed or key in {normalised(name) for name in job.spec.packages}
+        subject = _subject(package.requirement)
+        return bool(key) and subject not in job.denied and (named or subject in job.granted)
+
+    async def _judged(self, job: ChangeCheckJob, package: WantedPackage) -> Ask | Finding | None:
+        """What follows from a module that neither the run nor the layer has."""
+        need, wanted = package.need, package.requirement
+        if wanted is None:
+            text = f"it is not known which package brings {need.module}; name the package in requirements.txt"
+            return _finding(UNCLEAR, need, text) if package.written else None
+        if _subject(wanted) in job.denied:
+            text = f"the owner denied the package {wanted.name}: do without it"
+            return _finding(DENIED, need, text, Severity.BLOCK if package.written else Severity.NOTE)
+        if self._may_use(job, package) or not (package.written or package.known):
+            return None
+        if job.environment and not package.written:
+            return None  # what the owner declared is there; what his own files want besides was not there before either
+        found = await self._look_up(wanted)
+        if isinstance(found, str):
+            text = f"the module {need.module} is no file of the tree, and {found}"
+            return _finding(UNKNOWN, need, text, Severity.BLOCK if package.written else Severity.NOTE)
+        question = _question(package, wanted, found)
+        return Ask(kind=AskKind.PACKAGE, subject=_subject(wanted), question=question)
+
+    async def _look_up(self, wanted: Requirement) -> Wheel | str | None:
+        """What the index has under a name, or why it has nothing; None while it does not answer."""
+        if wanted.key not in self._looked_up:
+            try:
+                self._looked_up[wanted.key] = await self._layers.wheels.look_up(str(wanted))
+            except Unobtainable as error:
+                self._looked_up[wanted.key] = str(error)
+            except Unreachable:
+                return None
+        found = self._looked_up[wanted.key]
+        while len(self._looked_up) > REMEMBERED:  # a model may dream up a new name every day
+            self._looked_up.popitem(last=False)
+        return found
+
+    def _report(self, job: ChangeCheckJob, layer: Layer) -> None:
+        packages = {wheel.name: [wheel.version, f"sha256:{wheel.sha256}"] for wheel in layer.wheels}
+        text = ", ".join(f"{name} {version}" for name, version in layer.packages.items())
+        self._events.bind(task_id=job.task_id).emit(Kind.PACKAGE_INSTALLED, text[:500], packages=packages)
+
+
+def provided(runtime: Runtime) -> frozenset[str]:
+    """The top-level modules that every run has: those of the interpreter inside, and of the libraries shown with it."""
+    argv = [*launcher.drop_root(), *runtime.python, "-I", "-S", "-B", "-c", _STDLIB]
+    try:
+        done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"the interpreter inside cannot be asked what it has: {error}") from error
+    folders = [mount.host for mount in runtime.mounts if mount.inside in runtime.libraries]
+    return frozenset(json.loads(done.stdout)).union(*map(modules_in, folders))
+
+
+def modules_in(folder: Path) -> frozenset[str]:
+    """The top-level modules that a folder of libraries brings."""
+    found = (path for path in folder.iterdir() if path.is_dir() or path.suffix in {".py", ".so"})
+    return frozenset(path.name.partition(".")[0] for path in found if not path.name.endswith((".dist-info", ".data")))
+
+
+def _question(package: WantedPackage, wanted: Requirement, found: Wheel | None) -> str:
+    need = package.need
+    summary = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
+    slip = "" if package.known else " It is not among the packages known here: look whether it is a typing slip."
+    why = f"{need.path}:{need.line} imports {need.module}" if need.path else "Its plan names it"
+    return (
+        f"May the task use the package {wanted.name}? {why}. A yes installs "
+        f"the wheel of {wanted} and of what it depends on from the package index; its code will run in the sandbox."
+        f"{summary}{slip}"
+    )
+
+
+def _subject(wanted: Requirement | None) -> str:
+    return package_subject(wanted.name) if wanted else ""
+
+
+def _top(need: MissingModule) -> str:
+    return need.module.partition(".")[0]
+
+
+def _no_npm(need: MissingModule) -> Finding:
+    text = f"{need.module} is no module of Node.js, no file of the tree and no package of its lock file: do without it"
+    return _finding(NO_NPM, need, text)
+
+
+def _finding(rule: str, need: MissingModule, message: str, severity: Severity = Severity.BLOCK) -> Finding:
+    return Finding(rule=rule, severity=severity, path=need.path, line=need.line, message=message)

@@ -1,0 +1,184 @@
+"""Reads `.nightshift/environment.yaml`, in which a repository says what its tests need beside its declared packages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
+
+import yaml
+from packaging.requirements import InvalidRequirement, Requirement
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from nightshift.core.code.environments import Service
+from nightshift.core.errors import SandboxError
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+
+FOLDER, NAMES = ".nightshift", ("environment.yaml", "environment.yml")
+MOST_CHARS, MOST_SERVICES, MOST_PACKAGES = 64 << 10, 8, 200
+_RESERVED = re.compile(
+    r"(?i:PATH|HOME|TMPDIR|LANG|ENV|IFS|SHELL|VIRTUAL_ENV|CGO_.*|GO[A-Z]+|(?:LD|DYLD|PYTEST|NODE|BASH|NIGHTSHIFT)_.*|PYTHON.*)"
+)
+"""Variables that steer interpreters, test runners or Nightshift itself."""
+_NAME = r"^[a-z][a-z0-9-]{0,30}$"
+_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
+_Command = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
+_Variables = dict[Annotated[str, StringConstraints(pattern=_VARIABLE)], Annotated[str, Field(max_length=4000)]]
+_Seconds = Annotated[StrictInt, Field(ge=1, le=600)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*")
+    @classmethod
+    def _no_zero_bytes(cls, value: Any) -> Any:
+        texts = [*value, *value.values()] if isinstance(value, dict) else [value]
+        if any(isinstance(text, str) and "\0" in text for text in texts):
+            raise ValueError("a zero byte cannot stand here")
+        return value
+
+
+class ReadyIn(_Strict):
+    """What says that a service is ready: one of three."""
+
+    port: Annotated[StrictInt, Field(ge=1024, le=65_535)] | None = None
+    command: _Command | None = None
+    output: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+
+    @model_validator(mode="after")
+    def _just_one(self) -> Self:
+        if sum(value is not None for value in (self.port, self.command, self.output)) != 1:
+            raise ValueError("name one of port, command and output, and no more")
+        return self
+
+
+class ServiceIn(_Strict):
+    """One service as a person writes it."""
+
+    start: _Command
+    prepare: _Command | None = None
+    ready: ReadyIn
+    environment: _Variables = Field(default_factory=dict)
+    exports: _Variables = Field(default_factory=dict)
+    prepare_s: _Seconds = 120
+    start_s: _Seconds = 60
+    memory_mb: Annotated[StrictInt, Field(ge=16, le=4096)] = 256
+
+    @field_validator("exports")
+    @classmethod
+    def _steers_nothing(cls, names: dict[str, str]) -> dict[str, str]:
+        if found := [name for name in names if _RESERVED.fullmatch(name)]:
+            raise ValueError(f"{found[0]} steers programs of the run; choose another name")
+        return names
+
+    def named(self, name: str) -> Service:
+        """The service under its name."""
+        return Service(
+            name=name, start=self.start, prepare=self.prepare or "", port=self.ready.port or 0,
+            command=self.ready.command or "", output=self.ready.output or "", environment=self.environment,
+            exports=self.exports, prepare_s=self.prepare_s, start_s=self.start_s, memory_mb=self.memory_mb,
+        )  # fmt: skip
+
+
+class EnvironmentFile(_Strict):
+    """The whole file."""
+
+    packages: Annotated[list[str], Field(max_length=MOST_PACKAGES)] = Field(default_factory=list)
+    services: Annotated[
+        dict[Annotated[str, StringConstraints(pattern=_NAME)], ServiceIn], Field(max_length=MOST_SERVICES)
+    ] = Field(default_factory=dict)
+
+    @field_validator("packages")
+    @classmethod
+    def _of_the_index(cls, lines: list[str]) -> list[str]:
+        for line in lines:
+            try:
+                found = Requirement(line)
+            except InvalidRequirement:
+                raise ValueError(f"{line!r} names no package; write it as in `redis` or `redis>=5,<6`") from None
+            if found.url:
+                raise ValueError(f"{line!r} is an address; packages of the index alone are taken, by their names")
+        return lines
+
+    @model_validator(mode="after")
+    def _kept_apart(self) -> Self:
+        ports = [f"port {service.ready.port}" for service in self.services.values() if service.ready.port]
+        names = [f"variable {name}" for service in self.services.values() for name in service.exports]
+        if twice := next((one for one in (*ports, *names) if (*ports, *names).count(one) > 1), None):
+            raise ValueError(f"two services have the {twice}; give each its own")
+        return self
+
+    @property
+    def all_services(self) -> tuple[Service, ...]:
+        """In the order in which they are started: that of the file."""
+        return tuple(service.named(name) for name, service in self.services.items())
+
+
+def find(files: DeclaredFiles) -> str | None:
+    """The path of the file that counts: that of the project, or that of the whole repository; None without any."""
+    places = dict.fromkeys((files.place, ""))
+    paths = (f"{place}{FOLDER}/{name}" for place in places for name in NAMES)
+    return next((path for path in paths if path in files.paths), None)
+
+
+def read(text: str) -> EnvironmentFile:
+    """The content of the file.
+
+    Raises:
+        SandboxError: names the fields that are wrong, and what each takes.
+    """
+    return _checked(_loaded(text))
+
+
+def _loaded(text: str) -> object:
+    if len(text) > MOST_CHARS:
+        raise SandboxError(f"it has more than {MOST_CHARS >> 10} KB")
+    try:
+        content = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SandboxError(f"it is no YAML: {' '.join(str(error).split())[:300]}") from None
+    return {} if content is None else content
+
+
+def _checked(content: object) -> EnvironmentFile:
+    try:
+        return EnvironmentFile.model_validate(content)
+    except ValidationError as error:
+        raise SandboxError("; ".join(_faults(error))) from None
+
+
+def packages_of(files: DeclaredFiles) -> tuple[str, list[str]]:
+    """The file's path, and the packages that it names, whatever faults its services have."""
+    path = find(files)
+    text = files.text(path) if path else None
+    try:
+        content = _loaded(text or "")
+        named = content.get("packages", []) if isinstance(content, dict) else []
+        return path or "", _checked({"packages": named}).packages
+    except SandboxError:  # told where its services are read
+        return path or "", []
+
+
+def _faults(error: ValidationError) -> Iterator[str]:
+    for item in error.errors(include_url=False, include_input=False)[:20]:
+        *owner, name = [str(part) for part in item["loc"] if part != "[key]"] or ["the file"]
+        place = ".".join((*owner, name))
+        if item["type"] == "extra_forbidden":
+            models: dict[int, type[BaseModel]] = {1: EnvironmentFile, 3: ServiceIn}
+            known = models.get(len(item["loc"]), ReadyIn)
+            yield f"{place} is no field; known are {', '.join(known.model_fields)}"
+        elif item["loc"] and item["loc"][-1] == "[key]":
+            how = "small letters, digits and hyphens" if len(item["loc"]) == 3 else "letters, digits and underscores"
+            yield f"{place} is no name; it takes {how}, and begins with a letter"
+        else:
+            yield f"{place}: {item['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,115 @@
+"""Fetches the modules that `go.mod` and `go.sum` name, by Go's own means; nothing of them is built or executed.
+
+Each module must be the one that `go.sum` has the digest of, and comes from the owner's module proxy alone: never from a
+repository by git or another program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Mount
+from nightshift.sandbox import orphans
+from nightshift.sandbox.go_program import ENV, Go
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.making import Made, Recipe
+from nightshift.verdict.environments.store import bounded
+from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call, installers_environment
+
+INSIDE = "/opt/go-modules"
+MOST_MB = 4096
+"""What the modules of one environment may take on the disk."""
+_FORMAT = "1"
+_MOD, _SUM = "go.mod", "go.sum"
+_PROXY = "https://proxy.golang.org"
+_CLOSED = {"GONOPROXY": "none", "GOPRIVATE": "", "GOVCS": "*:off", "GOSUMDB": "off", "GOWORK": "off"}
+_AWAY = ("dial tcp", "i/o timeout", "connection re", "no such host", "TLS handshake", "proxyconnect")
+
+
+class GoModules:
+    """Makes the module caches of repositories.
+
+    Args:
+        go: the toolchain; without one no environment has modules of Go.
+        environ: where the module proxy is found (`GOPROXY`), and proxies of the network.
+    """
+
+    kind = "go"
+
+    def __init__(self, go: Go | None, environ: Mapping[str, str]) -> None:
+        self._go = go
+        given = (one.strip() for one in environ.get("GOPROXY", "").replace("|", ",").split(","))
+        proxies = [one for one in given if one and one not in {"direct", "off"}]
+        self._environ = {**installers_environment(environ), **ENV, **_CLOSED, "GOPROXY": ",".join(proxies) or _PROXY}
+
+    def recipe(self, files: DeclaredFiles) -> Recipe | None:
+        """What the files of a commit declare; None without `go.sum`, or where the modules lie in `vendor/`."""
+        folder = files.nearest((_MOD,))
+        if self._go is None or folder is None or f"{folder}vendor/modules.txt" in files.paths:
+            return None
+        texts = {path: files.text(path) for path in (f"{folder}{_MOD}", f"{folder}{_SUM}")}
+        whole = {path: text for path, text in texts.items() if text is not None}
+        return Recipe(kind=self.kind, texts=whole, parts=(_FORMAT,)) if len(whole) == len(texts) else None
+
+    async def fill(self, recipe: Recipe, folder: Path) -> Made:
+        """Fetch the modules.
+
+        Raises:
+            Unreachable: the module proxy does not answer.
+            SandboxError: they cannot be had, or are not those of `go.sum`.
+        """
+        assert self._go, "a recipe is made where there is a toolchain"
+        with tempfile.TemporaryDirectory(prefix=orphans.prefix("go")) as place:
+            await asyncio.to_thread(_write, Path(place), recipe.texts)
+            own = {"GOROOT": self._go.root, "GOMODCACHE": str(folder), "GOFLAGS": "-modcacherw", "HOME": place}
+            try:
+                words = [self._go.path, "mod", "download"]
+                work = call(words, {**self._environ, **own}, INSTALL_S, cwd=Path(place))
+                done = await bounded(work, folder, MOST_MB)
+            except TimeoutError:
+                raise SandboxError(f"fetching the modules of Go took longer than {INSTALL_S:.0f} s") from None
+            if done.code:
+                error = Unreachable if any(word in done.stderr for word in _AWAY) else SandboxError
+                raise error(f"the modules of {next(iter(recipe.texts))} cannot be had: {done.stderr.strip()[-600:]}")
+            wanted = next(text for path, text in recipe.texts.items() if path.endswith(_SUM))
+            if new := _lines(await asyncio.to_thread(Path(place, _SUM).read_text, "utf-8")) - _lines(wanted):
+                raise SandboxError(f"go.sum does not have {min(new).rpartition(' ')[0]}; type `go mod tidy`")
+        return Made(
+            packages=dict(await asyncio.to_thread(_modules, folder)), more={"interpreter": f"Go {self._go.version}"}
+        )
+
+    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
+        """The runtime with the modules, which builds find offline."""
+        return replace(
+            runtime,
+            mounts=(*runtime.mounts, Mount(host=folder, inside=INSIDE)),
+            variables=(*runtime.variables, ("GOMODCACHE", INSIDE)),
+        )
+
+
+def _write(place: Path, texts: Mapping[str, str]) -> None:
+    for path, text in texts.items():
+        (place / path.rpartition("/")[2]).write_text(text, encoding="utf-8")
+
+
+def _lines(text: str) -> set[str]:
+    return {line.strip() for line in text.splitlines() if line.strip()}
+
+
+def _modules(folder: Path) -> list[tuple[str, str]]:
+    """The modules of a cache, each with its version."""
+    top = folder / "cache" / "download"
+    found = (path.relative_to(top).as_posix().partition("/@v/") for path in top.rglob("@v/*.zip"))
+    return sorted((_plain(name), version.removesuffix(".zip")) for name, _, version in found)
+
+
+def _plain(name: str) -> str:
+    """A module's path: in the cache, `!a` stands for `A`."""
+    parts = name.split("!")
+    return parts[0] + "".join(part[:1].upper() + part[1:] for part in parts[1:])

@@ -1,0 +1,435 @@
+"""Reads what a repository declares for Python: exact packages of a lock, or requirements that are still to be resolved.
+
+Only packages of the index count, by name and version. What is a folder, an address or a repository is left out and
+told, and so is the place of an index: a lock may say which packages there are to be, not where the machine gets them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName, default_environment
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion, Version
+
+from nightshift.core.errors import SandboxError
+from nightshift.verdict.environments.distributions import normalised
+from nightshift.verdict.languages.python.package_layout import OwnPackage
+
+LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
+MOST_PACKAGES = 1500
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_HASH = re.compile(r"--hash[= ](sha256:[0-9a-f]{64})")
+_SHA = re.compile(r"sha256:[0-9a-f]{64}")
+_REQUIREMENTS = re.compile(
+    r"^(?:requirements|(?:requirements[-_.])?(?:all[-_.])?(?:tests?|testing|dev|develop)(?:[-_.]requirements)?"
+    r"|requirements/(?:requirements[-_.])?(?:base|main|prod|install|requirements|(?:py\d*[-_.])?(?:tests?|testing|dev)))"
+    r"\.(?:txt|in)$"
+)
+_FOR_TESTS = re.compile(r"(?:^|[-_.])(?:tests?|testing|dev|develop|development|pytest)(?:[-_.]|$)")
+_FALSE_FRIENDS = re.compile(r"docs?|lint|typing|mypy|release|publish|bench")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """An exact package; without hashes any file of that version will do."""
+
+    name: str
+    version: str
+    hashes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The name in its normal form."""
+        return normalised(self.name)
+
+    @property
+    def line(self) -> str:
+        """As an installer reads it."""
+        return " ".join((f"{self.name}=={self.version}", *(f"--hash={one}" for one in self.hashes)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What is to be installed.
+
+    Attributes:
+        pinned: exact packages; there is nothing else where there is a lock.
+        groups: lists of requirements in the order of their weight, the first being what the package itself needs.
+        constraints: requirements that hold for whatever is installed.
+        hashes: which files of a package may be taken, by its name in normal form.
+        remarks: what was left out and why.
+    """
+
+    pinned: tuple[Pinned, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    constraints: tuple[str, ...] = ()
+    hashes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Said:
+    """What requirement files say so far: lines by group, constraints, hashes by name, and extras of the package."""
+
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    constraints: list[str] = field(default_factory=list)
+    hashes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    extras: set[str] = field(default_factory=set)
+    seen: set[tuple[str, bool]] = field(default_factory=set)
+
+
+def is_for_tests(group: str) -> bool:
+    """Tell whether a group of requirements is one that tests may need, by its name."""
+    name = group.lower()
+    return bool(_FOR_TESTS.search(name)) and not _FALSE_FRIENDS.search(name)
+
+
+def requirement_files(paths: Collection[str], folder: str) -> list[str]:
+    """The requirement files of a folder that tests may need; of a source and what was compiled of it the latter."""
+    own = {path: path.removeprefix(folder) for path in paths if path.startswith(folder)}
+    found = sorted(path for path, name in own.items() if _REQUIREMENTS.fullmatch(name))
+    return [path for path in found if not (path.endswith(".in") and f"{path[:-3]}.txt" in own)]
+
+
+def included(text: str, path: str) -> Iterator[str]:
+    """The paths that a requirement file includes; those outside of the repository are left out."""
+    for line in _logical_lines(text):
+        found = re.match(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line)
+        if found and (target := _beside(path, found[1])):
+            yield target
+
+
+class Reader:
+    """Reads declarations for one interpreter.
+
+    Args:
+        version: the interpreter's, as in `3.11.2`.
+        ours: packages that runs have anyway, by normal form; they come first, so no others are installed.
+    """
+
+    def __init__(self, version: str, ours: Mapping[str, str]) -> None:
+        series = ".".join(version.split(".")[:2])
+        self._ours = ours
+        self._environment = {
+            **default_environment(), "python_version": series, "python_full_version": version,
+            "implementation_version": version, "extra": "",
+        }  # fmt: skip
+        self._remarks = dict[str, None]()
+
+    def of_lock(self, path: str, text: str, own: OwnPackage) -> Declaration:
+        """What a lock pins.
+
+        Raises:
+            SandboxError: it cannot be read, or names too much.
+        """
+        self._remarks.clear()
+        try:
+            table = tomllib.loads(text)
+            kind = path.rpartition("/")[2]
+            found = [*getattr(self, f"_{kind.partition('.')[0]}")(table, own)]
+        except (tomllib.TOMLDecodeError, RecursionError, TypeError, AttributeError, KeyError, ValueError) as error:
+            raise SandboxError(f"{path} cannot be read: {type(error).__name__}: {str(error)[:120]}") from error
+        chosen: dict[str, Pinned] = {}
+        for one in found:
+            if one.key == normalised(own.name):
+                continue
+            if version := self._ours.get(one.key):
+                if version != one.version:
+                    self._remark(f"{one.name} {version} of the test libraries is used in the place of {one.version}")
+            elif one.key in chosen and chosen[one.key].version != one.version:
+                self._remark(f"{one.name} {one.version} is left out: {chosen[one.key].version} is chosen as well")
+            else:
+                chosen[one.key] = one
+        _check_count(path, chosen)
+        return Declaration(pinned=tuple(chosen.values()), remarks=self._told())
+
+    def of_requirements(self, texts: Mapping[str, str], paths: Sequence[str], own: OwnPackage) -> Declaration:
+        """What a package and requirement files name.
+
+        Args:
+            texts: the requirement files and what they include, path to text.
+            paths: those to begin with.
+            own: the package.
+
+        Raises:
+            SandboxError: they name too much.
+        """
+        self._remarks.clear()
+        said = _Said()
+        for path in paths:
+            self._take(said, path, path, texts, own, constraining=False)
+        groups = [self._all_plain(own.requires, "the package", own)]
+        wanted = {**own.extras, **own.groups}
+        groups += [
+            self._all_plain(each, f"group {name}", own)
+            for name, each in wanted.items()
+            if is_for_tests(name) or name in said.extras
+        ]
+        groups += list(said.lines.values())
+        groups = [[line for line in group if self._is_not_ours(line)] for group in groups]
+        _check_count("the repository", [line for group in groups for line in group])
+        constraints = [line for line in said.constraints if normalised(Requirement(line).name) not in self._ours]
+        return Declaration(
+            groups=tuple(tuple(dict.fromkeys(group)) for group in groups if group),
+            constraints=tuple(dict.fromkeys(constraints)),
+            hashes=said.hashes,
+            remarks=self._told(),
+        )
+
+    def with_lines(self, found: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
+        """A declaration with further requirements, for which what it pins stands as it is."""
+        self._remarks.clear()
+        group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
+        if not group:
+            return replace(found, remarks=(*found.remarks, *self._told()))
+        pins = (f"{one.name}=={one.version}" for one in found.pinned)
+        return replace(
+            found,
+            groups=(*found.groups, group),
+            constraints=(*found.constraints, *pins),
+            remarks=(*found.remarks, *self._told()),
+        )
+
+    # --- requirements
+
+    def _take(
+        self, said: _Said, path: str, group: str, texts: Mapping[str, str], own: OwnPackage, *, constraining: bool
+    ) -> None:
+        """Take in a requirement file, and those that it includes, as part of a group or as constraints."""
+        if (path, constraining) in said.seen or path not in texts:
+            return
+        said.seen.add((path, constraining))
+        for line in _logical_lines(texts[path]):
+            if more := re.match(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line):
+                target = _beside(path, more[2])
+                if target is None or target not in texts:
+                    self._remark(f"{more[2]}, which {path} includes, is no file of the repository")
+                else:
+                    limits = constraining or more[1] in {"-c", "--constraint"}
+                    self._take(said, target, group, texts, own, constraining=limits)
+            elif itself := re.match(r"(?:-e\s*|--editable[ =])?\.{1,2}/?(?:\[([\w,\s.-]*)\])?\s*(?:;.*)?$", line):
+                said.extras.update(each.strip() for each in (itself[1] or "").split(",") if each.strip())
+            elif line.startswith("-"):
+                self._remark(f"{line.split()[0].partition('=')[0]} in {path} is not followed")
+            elif plain := self._plain(line.partition("--hash")[0].strip().rstrip("\\").strip(), path, own):
+                (said.constraints if constraining else said.lines.setdefault(group, [])).append(plain)
+                if allowed := tuple(_HASH.findall(line)):
+                    said.hashes[normalised(Requirement(plain).name)] = allowed
+
+    def _all_plain(self, lines: Sequence[str], where: str, own: OwnPackage, depth: int = 0) -> list[str]:
+        """Requirements in their plain form; the package's own name stands for its extras."""
+        found = []
+        for line in (line.partition(" #")[0].strip() for line in lines):
+            if not line or line.startswith("#"):
+                continue
+            mine = re.match(r"([\w.-]+)\s*\[([\w,\s.-]+)\]", line)
+            if mine and own.name and normalised(mine[1]) == normalised(own.name):
+                for extra in (each.strip() for each in mine[2].split(",") if depth < 3):
+                    found += self._all_plain(own.extras.get(extra, ()), f"extra {extra}", own, depth + 1)
+            elif plain := self._plain(line, where, own):
+                found.append(plain)
+        return found
+
+    def _plain(self, line: str, where: str, own: OwnPackage) -> str:
+        """A requirement as an installer of ours takes it; empty for one that is left out."""
+        try:
+            found = Requirement(line)
+        except InvalidRequirement:
+            self._remark(f"{line[:80]!r} in {where} is no package of the index; it is left out")
+            return ""
+        if found.url:
+            self._remark(f"{found.name} in {where} is not taken from an index ({found.url[:60]}); it is left out")
+            return ""
+        if not _NAME.fullmatch(found.name) or normalised(found.name) == normalised(own.name):
+            return ""
+        if found.marker and not self._holds(str(found.marker)):
+            return ""
+        extras = f"[{','.join(sorted(found.extras))}]" if found.extras else ""
+        return f"{found.name}{extras}{found.specifier}"
+
+    def _is_not_ours(self, line: str) -> bool:
+        found = Requirement(line)
+        version = self._ours.get(normalised(found.name))
+        if version and not found.specifier.contains(version, prereleases=True):
+            self._remark(f"{found.name} {version} of the test libraries is used; {line} is asked for")
+        return version is None
+
+    def _holds(self, marker: str, more: Mapping[str, Any] | None = None, *, lock: bool = False) -> bool:
+        try:
+            environment: Any = {**self._environment, **(more or {})}
+            return Marker(marker).evaluate(environment, context="lock_file" if lock else "requirement")
+        except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, KeyError, TypeError):
+            return True
+
+    def _elsewhere(self, name: object, place: object) -> None:
+        self._remark(f"{str(name)[:80]} is not taken from an index ({place}); it is left out")
+
+    def _remark(self, text: str) -> None:
+        self._remarks[text] = None
+
+    def _told(self) -> tuple[str, ...]:
+        return tuple(self._remarks)
+
+    # --- locks
+
+    def _uv(self, table: Mapping[str, Any], own: OwnPackage) -> Iterator[Pinned]:
+        packages = [each for each in table.get("package", []) if isinstance(each, dict)]
+        by_name: dict[str, list[dict[str, Any]]] = {}
+        for each in packages:
+            by_name.setdefault(normalised(str(each["name"])), []).append(each)
+        local = [each for each in packages if {"virtual", "editable"} & _source(each).keys()]
+        mine = [each for each in local if normalised(str(each["name"])) == normalised(own.name)]
+        at_root = [each for each in local if "." in _source(each).values()]
+        waiting = [(each, frozenset[str](), True) for each in mine or at_root or local]
+        seen = set[tuple[int, frozenset[str]]]()
+        while waiting:
+            package, extras, is_first = waiting.pop()
+            if (id(package), extras) in seen:
+                continue
+            seen.add((id(package), extras))
+            if not is_first and (pinned := self._pinned_by_uv(package)):
+                yield pinned
+            needs = list(package.get("dependencies", []))
+            optional = package.get("optional-dependencies", {})
+            needs += [
+                need
+                for name in optional
+                if name in extras or (is_first and is_for_tests(name))
+                for need in optional[name]
+            ]
+            if is_first:
+                groups = package.get("dev-dependencies", {})
+                needs += [need for name in groups if is_for_tests(name) for need in groups[name]]
+            for need in needs:
+                if "marker" in need and not self._holds(str(need["marker"])):
+                    continue
+                candidates = by_name.get(normalised(str(need["name"])), [])
+                if "version" in need:
+                    candidates = [each for each in candidates if each.get("version") == need["version"]]
+                fit = [each for each in candidates if self._is_for_here(each)] or candidates
+                waiting += [(each, frozenset(map(str, need.get("extra", ()))), False) for each in fit[:1]]
+
+    def _is_for_here(self, package: Mapping[str, Any]) -> bool:
+        markers = package.get("resolution-markers", [])
+        return not markers or any(self._holds(str(each)) for each in markers)
+
+    def _pinned_by_uv(self, package: Mapping[str, Any]) -> Pinned | None:
+        source, name = _source(package), str(package["name"])
+        if "registry" not in source:
+            if not {"virtual", "editable"} & source.keys() or "." not in source.values():
+                self._remark(
+                    f"{name[:80]} is not taken from an index ({next(iter(source), 'nothing')}); it is left out"
+                )
+            return None
+        files = [*package.get("wheels", []), *([package["sdist"]] if "sdist" in package else [])]
+        return self._sound(name, package.get("version"), [str(each.get("hash", "")) for each in files])
+
+    def _poetry(self, table: Mapping[str, Any], _own: OwnPackage) -> Iterator[Pinned]:
+        for package in table.get("package", []):
+            groups = package.get("groups")
+            mine = [group for group in groups or ["main"] if group == "main" or is_for_tests(group)]
+            markers = package.get("markers")
+            fits = any(self._holds(one) for one in _markers_of(markers, mine))
+            if (
+                not mine
+                or not fits
+                or (groups is None and package.get("optional") and package.get("category") != "dev")
+            ):
+                continue
+            if "source" in package and package["source"].get("type", "legacy") != "legacy":
+                self._elsewhere(package["name"], package["source"].get("type"))
+                continue
+            files = package.get("files") or table.get("metadata", {}).get("files", {}).get(package["name"], [])
+            if found := self._sound(package["name"], package["version"], [str(each.get("hash")) for each in files]):
+                yield found
+
+    def _pdm(self, table: Mapping[str, Any], _own: OwnPackage) -> Iterator[Pinned]:
+        for package in table.get("package", []):
+            groups = package.get("groups", ["default"])
+            if not any(group == "default" or is_for_tests(group) for group in groups):
+                continue
+            if "marker" in package and not self._holds(package["marker"]):
+                continue
+            if place := next((key for key in ("git", "url", "path") if key in package), ""):
+                self._elsewhere(package["name"], place)
+                continue
+            if found := self._sound(
+                package["name"], package.get("version"), [str(each.get("hash")) for each in package.get("files", [])]
+            ):
+                yield found
+
+    def _pylock(self, table: Mapping[str, Any], _own: OwnPackage) -> Iterator[Pinned]:
+        groups = {str(group) for group in table.get("dependency-groups", []) if is_for_tests(str(group))}
+        extras = {str(extra) for extra in table.get("extras", []) if is_for_tests(str(extra))}
+        chosen = {"dependency_groups": groups | set(table.get("default-groups", [])), "extras": extras}
+        for package in table.get("packages", []):
+            if "marker" in package and not self._holds(package["marker"], chosen, lock=True):
+                continue
+            if place := next((key for key in ("vcs", "directory", "archive") if key in package), ""):
+                self._elsewhere(package["name"], place)
+                continue
+            files = [*package.get("wheels", []), *([package["sdist"]] if "sdist" in package else [])]
+            hashes = [f"sha256:{each.get('hashes', {}).get('sha256', '')}" for each in files]
+            if found := self._sound(package["name"], package.get("version"), hashes):
+                yield found
+
+    def _sound(self, name: object, version: object, hashes: Sequence[str]) -> Pinned | None:
+        """A package of a lock; one whose name or version is none is told and left out."""
+        try:
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise InvalidVersion
+            Version(str(version))
+        except InvalidVersion:
+            self._remark(f"{str(name)[:80]!r} {str(version)[:40]!r} is no name and version; it is left out")
+            return None
+        sound = tuple(dict.fromkeys(one for one in hashes if _SHA.fullmatch(one)))
+        if not sound:
+            self._remark(f"{name} has no hash in the lock; it is left out")
+            return None
+        return Pinned(name=name, version=str(version), hashes=sound)
+
+
+def without(declaration: Declaration, names: Collection[str], remarks: Sequence[str]) -> Declaration:
+    """The same without some packages, by normal form."""
+    kept = tuple(one for one in declaration.pinned if one.key not in names)
+    return replace(declaration, pinned=kept, remarks=(*declaration.remarks, *remarks))
+
+
+def _check_count(where: str, found: Collection[object]) -> None:
+    if len(found) > MOST_PACKAGES:
+        raise SandboxError(f"{where} names {len(found)} packages; {MOST_PACKAGES} are the most")
+
+
+def _markers_of(markers: object, groups: Sequence[str]) -> list[str]:
+    """Those of a package in poetry.lock: one for all groups, or one for each; none is one that always holds."""
+    always = "python_version >= '0'"
+    if isinstance(markers, dict):
+        return [str(markers.get(group, always)) for group in groups]
+    return [str(markers) if markers else always]
+
+
+def _source(package: Mapping[str, Any]) -> Mapping[str, Any]:
+    source = package.get("source")
+    return source if isinstance(source, dict) else {}
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """The lines of a requirement file, continued ones joined, comments taken off."""
+    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
+        plain = re.sub(r"(^|\s)#.*$", "", line).strip()
+        if plain:
+            yield plain
+
+
+def _beside(path: str, target: str) -> str | None:
+    """The path that a file includes, from where that file lies; None for one outside of the repository."""
+    if "://" in target or target.startswith("/"):
+        return None
+    found = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return None if found.startswith("../") or found == ".." else found

@@ -1,0 +1,304 @@
+"""The environments of repositories: found in what a commit declares, made once, and shown to runs.
+
+An environment has parts, one for each kind of declaration; a part has a maker, and a folder by the digest of what it is
+made of. So a new lock of one kind makes nothing else anew, and repositories that declare the same share a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Protocol
+
+from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, Making, SetupScript
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import SandboxError
+from nightshift.core.tasks.task import Change
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.layers import LayerStore, with_packages
+from nightshift.verdict.environments.store import FolderStore, notes_in, remove
+
+REMEMBERED = 64
+KEEP_MB = 8192
+"""How large all environments together may be."""
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, for the name that is kept
+class Recipe:
+    """A part of an environment before it is made.
+
+    Attributes:
+        kind: whose part it is.
+        texts: the files that declare it, by their paths in the repository.
+        parts: what else decides what is made, such as the interpreter's version and the maker's format.
+        script: what runs for it, with its owner's consent alone.
+        tree: the files that the script works on.
+    """
+
+    kind: str
+    texts: Mapping[str, str]
+    parts: tuple[str, ...] = ()
+    script: SetupScript | None = field(default=None, compare=False)
+    tree: Tree | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its folder: the kind, and the digest of all that decides what is in it."""
+        words = [f"{path}\0{text}" for path, text in sorted(self.texts.items())]
+        found = hashlib.sha256("\0\0".join((self.kind, *self.parts, *words)).encode("utf-8", "surrogatepass"))
+        return f"{self.kind}-{found.hexdigest()[:24]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What a maker tells of a folder that it filled; it is kept in the folder's note.
+
+    Attributes:
+        packages: name to exact version.
+        remarks: what was left out, and why, in lines for the owner.
+        more: what the maker needs to show the folder, as JSON.
+    """
+
+    packages: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Maker(Protocol):
+    """Makes the parts of one kind."""
+
+    @property
+    def kind(self) -> str:
+        """A short word: it begins the names of folders."""
+        ...
+
+    def recipe(self, files: DeclaredFiles) -> Recipe | None:
+        """What the files of a commit declare of this kind; None where that is nothing."""
+        ...
+
+    async def fill(self, recipe: Recipe, folder: Path) -> Made:
+        """Fill a folder; it is read-only afterwards.
+
+        Raises:
+            SandboxError: it cannot be made.
+        """
+        ...
+
+    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
+        """The runtime with the folder; `files` are those of the run, with its change.
+
+        Raises:
+            SandboxError: it cannot be shown.
+        """
+        ...
+
+
+class Environments:
+    """Finds, makes and shows environments.
+
+    Args:
+        store: keeps their parts.
+        makers: one for each kind. The first one may give another interpreter, the others add to what they are given.
+        agreed: tells whether the owner agreed to a setup script, by its digest.
+    """
+
+    def __init__(
+        self, store: FolderStore, makers: Sequence[Maker], agreed: Callable[[str], bool] = lambda _digest: False
+    ) -> None:
+        self._store, self._makers, self._agreed = store, tuple(makers), agreed
+        self._found: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
+
+    async def of(self, tree: Tree) -> Environment:
+        """What the tree of a commit declares; nothing is made, and what nobody agreed to is left out."""
+        recipes = await self._recipes(tree)
+        unasked = [recipe for recipe in recipes if not self._may_run(recipe)]
+        found = _of([recipe for recipe in recipes if recipe not in unasked])
+        return replace(found, unasked=unasked[0].script if unasked else None)
+
+    def _may_run(self, recipe: Recipe) -> bool:
+        return recipe.script is None or self._agreed(recipe.script.digest)
+
+    async def declares(self, tree: Tree, digest: str) -> bool:
+        """Tell whether a digest is of what the tree of a commit declares, or of some of its parts."""
+        return any(_of(some).digest == digest for some in _choices(await self._recipes(tree)))
+
+    async def make(self, tree: Tree, environment: Environment) -> Making:
+        """Make what is not there yet; a part that cannot be made does not keep the others away.
+
+        Raises:
+            SandboxError: nothing of it can be made, or the tree declares another one.
+        """
+        there, new, failed = list[Recipe](), set[str](), list[str]()
+        last: SandboxError | None = None
+        for recipe in await self._of_digest(tree, environment.digest):
+            try:
+                _, is_new = await self._made(recipe)
+            except SandboxError as error:
+                last = error
+                failed.append(f"{', '.join(recipe.texts)}: {error}")
+                continue
+            there.append(recipe)
+            new |= {recipe.name} if is_new else set()
+        if last and not there:
+            raise last
+        made = tuple(one for one in self.kept() if one.name in new) if new else ()
+        return Making(environment=_of(there), new=made, failed=tuple(failed))
+
+    async def runtime_for(self, runtime: Runtime, tree: Tree, digest: str, change: Change | None = None) -> Runtime:
+        """A runtime with an environment, which is made where it is not there.
+
+        Args:
+            runtime: the usual one.
+            tree: the base of the run.
+            digest: of the environment; an empty one is none.
+            change: what lies over the base.
+
+        Raises:
+            SandboxError: it cannot be made, or the tree declares another one.
+        """
+        if not digest:
+            return runtime
+        files = DeclaredFiles(tree, change)
+        for recipe in await self._of_digest(tree, digest):
+            made, _ = await self._made(recipe)
+            runtime = await self._maker(recipe).shown(recipe, made, self._store.path(recipe.name), files, runtime)
+        return runtime
+
+    async def _of_digest(self, tree: Tree, digest: str) -> tuple[Recipe, ...]:
+        recipes = await self._recipes(tree)
+        for some in _choices(recipes):
+            if _of(some).digest == digest:
+                return some
+        told = ", ".join(_of(recipes).sources) or "nothing"
+        raise SandboxError(f"environment {digest[:12]} is not what the tree declares ({told})")
+
+    async def _recipes(self, tree: Tree) -> tuple[Recipe, ...]:
+        key = tree.commit
+        if key not in self._found:
+            files = DeclaredFiles(tree)
+            found = await asyncio.to_thread(lambda: [maker.recipe(files) for maker in self._makers])
+            self._found[key] = tuple(recipe for recipe in found if recipe)
+            while len(self._found) > REMEMBERED:
+                self._found.popitem(last=False)
+        return self._found[key]
+
+    def _maker(self, recipe: Recipe) -> Maker:
+        return next(maker for maker in self._makers if maker.kind == recipe.kind)
+
+    async def _made(self, recipe: Recipe) -> tuple[Made, bool]:
+        """What a folder holds; tells also whether it was made now. Two that ask for it at once make it once."""
+        if (made := self._known(recipe)) is not None:
+            return made, False
+        async with self._store.lock(recipe.name):
+            if (made := self._known(recipe)) is not None:
+                return made, False
+            told = list[Made]()
+
+            if not self._may_run(recipe):
+                raise SandboxError(f"{', '.join(recipe.texts)} is not run: its owner has not agreed to it here")
+
+            async def fill(folder: Path) -> None:
+                told.append(await self._maker(recipe).fill(recipe, folder))
+
+            # Without its note nobody knows what it holds.
+            await asyncio.to_thread(remove, self._store.path(recipe.name))
+            await self._store.build(recipe.name, fill)
+            note = {"kind": recipe.kind, "sources": sorted(recipe.texts), **asdict(told[0])}
+            await self._store.write(recipe.name, note)
+            return told[0], True
+
+    def _known(self, recipe: Recipe) -> Made | None:
+        """What the note of a folder tells, if both are there."""
+        note = self._store.read(recipe.name) if self._store.path(recipe.name).is_dir() else None
+        try:
+            return Made(packages=note["packages"], remarks=tuple(note["remarks"]), more=note["more"]) if note else None
+        except (KeyError, TypeError):
+            return None
+
+    async def modules(self, tree: Tree, digest: str, of: str = "modules") -> frozenset[str]:
+        """The modules at the top level that an environment has which was made; raises as `make`.
+
+        Args:
+            tree: the base.
+            digest: of the environment.
+            of: what to look for: `modules` of Python, or `node_modules`.
+        """
+        made = [await self._made(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
+        return frozenset(name for one, _ in made for name in one.more.get(of, ()))
+
+    def kept(self) -> list[MadeEnvironment]:
+        """What is on the disk, used last first."""
+        return kept_in(self._store.path(""))
+
+    def sweep(self, keep_mb: float | None = None) -> None:
+        """Remove what was not used for long, and what is too much."""
+        self._store.sweep(keep_mb)
+
+
+def _of(recipes: Sequence[Recipe]) -> Environment:
+    """The environment of some parts."""
+    if not recipes:
+        return NO_ENVIRONMENT
+    digest = hashlib.sha256("\0".join(recipe.name for recipe in recipes).encode()).hexdigest()[:24]
+    sources = dict.fromkeys(path for recipe in recipes for path in recipe.texts)
+    return Environment(digest=digest, sources=tuple(sources))
+
+
+def _choices(recipes: tuple[Recipe, ...]) -> Iterator[tuple[Recipe, ...]]:
+    """All parts, then each way to do without some of them."""
+    for count in range(len(recipes), 0, -1):
+        yield from combinations(recipes, count)
+
+
+def kept_in(folder: Path) -> list[MadeEnvironment]:
+    """The parts of environments in the folder of a store, used last first."""
+    return [
+        MadeEnvironment(
+            name=one.name,
+            kind=one.note.get("kind", ""),
+            sources=tuple(one.note.get("sources", ())),
+            interpreter=one.note.get("more", {}).get("interpreter", ""),
+            packages=one.note.get("packages", {}),
+            remarks=tuple(one.note.get("remarks", ())),
+            services=tuple(one.note.get("more", {}).get("services", ())),
+            used_at=one.used_at,
+            size_bytes=one.size_bytes,
+        )
+        for one in notes_in(folder)
+        if isinstance(one.note, dict) and "kind" in one.note
+    ]
+
+
+class RunsOn(Protocol):
+    """A job as far as it decides what is shown to its run: `core.tasks.verdicts.SuiteJob` and `core.shell.ShellJob`."""
+
+    @property
+    def base(self) -> Tree: ...  # noqa: D102
+    @property
+    def change(self) -> Change: ...  # noqa: D102
+    @property
+    def packages(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def environment(self) -> str: ...  # noqa: D102
+
+
+async def runtime_of(
+    runtime: Runtime, job: RunsOn, *, layers: LayerStore | None, environments: Environments | None
+) -> Runtime:
+    """A runtime with the environment of a job, and on top of it the packages that its change was allowed.
+
+    Raises:
+        SandboxError: there is no place for them, or they cannot be made.
+    """
+    if job.environment:
+        if environments is None:
+            raise SandboxError("the run needs an environment, and there is no place to keep any")
+        runtime = await environments.runtime_for(runtime, job.base, job.environment, job.change)
+    return await with_packages(runtime, layers, job.packages)

@@ -1,0 +1,217 @@
+"""Which modules a run needs and does not have: found by following imports, without executing anything.
+
+The search begins at the files that were written or given and follows each import that leads to a file of the tree. What
+leads nowhere, and is neither in the standard library nor among the libraries of the runtime, is needed. An import that
+its file can do without is not: one in a `try` that catches ImportError, for type checkers, or for other versions alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from nightshift.core.code.file_names import folders_above
+from nightshift.core.code.parsing import parse
+from nightshift.core.code.tree import Tree
+
+T = TypeVar("T")
+
+_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_ELSEWHERE = frozenset({"TYPE_CHECKING", "version_info", "platform"})
+_ENDINGS = (".py", ".pyi", ".so", ".pyd")
+# Files that build or check a project, and that no test imports.
+_TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingModule:
+    """A module that is missing, and the first place that wants it; `names` are what is imported from it."""
+
+    module: str
+    names: tuple[str, ...]
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """One import statement's module; `level` counts leading dots, `optional` tells that the file can do without.
+
+    `deferred` tells that it stands within a function, so that importing the file does without it.
+    """
+
+    module: str
+    names: tuple[str, ...]
+    level: int
+    line: int
+    optional: bool
+    deferred: bool = False
+
+
+Names = Mapping[str, Collection[str]]
+"""The importable names in each folder, by the folder's path with a slash at its end."""
+
+
+class ImportMemory:
+    """Keeps what was read of files and commits, so that the next try reads only what it changed; for any thread."""
+
+    def __init__(self, max_files: int = 50_000, max_commits: int = 4) -> None:
+        self._imports: OrderedDict[str, list[Imported]] = OrderedDict()
+        self._names: OrderedDict[str, Names] = OrderedDict()
+        self._max_files, self._max_commits = max_files, max_commits
+        self._lock = threading.Lock()
+
+    def imports(self, blob: str, read: Callable[[], str]) -> list[Imported]:
+        """The imports of a file with that content."""
+        return self._kept(self._imports, blob, lambda: imports(read()), self._max_files)
+
+    def names(self, tree: Tree) -> Names:
+        """The importable names of a commit."""
+        return self._kept(self._names, tree.commit, lambda: names_of(tree.entries()), self._max_commits)
+
+    def _kept(self, kept: OrderedDict[str, T], key: str, make: Callable[[], T], most: int) -> T:
+        if (found := kept.get(key)) is None:
+            found = make()
+            with self._lock:
+                kept[key] = found
+                while len(kept) > most:
+                    kept.popitem(last=False)
+        return found
+
+
+def names_of(paths: Iterable[str]) -> Names:
+    """By which name each folder knows a file in it, or the folder that leads to it."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        if path.endswith(_ENDINGS):
+            folder, _, file = path.rpartition("/")
+            above, name = f"{folder}/" if folder else "", file.partition(".")[0]
+            while name and name not in names[above]:
+                names[above].add(name)
+                folder, _, name = above[:-1].rpartition("/")
+                above = f"{folder}/" if folder else ""
+    return names
+
+
+class MissingModuleFinder:
+    """Follows imports through a tree.
+
+    Args:
+        paths: all files of the tree.
+        imports_of: the imports of a file of it.
+        names: the importable names of the tree, in parts.
+        roots: folders on the import path, each with a slash at its end; the root is the empty text.
+        available: top-level modules that the run has anyway.
+    """
+
+    def __init__(
+        self,
+        paths: Collection[str],
+        imports_of: Callable[[str], Iterable[Imported]],
+        *,
+        names: Sequence[Names],
+        roots: Collection[str],
+        available: Collection[str],
+    ) -> None:
+        self._paths, self._imports_of, self._names = paths, imports_of, names
+        self._roots, self._available = tuple(roots), available
+
+    def missing(self, starts: Iterable[str]) -> list[MissingModule]:
+        """What is missing for these files and all that they import, one need a module, in the order of finding."""
+        waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
+        seen, found = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
+        while waiting:
+            path = waiting.pop(0)
+            for each in self._imports_of(path):
+                inside, files = self._locate(path, each)
+                if not inside and not each.optional and each.module.partition(".")[0] not in self._available:
+                    need = MissingModule(module=each.module, names=each.names, path=path, line=each.line)
+                    found.setdefault((each.module, each.names), need)
+                new = [file for file in files if file not in seen]
+                seen.update(new)
+                waiting += new
+        return list(found.values())
+
+    def _locate(self, importing: str, each: Imported) -> tuple[bool, list[str]]:
+        """Whether an import leads into the tree, and to which files."""
+        above = list(folders_above(importing))
+        parts = each.module.split(".") if each.module else []
+        if each.level:
+            roots = above[each.level - 1 : each.level]
+            return True, [file for root in roots for file in self._files(root, parts, each.names)]
+        roots = [root for root in dict.fromkeys((*self._roots, *above)) if self._knows(root, parts[0])]
+        return bool(roots), [file for root in roots for file in self._files(root, parts, each.names)]
+
+    def _knows(self, folder: str, name: str) -> bool:
+        return any(name in names.get(folder, ()) for names in self._names)
+
+    def _files(self, root: str, parts: list[str], names: tuple[str, ...]) -> Iterator[str]:
+        stems = [root + "/".join(parts[:length]) for length in range(1, len(parts) + 1)]
+        package = f"{root}{'/'.join(parts)}/" if parts else root
+        stems += [package + name for name in names]
+        for stem in (*stems, package.rstrip("/")):
+            yield from (path for path in (f"{stem}.py", f"{stem}/__init__.py") if path in self._paths)
+
+
+def imports(text: str) -> list[Imported]:
+    """All imports of a Python source, nested ones too; none where it does not parse."""
+    try:
+        return list(_walk(parse(text).body, optional=False))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+
+
+def _walk(nodes: Iterable[ast.AST], *, optional: bool, deferred: bool = False) -> Iterator[Imported]:
+    for node in nodes:
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    yield Imported(
+                        module=alias.name, names=(), level=0, line=node.lineno, optional=optional, deferred=deferred
+                    )
+            case ast.ImportFrom():
+                names = tuple(alias.name for alias in node.names)
+                yield Imported(
+                    module=node.module or "",
+                    names=names,
+                    level=node.level,
+                    line=node.lineno,
+                    optional=optional,
+                    deferred=deferred,
+                )
+            case ast.Try() | ast.TryStar():
+                spared = optional or any(_catches(handler.type) for handler in node.handlers)
+                yield from _walk((*node.body, *node.handlers), optional=spared, deferred=deferred)
+                yield from _walk((*node.orelse, *node.finalbody), optional=optional, deferred=deferred)
+            case ast.If() if _is_elsewhere(node.test):
+                yield from _walk((*node.body, *node.orelse), optional=True, deferred=deferred)
+            case ast.With() if any(_suppresses(item.context_expr) for item in node.items):
+                yield from _walk(node.body, optional=True, deferred=deferred)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from _walk(node.body, optional=optional, deferred=True)
+            case ast.stmt() | ast.excepthandler() | ast.match_case():
+                yield from _walk(ast.iter_child_nodes(node), optional=optional, deferred=deferred)
+
+
+def _catches(kind: ast.expr | None) -> bool:
+    """Tell whether a handler of this type takes a missing module."""
+    if kind is None:
+        return True
+    return any(_last_name(each) in _MISSING for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind]))
+
+
+def _suppresses(call: ast.expr) -> bool:
+    return isinstance(call, ast.Call) and _last_name(call.func) == "suppress" and any(map(_catches, call.args))
+
+
+def _is_elsewhere(test: ast.expr) -> bool:
+    """Tell whether a condition is about type checkers, versions or platforms."""
+    return any(_last_name(node) in _ELSEWHERE for node in ast.walk(test) if isinstance(node, ast.Name | ast.Attribute))
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

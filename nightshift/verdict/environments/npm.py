@@ -1,0 +1,247 @@
+"""Makes the npm part of environments: a `node_modules` of what the base's lock file pins, laid down with npm.
+
+npm gets a lock of our own making, in which each package is named by name, version and hash: no address of the
+repository's is followed, no setting of its `.npmrc` counts, and no script of a package runs. Programs are linked by us,
+and only to files of their own package. Node.js finds the folder at the root of the sandbox from everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.code.javascript import is_source
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import WORK
+from nightshift.sandbox import orphans
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.making import Made, Recipe
+from nightshift.verdict.environments.npm_locks import FOLDER, GROUPS, LOCKS, Layout, UnreadableLock, is_below, read
+from nightshift.verdict.environments.store import bounded, remove
+from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call, installers_environment
+
+MOST_MB = 3072
+MOST_LEFT_OUT = 20
+_FORMAT = "1"
+_WORDS = (
+    "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-bin-links", "--legacy-peer-deps", "--loglevel=error",
+    "--no-update-notifier", "--include=dev", "--include=optional", "--include=peer", "--no-global", "--no-dry-run",
+    "--install-strategy=hoisted", "--allow-git=none",
+)  # fmt: skip
+_AWAY = re.compile(r"code (ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ERR_SOCKET\w*|E5\d\d|FETCH_ERROR|EIDLETIMEOUT)")
+_WANTED = re.compile(r"wanted (sha\d+-[A-Za-z0-9+/=]+)")
+_NOT_FOUND = re.compile(r"No matching version found for (\S+)@(\S+?)\.?\s|404\s+'?((?:@[^/\s]+/)?[^@/\s']+)@([^\s']+)'")
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+NOT_THEIRS = re.compile(r"(node(js)?|npm|npx|python[\d.]*|pip[\d.]*|pytest|uv|git|go|gofmt|env|make|cargo|[a-z]*sh)")
+"""Programs that commands mean to be the system's, whatever a package says."""
+
+
+class NpmMaker:
+    """Makes the npm parts (`verdict.environments.making.Maker`).
+
+    Args:
+        environ: where the registry is found; all else in it is left out.
+    """
+
+    kind = "npm"
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = {**installers_environment(environ), "NO_COLOR": "1"}
+
+    def recipe(self, files: DeclaredFiles) -> Recipe | None:
+        """The lock file of a commit with JavaScript in it; None where there is none."""
+        folder = files.nearest(LOCKS)
+        if folder is None or not any(is_source(path) for path in files.paths if path.startswith(folder)):
+            return None
+        name = next(name for name in LOCKS if f"{folder}{name}" in files.paths)
+        text = files.text(f"{folder}{name}")
+        if text is None:
+            return None
+        manifest = _wanted(files.text(f"{folder}package.json")) if name == "yarn.lock" else ""
+        parts = (_FORMAT, platform.system(), platform.machine(), name, manifest)
+        return Recipe(kind=self.kind, texts={f"{folder}{name}": text}, parts=parts)
+
+    async def fill(self, recipe: Recipe, folder: Path) -> Made:
+        """Install the packages; a lock that cannot be used leaves an empty folder and says why.
+
+        Raises:
+            Unreachable: the registry does not answer.
+            SandboxError: npm is not here.
+        """
+        target = folder / FOLDER
+        (text,), (*_, name, manifest) = recipe.texts.values(), recipe.parts
+        try:
+            layout = await asyncio.to_thread(read, name, text, manifest)
+        except UnreadableLock as error:
+            return Made(remarks=(f"{error}; nothing is installed",))
+        try:
+            layout = await self._installed(layout, target)
+        except _Impossible as error:
+            await asyncio.to_thread(remove, target)
+            return Made(remarks=(*layout.remarks, f"{error}; nothing is installed"))
+        programs = await asyncio.to_thread(_linked, target, layout)
+        there = await asyncio.to_thread(_at_top, target, layout)
+        more = {"node_modules": sorted({*there, *layout.links}), "programs": programs}
+        return Made(packages=there, remarks=layout.remarks, more=more)
+
+    async def shown(
+        self, _recipe: Recipe, made: Made, folder: Path, _files: DeclaredFiles, runtime: Runtime
+    ) -> Runtime:
+        """The runtime with the packages, if there are any."""
+        return runtime.with_modules(folder / FOLDER) if made.more else runtime
+
+    async def _installed(self, layout: Layout, target: Path) -> Layout:
+        """Lay the packages down; what the registry has not, or has with other bytes, is left out and told."""
+        npm, left = shutil.which("npm", path=self._environ.get("PATH")), MOST_LEFT_OUT
+        if npm is None:
+            raise SandboxError("npm, which installs packages of JavaScript, is not here")
+        while layout.packages:
+            with tempfile.TemporaryDirectory(prefix=orphans.prefix("npm"), dir=target.parent.parent) as scratch:
+                manifest, lock = written(layout)
+                await asyncio.to_thread(_write, Path(scratch), {"package.json": manifest, "package-lock.json": lock})
+                try:
+                    work = call([npm, *_WORDS], self._environ, INSTALL_S, Path(scratch))
+                    done = await bounded(work, Path(scratch, FOLDER), MOST_MB)
+                except TimeoutError:
+                    raise Unreachable(f"the registry took longer than {INSTALL_S:g} s") from None
+                except SandboxError as error:
+                    raise _Impossible(str(error)) from error
+                if done.code == 0:
+                    await asyncio.to_thread(_kept, Path(scratch, FOLDER), target)
+                    break
+                said = " ".join(line.removeprefix("npm error ") for line in done.stderr.splitlines())
+            if _AWAY.search(said):
+                raise Unreachable(f"the registry does not answer: {said[:300]}")
+            blamed = _blamed(said, layout)
+            if blamed is None or not left:
+                raise _Impossible(f"npm failed: {said[:300]}")
+            left -= 1
+            layout = layout.without(*blamed)
+        return layout
+
+
+class _Impossible(Exception):
+    """A lock that cannot be laid down."""
+
+
+def written(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The `package.json` and the lock for npm: each package is wanted by the one that it lies below, and by none else.
+
+    So npm finds nothing to add, to change or to leave out, whatever the packages say of one another.
+    """
+    own: dict[str, Any] = {"name": "environment", "version": "0.0.0", "private": True}
+    entries: dict[str, Any] = {"": own}
+    for place, one in sorted(layout.packages.items(), key=lambda item: item[0].count(f"{FOLDER}/")):
+        above, _, alias = f"/{place}".rpartition(f"/{FOLDER}/")
+        if above.lstrip("/") not in entries:
+            continue  # what it lies below is left out
+        entry: dict[str, Any] = {"version": one.version, "integrity": one.integrity, **one.limits}
+        entry |= {"name": one.name} if one.name != alias else {}
+        entry |= {"resolved": f"https://registry.npmjs.org/{one.archive}"} if one.is_public else {}
+        entry |= {"optional": True} if one.optional else {}
+        entries[place] = entry
+        group = "optionalDependencies" if one.optional else "dependencies"
+        wanted = one.version if one.name == alias else f"npm:{one.name}@{one.version}"
+        entries[above.lstrip("/")].setdefault(group, {})[alias] = wanted
+    return own, {**own, "lockfileVersion": 3, "requires": True, "packages": entries}
+
+
+def _wanted(manifest: str | None) -> str:
+    """What of a `package.json` decides what is installed."""
+    try:
+        said = json.loads(manifest or "{}")
+        return json.dumps({group: said[group] for group in GROUPS if said.get(group)}, sort_keys=True)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return "{}"
+
+
+def _blamed(said: str, layout: Layout) -> tuple[str, str] | None:
+    """The place of the package that npm could not install, and why."""
+    if found := _WANTED.search(said):
+        return _first(layout, lambda one: found[1] in one.integrity, "has other bytes than its lock says")
+    if found := _NOT_FOUND.search(said):
+        name, version = found[1] or found[3], found[2] or found[4]
+        return _first(
+            layout, lambda one: (one.name, one.version) == (name, version.rstrip(".")), "is not in the registry"
+        ) or _first(layout, lambda one: one.archive in said, "is not in the registry")
+    return _first(layout, lambda one: "E404" in said and one.archive in said, "is not in the registry")
+
+
+def _first(layout: Layout, fits: Any, why: str) -> tuple[str, str] | None:
+    return next(((place, why) for place, one in layout.packages.items() if fits(one)), None)
+
+
+def _write(folder: Path, files: Mapping[str, Any]) -> None:
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+
+
+def _kept(made: Path, target: Path) -> None:
+    """Take over what npm laid down; links and all that is neither file nor folder go.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    if not made.is_dir():
+        return
+    for root, folders, names in os.walk(made):
+        for name in (*folders, *names):
+            path = Path(root, name)
+            kind = path.lstat().st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                path.unlink()
+    remove(made / ".bin")
+    made.rename(target)
+
+
+def _at_top(target: Path, layout: Layout) -> dict[str, str]:
+    """The packages that the repository's code can import, name to version."""
+    tops = {place.removeprefix(f"{FOLDER}/"): one.version for place, one in layout.packages.items()}
+    return {name: version for name, version in tops.items() if (target / name).is_dir() and f"/{FOLDER}/" not in name}
+
+
+def _linked(target: Path, layout: Layout) -> list[str]:
+    """Link the programs of the packages at the top, and the repository's own packages; returns the programs."""
+    programs = target / ".bin"
+    programs.mkdir(parents=True)
+    found = dict[str, str]()
+    for place in sorted(layout.packages):
+        if f"/{FOLDER}/" not in place:
+            for name, path in _programs(target.parent / place):
+                found.setdefault(name, f"../{place.removeprefix(f'{FOLDER}/')}/{path}")
+                (target.parent / place / path).chmod(0o755)
+    for name, path in found.items():
+        (programs / name).symlink_to(path)
+    for name, folder in layout.links.items():
+        link = target / name
+        if not link.exists() and is_below(folder):
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(f"{WORK}/{folder}")
+    return sorted(found)
+
+
+def _programs(package: Path) -> Iterator[tuple[str, str]]:
+    """The programs that a package announces: name to the path of a file of its own."""
+    try:
+        said = json.loads((package / "package.json").read_text(encoding="utf-8"))
+        named = said.get("bin") or {}
+        listed = {package.name: named} if isinstance(named, str) else dict(named)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return
+    for name, path in listed.items():
+        short = str(name).rpartition("/")[2]
+        inside = str(path).removeprefix("./")
+        if not _PROGRAM.fullmatch(short) or NOT_THEIRS.fullmatch(short) or not is_below(inside):
+            continue
+        if (package / inside).is_file():
+            yield short, inside

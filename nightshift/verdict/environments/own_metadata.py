@@ -1,0 +1,137 @@
+"""The repository's own package, as if it had been installed for editing: metadata, entry points, programs, a Python.
+
+Everything here is written by us from what was read of the repository; nothing of it is executed. The folder holds
+
+- `NAME-VERSION.dist-info`, so that `importlib.metadata` knows the version and the entry points,
+- `bin` with a program for each console script, of the repository and of its environment, and
+- a virtual environment around both, whose Python finds what tests import, also where they start it without variables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from nightshift.verdict.languages.python.package_layout import OwnPackage
+
+INSIDE = "/opt/environments/own"
+PYTHON = f"{INSIDE}/bin/python"
+SETUP = "/env"
+"""Where what a setup script left is shown."""
+SHOWN = "shown.pth"
+"""The file that tells a Python where else to look."""
+_TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?:\s*\[.*\])?")
+_PROGRAM = """#!{python}
+import sys
+from {module} import {first}
+sys.argv[0] = sys.argv[0].removesuffix(".exe")
+sys.exit({target}())
+"""
+
+
+def site(series: str) -> str:
+    """Where the metadata lies below the folder."""
+    return f"lib/python{series}/site-packages"
+
+
+def with_series(python: str, series: str) -> str:
+    """The interpreter by the name that has its series, as in `python3.11`."""
+    return python if re.search(r"python\d+\.\d+$", python) else f"{python.rstrip('3')}{series}"
+
+
+def files_of(own: OwnPackage, modules: Collection[str], series: str) -> dict[str, str]:
+    """The files of the own package's metadata, path to text; nothing where the repository is no package.
+
+    Args:
+        own: what was read of it.
+        modules: its modules at the top level.
+        series: of the Python that reads it, as in `3.11`.
+    """
+    if not own.name:
+        return {}
+    folder = f"{site(series)}/{re.sub(r'[-_.]+', '_', own.name)}-{own.version}.dist-info"
+    files = {
+        "METADATA": _metadata(own),
+        "INSTALLER": "nightshift\n",
+        "top_level.txt": "".join(f"{m}\n" for m in modules),
+    }
+    if own.entry_points:
+        groups = (f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in found.items())
+                  for group, found in own.entry_points.items())  # fmt: skip
+        files["entry_points.txt"] = "\n".join(groups)
+    return {f"{folder}/{name}": text for name, text in files.items()}
+
+
+def _metadata(own: OwnPackage) -> str:
+    lines = ["Metadata-Version: 2.1", f"Name: {own.name}", f"Version: {own.version}"]
+    lines += [f"{name}: {_line(value)}" for name, value in own.about]
+    lines += [f"Requires-Python: {own.requires_python}"] if own.requires_python else []
+    lines += [f"Provides-Extra: {_line(extra)}" for extra in own.extras]
+    lines += [f"Requires-Dist: {_line(one)}" for one in own.requires if not one.lstrip().startswith(("#", "-"))]
+    for extra, needs in own.extras.items():
+        for one in needs:
+            need, _, marker = _line(one).partition(";")
+            both = f"({marker.strip()}) and " if marker.strip() else ""
+            lines.append(f'Requires-Dist: {need.strip()} ; {both}extra == "{extra}"')
+    return "\n".join(lines) + "\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def programs(entry_points: Iterable[tuple[str, str]], python: str = PYTHON) -> Iterator[tuple[str, str]]:
+    """A program for each console script: its name and its text. `entry_points` are names with `module:attribute`."""
+    for name, at in entry_points:
+        found = _TARGET.fullmatch(at.strip())
+        if found and re.fullmatch(r"[A-Za-z0-9_][\w.-]*", name) and name not in {"python", "python3", "sh"}:
+            module, target = found[1], found[2]
+            text = _PROGRAM.format(python=python, module=module, first=target.partition(".")[0], target=target)
+            yield name, text
+
+
+def written(
+    folder: Path, files: Mapping[str, str], scripts: Mapping[str, str], shown: Iterable[str], python: str
+) -> None:
+    """Write the folder.
+
+    Args:
+        folder: empty so far.
+        files: path to text.
+        scripts: name to text of each program.
+        shown: import paths inside, which the Python of the folder has besides its own.
+        python: the interpreter inside.
+    """
+    series = next(iter(re.findall(r"python(\d+\.\d+)$", python)), "")
+    place = folder / site(series)
+    place.mkdir(parents=True)
+    (folder / "bin").mkdir()
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", errors="replace")
+    for name, text in scripts.items():
+        program = folder / "bin" / name
+        program.write_text(text, encoding="utf-8")
+        program.chmod(0o755)
+    begin(folder, python)
+    (place / SHOWN).write_text("".join(f"{path}\n" for path in shown))
+
+
+def begin(folder: Path, python: str) -> None:
+    """Make a folder that has `bin` a virtual environment of an interpreter, by its path inside."""
+    for name in ("python", "python3", python.rpartition("/")[2]):
+        (folder / "bin" / name).unlink(missing_ok=True)
+        (folder / "bin" / name).symlink_to(python)
+    home = f"home = {python.rpartition('/')[0]}\ninclude-system-site-packages = false\n"
+    (folder / "pyvenv.cfg").write_text(home)
+
+
+def digest(*parts: object) -> str:
+    """A name for what such a folder is made of."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[
+        :24
+    ]

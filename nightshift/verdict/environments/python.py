@@ -1,0 +1,314 @@
+"""Makes the Python part of environments: wheels of what the base declares, and the repository's own package.
+
+Wheels are laid down with uv and held to their hashes. What would run by itself is taken out of them, and programs are
+written anew from their entry points. The own package follows the change of a run: it is read from its files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import configparser
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import WORK, Mount
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments import environment_file, own_metadata
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.distributions import normalised
+from nightshift.verdict.environments.layers import compile_all, pins, tame
+from nightshift.verdict.environments.locks import (
+    LOCKS,
+    Declaration,
+    Pinned,
+    Reader,
+    included,
+    requirement_files,
+    without,
+)
+from nightshift.verdict.environments.making import Made, Recipe
+from nightshift.verdict.environments.store import FolderStore, remove
+from nightshift.verdict.environments.uv import Uv
+from nightshift.verdict.languages.python import package_layout
+from nightshift.verdict.languages.python.package_layout import CONFIG_FILES, UNKNOWN_VERSION, OwnPackage
+from nightshift.verdict.languages.test_config import LIBRARY_NAMES
+
+INSIDE = "/opt/environments/python"
+SITE, OWN = "site", "own"
+_NO_PACKAGES = frozenset({"tests", "test", "testing", "docs", "examples", "benchmarks", "scripts"})
+_NO_MODULES = frozenset({"setup.py", "conftest.py", "noxfile.py"})
+_FORMAT = "1"
+_PACKAGE = "package.json"
+"""Under this name a recipe has what was read of the package itself: only that makes another environment."""
+NO_PLUGINS = frozenset({
+    "xdist", "xdist.looponfail", "pytest_cov", "randomly", "random_order", "sugar", "instafail", "html",
+    "rerunfailures", "flakefinder", "testmon", "hypothesispytest", "pytest_forked", "metadata", "codspeed",
+    "json_report", "jsonreport", "reportlog", "clarity", "progress", "beartype", "memray", "pytest-pretty",
+})  # fmt: skip
+"""Plugins that measure, report, repeat or reorder: a verdict has no use for them, and no terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """The Pythons that there are. `others` are those besides the usual one, newest first."""
+
+    usual: Runtime
+    others: Sequence[str] = ()
+    open: Callable[[str], Runtime] = lambda _series: (_ for _ in ()).throw(SandboxError("there is no other Python"))
+
+    def chosen(self, asked: str, pinned: str) -> str:
+        """The series that a repository asks for: the usual one where that will do, or nothing else is there.
+
+        Args:
+            asked: its `requires-python`.
+            pinned: its `.python-version`.
+        """
+        usual = self.usual.series
+        if (found := re.match(r"(?:cpython-|python-)?(\d+\.\d+)", pinned.strip())) and found[1] in (
+            usual,
+            *self.others,
+        ):
+            return found[1]
+        try:
+            wanted = SpecifierSet(asked)
+        except InvalidSpecifier:
+            return usual
+        if wanted.contains(self.usual.version, prereleases=True):
+            return usual
+        return next((one for one in self.others if wanted.contains(f"{one}.99", prereleases=True)), usual)
+
+    def runtime(self, series: str) -> Runtime:
+        """The runtime of a series, prepared on first use.
+
+        Raises:
+            SandboxError: it cannot be prepared.
+        """
+        return self.usual if series == self.usual.series else self.open(series)
+
+
+class PythonMaker:
+    """Makes the Python parts (`verdict.environments.making.Maker`).
+
+    Args:
+        store: keeps the folders of own packages.
+        uv: resolves and installs.
+        series: the interpreters.
+    """
+
+    kind = "python"
+
+    def __init__(self, store: FolderStore, uv: Uv, series: Series) -> None:
+        self._store, self._uv, self._series = store, uv, series
+
+    def recipe(self, files: DeclaredFiles) -> Recipe | None:
+        """What the files of a commit declare; None where they declare nothing."""
+        named, more = environment_file.packages_of(files)
+        folder = files.nearest((*LOCKS, *CONFIG_FILES, "requirements.txt"))
+        requirements = [] if folder is None else requirement_files(files.paths, folder)
+        if folder is None:
+            folder = files.place
+            requirements = requirement_files(files.paths, folder)
+            if not requirements and not more:
+                return None
+        own = _own(files, folder)
+        lock = next((f"{place}{name}" for place in dict.fromkeys((folder, "")) for name in LOCKS
+                     if f"{place}{name}" in files.paths), None)  # fmt: skip
+        texts: dict[str, str] = {}
+        waiting = [lock] if lock else list(requirements)
+        while waiting:
+            path = waiting.pop(0)
+            if path not in texts and (text := files.text(path)) is not None:
+                texts[path] = text
+                waiting += included(text, path) if path != lock else ()
+        configs = [f"{folder}{name}" for name in CONFIG_FILES if f"{folder}{name}" in files.paths]
+        if not texts and not more and not own.name and not own.requires and not own.groups:
+            return None
+        series = self._series.chosen(own.requires_python, files.text(f"{folder}.python-version") or "")
+        stated = json.dumps(
+            [own.name, own.requires, dict(own.extras), dict(own.groups), own.requires_python], sort_keys=True
+        )
+        if configs:
+            texts[configs[0]] = stated
+        ours = sorted(_ours(self._series.usual).items())
+        if more:
+            texts[named] = json.dumps(more)
+        parts = (
+            *(_FORMAT, series, stated, folder, lock or "", json.dumps(requirements), json.dumps(ours)),
+            *([named] if more else []),
+        )
+        return Recipe(kind=self.kind, texts=texts, parts=parts)
+
+    async def fill(self, recipe: Recipe, folder: Path) -> Made:
+        """Install the wheels.
+
+        Raises:
+            Unreachable: the index does not answer.
+            SandboxError: they cannot be installed.
+        """
+        _, series, stated, _, lock, requirements, _, *named = recipe.parts
+        name, requires, extras, groups, asked = json.loads(stated)
+        own = OwnPackage(name=name, requires=requires, extras=extras, groups=groups, requires_python=asked)
+        runtime = await asyncio.to_thread(self._series.runtime, series)
+        ours = _ours(runtime)
+        reader = Reader(runtime.version, ours)
+        if lock:
+            found = await asyncio.to_thread(reader.of_lock, lock, recipe.texts[lock], own)
+        else:
+            found = await asyncio.to_thread(reader.of_requirements, recipe.texts, json.loads(requirements), own)
+        for path in named:
+            found = reader.with_lines(found, json.loads(recipe.texts[path]), path, own)
+        if found.groups:
+            pinned, remarks = await self._uv.resolved(found, runtime, ours, own.name)
+            found = without(replace(found, pinned=_together(found.pinned, pinned)), (), remarks)
+        return await self._installed(found, runtime, folder, _not_right(asked, runtime))
+
+    async def _installed(self, found: Declaration, runtime: Runtime, folder: Path, more: tuple[str, ...]) -> Made:
+        target = folder / SITE
+        target.mkdir()
+        there, remarks = await self._uv.install(found.pinned, runtime, target) if found.pinned else ((), ())
+        await asyncio.to_thread(tame, target)
+        await asyncio.to_thread(tame_more, target)
+        await compile_all(runtime, target)
+        scripts, plugins = await asyncio.to_thread(entry_points_in, target)
+        modules = sorted(path.name.partition(".")[0] for path in target.iterdir() if not path.name.endswith("-info"))
+        return Made(
+            packages={one.name: one.version for one in there},
+            remarks=(*more, *found.remarks, *remarks),
+            more={
+                "interpreter": f"Python {runtime.version}",
+                "series": runtime.series,
+                "scripts": scripts,
+                "plugins": plugins,
+                "modules": modules,
+            },
+        )
+
+    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
+        """The runtime with the wheels and the own package, of another series where the repository asks for one.
+
+        Raises:
+            SandboxError: its Python or the own package cannot be prepared.
+        """
+        base = await asyncio.to_thread(self._series.runtime, made.more["series"])
+        if base.series != runtime.series:
+            runtime = replace(base, node=runtime.node, go=runtime.go)
+        own, roots, modules = await asyncio.to_thread(_seen, files, recipe.parts[3])
+        libraries = (*runtime.libraries, f"{INSIDE}/{SITE}")
+        scripts = {
+            **made.more["scripts"],
+            **own.entry_points.get("console_scripts", {}),
+            **own.entry_points.get("gui_scripts", {}),
+        }
+        texts = own_metadata.files_of(own, modules, runtime.series)
+        left = f"{own_metadata.SETUP}/{own_metadata.site(runtime.series)}"
+        imported = (*libraries, left, WORK, *(f"{WORK}/{root}" for root in roots))
+        name = f"{OWN}-{own_metadata.digest(_FORMAT, texts, scripts, imported, runtime.python)}"
+        mine = await self._own_folder(name, texts, dict(own_metadata.programs(scripts.items())), imported, runtime)
+        site = f"{own_metadata.INSIDE}/{own_metadata.site(runtime.series)}"
+        words = dict(word.split("=", 1) for word in runtime.python if "=" in word)
+        plugins = [*made.more["plugins"], *own.entry_points.get("pytest11", {})]
+        return replace(
+            runtime,
+            mounts=(*runtime.mounts, Mount(host=folder, inside=INSIDE), Mount(host=mine, inside=own_metadata.INSIDE)),
+            libraries=(*libraries, site),
+            path=(f"{own_metadata.INSIDE}/bin", f"{INSIDE}/{SITE}/bin", *runtime.path),
+            variables=(*runtime.variables, *words.items(), ("VIRTUAL_ENV", own_metadata.INSIDE)),
+            roots=(*runtime.roots, *roots),
+            executable=own_metadata.PYTHON,
+            plugins=(*runtime.plugins, *(one for one in plugins if one not in NO_PLUGINS)),
+        )
+
+    async def _own_folder(
+        self, name: str, texts: Mapping[str, str], scripts: Mapping[str, str], imported: Iterable[str], runtime: Runtime
+    ) -> Path:
+        folder = self._store.path(name)
+        if folder.is_dir() and self._store.read(name) is not None:
+            return folder
+
+        async def fill(building: Path) -> None:
+            real = own_metadata.with_series(runtime.python[-1], runtime.series)
+            await asyncio.to_thread(own_metadata.written, building, texts, scripts, imported, real)
+
+        async with self._store.lock(name):
+            await self._store.build(name, fill)
+            await self._store.write(name, {"of": sorted(texts)})
+        return folder
+
+
+def _together(pinned: tuple[Pinned, ...], more: tuple[Pinned, ...]) -> tuple[Pinned, ...]:
+    """Exact packages with those of others that are not among them."""
+    known = {one.key for one in pinned}
+    return (*pinned, *(one for one in more if one.key not in known))
+
+
+def _own(files: DeclaredFiles, folder: str) -> OwnPackage:
+    paths = {path.removeprefix(folder) for path in files.paths if path.startswith(folder)}
+    return package_layout.read(lambda path: files.text(f"{folder}{path}"), paths)
+
+
+def _seen(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], list[str]]:
+    """The own package, the folders that its modules are imported from as a run has them, and these modules."""
+    own = _own(files, folder)
+    if own.name and own.version == UNKNOWN_VERSION:
+        own = replace(own, version=package_layout.tag_version(files.described))
+    below = folder.removeprefix(files.place) if folder.startswith(files.place) else None
+    if below is None:  # it lies above the project, which is no part of it
+        return OwnPackage(), [], []
+    base = below.strip("/")
+    roots = [*([base] if base else []), *(f"{base}/{root}".strip("/") for root in own.roots)]
+    inside = {path.removeprefix(folder) for path in files.paths if path.startswith(folder)}
+    tops = set[str]()
+    for root in own.roots or ("",):
+        prefix = f"{root}/" if root else ""
+        for path in inside:
+            top, _, rest = path.removeprefix(prefix).partition("/")
+            if path.startswith(prefix) and path.endswith(".py") and top.removesuffix(".py").isidentifier():
+                tops |= {top.removesuffix(".py")} if rest or top not in _NO_MODULES else set()
+    mine = re.sub(r"[-.]+", "_", own.name).lower()
+    modules = sorted(tops - _NO_PACKAGES) if own.roots else [mine]
+    return own, roots, modules
+
+
+def _ours(runtime: Runtime) -> dict[str, str]:
+    """The test libraries of a runtime: name in normal form to version."""
+    return {normalised(name): version for name, _, version in (each.partition("==") for each in pins(runtime))}
+
+
+def _not_right(asked: str, runtime: Runtime) -> tuple[str, ...]:
+    try:
+        if not asked or SpecifierSet(asked).contains(runtime.version, prereleases=True):
+            return ()
+    except InvalidSpecifier:
+        return ()
+    return (f"Python {asked} is asked for, and Python {runtime.version} is used: no other one is here",)
+
+
+def tame_more(folder: Path) -> None:
+    """Take out what has the name of a test library or of our own code, and tests that were packed by mistake."""
+    for path in folder.iterdir():
+        name = path.name.partition(".")[0]
+        is_ours = name in LIBRARY_NAMES or name.startswith("nightshift_")
+        if (is_ours or name in _NO_PACKAGES) and not path.name.endswith("-info"):
+            remove(path)
+
+
+def entry_points_in(folder: Path) -> tuple[dict[str, str], list[str]]:
+    """The console scripts of what lies in a folder, and pytest's plugins in it."""
+    scripts, plugins = dict[str, str](), list[str]()
+    for path in sorted(folder.glob("*.dist-info/entry_points.txt")):
+        parser = configparser.RawConfigParser(strict=False, delimiters=("=",))
+        parser.optionxform = str  # type: ignore[assignment,method-assign] # names keep their letters
+        try:
+            parser.read_string(path.read_text(encoding="utf-8"))
+        except (configparser.Error, ValueError, OSError):
+            continue
+        for group in ("console_scripts", "gui_scripts"):
+            scripts |= dict(parser.items(group)) if parser.has_section(group) else {}
+        plugins += [name for name, _ in parser.items("pytest11")] if parser.has_section("pytest11") else []
+    return scripts, plugins

@@ -1,0 +1,226 @@
+"""The packages that a change needs: what its files and its tests import, under the names of the package index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from nightshift.core.code import javascript
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import read_text
+from nightshift.core.tasks.change_checks import ChangeCheckJob
+from nightshift.core.tasks.task import Language
+from nightshift.verdict.environments import declaring, distributions
+from nightshift.verdict.environments.distributions import Requirement
+from nightshift.verdict.environments.missing_modules import (
+    Imported,
+    ImportMemory,
+    MissingModule,
+    MissingModuleFinder,
+    imports,
+    names_of,
+)
+from nightshift.verdict.languages.python import package_layout, pytest_settings
+
+# What runs of tests have anyway, and a clone has not.
+_TEST_LIBRARIES = frozenset({"hypothesis", "pytest"})
+# Modules that come with Node.js; they are known without `node:` too.
+_NODE = frozenset({
+    "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram",
+    "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module", "net",
+    "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream", "string_decoder",
+    "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedPackage:
+    """A module that is missing, and the distribution that brings it; None where that cannot be told.
+
+    `known` tells that the distribution is no guess by the module's name, `written` that the agent wrote the file.
+    """
+
+    need: MissingModule
+    requirement: Requirement | None
+    known: bool
+    written: bool
+
+
+class PackageSurvey:
+    """Looks through one change.
+
+    Args:
+        job: the change.
+        available: top-level modules that every run has.
+        allowed: distributions that the owner named in the settings, by normal form.
+        memory: keeps what was read.
+    """
+
+    def __init__(
+        self,
+        job: ChangeCheckJob,
+        *,
+        available: Collection[str],
+        allowed: Mapping[str, Requirement],
+        memory: ImportMemory,
+    ) -> None:
+        self._job, self._available, self._memory = job, available, memory
+        self._entries = job.tree.entries()
+        self._over = {**job.change, **job.own, **job.spec.tests}
+        gone = {path for path, text in self._over.items() if text is None}
+        self._paths = (self._entries.keys() | self._over.keys()) - gone
+        self.known = self._known(allowed)
+
+    def wanted(self) -> list[WantedPackage]:
+        """What the change, its tests and all that they import need from the package index, one package a module."""
+        job = self._job
+        starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
+        settings = pytest_settings.read(self._text)
+        own = package_layout.read(self._text, self._paths)
+        finder = MissingModuleFinder(
+            self._paths,
+            self._imports,
+            names=(
+                self._memory.names(job.tree),
+                names_of(path for path, text in self._over.items() if text is not None),
+            ),
+            roots=("", "src/", *(f"{path.strip('./')}/" for path in (*settings.paths, *own.roots) if path.strip("./"))),
+            available=self._available,
+        )
+        return [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
+
+    def planned(self) -> list[WantedPackage]:
+        """The distributions that a plan names and that no run has by itself."""
+        asked = (distributions.requirement(name) for name in self._job.wanted)
+        new = {each.key: self.known.get(each.key) or Requirement(name=each.name) for each in asked if each}
+        return [
+            WantedPackage(
+                need=MissingModule(module=key, names=(), path="", line=0),
+                requirement=each,
+                known=key in self.known or distributions.is_known(each),
+                written=True,
+            )
+            for key, each in new.items()
+            if key.replace("-", "_") not in self._available
+        ]
+
+    def scripts(self, installed: Collection[str] = ()) -> Iterator[MissingModule]:
+        """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has.
+
+        Args:
+            installed: packages that the environment has.
+        """
+        if self._job.spec.language is not Language.JAVASCRIPT:
+            return
+        own = {self._name_in(path) for path in self._paths if path.rpartition("/")[2] == "package.json"}
+        for path, text in sorted({**self._job.change, **self._job.own}.items()):
+            if text is None or not javascript.is_source(path):
+                continue
+            for name in javascript.specifiers(path, text):
+                package = _package(name)
+                if package and package not in own and package not in installed and not self._is_vendored(package):
+                    yield MissingModule(module=name, names=(), path=path, line=_line_of(text, name))
+
+    def declaring(self, wanted: Iterable[WantedPackage], packages: Mapping[str, str]) -> dict[str, str]:
+        """The dependency files of the tree in which what the change needs of these packages is declared.
+
+        In a repository of the owner's only what the agent's own files import is added, and no file is made; in the
+        workspace a requirements.txt also names what runs the agent's tests.
+
+        Args:
+            wanted: what is missing without packages.
+            packages: those of the run, name to exact version.
+        """
+        versions, is_own = (
+            {distributions.normalised(name): version for name, version in packages.items()},
+            not self._job.spec.repo,
+        )
+        needed = {
+            one.requirement.name: versions[one.requirement.key]
+            for one in wanted
+            if one.requirement and one.requirement.key in versions and (one.written or is_own)
+        }
+        paths = sorted(distributions.declarations(self._paths))
+        files = {path: self._text(path) or "" for path in paths}
+        if is_own and declaring.REQUIREMENTS in files:
+            imported = {each.module.partition(".")[0] for path in self._job.own for each in self._imports_of(path)}
+            needed |= dict.fromkeys(sorted(imported & _TEST_LIBRARIES), "")
+        return declaring.with_packages(files, needed, create=is_own and bool(needed), may_pin=is_own) if needed else {}
+
+    def _imports_of(self, path: str) -> list[Imported]:
+        return self._imports(path) if path.endswith(".py") else []
+
+    def _wanted(self, need: MissingModule) -> WantedPackage:
+        source = distributions.source_of(need.module, need.names, self.known)
+        written = need.path in self._job.change or need.path in self._job.own
+        return WantedPackage(
+            need=need,
+            requirement=source.requirement if source else None,
+            known=bool(source and source.known),
+            written=written and need.path not in self._job.spec.tests,
+        )
+
+    def _known(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
+        """Distributions that the owner named, in the settings, with the task, or in files of the base."""
+        files = {path: self._base_text(path) for path in distributions.declarations(self._entries)}
+        found = distributions.declared(files)
+        task = {distributions.normalised(name): Requirement(name=name) for name in self._job.spec.packages}
+        for key, named in {**task, **allowed}.items():
+            if named.specifier or key not in found:
+                found[key] = named
+        return found
+
+    def _conftests(self) -> Iterable[str]:
+        tests = [path for path in (*self._job.own, *self._job.spec.tests) if is_test_path(path)]
+        folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
+        return (f"{folder}conftest.py" for folder in sorted(folders))
+
+    def _imports(self, path: str) -> list[Imported]:
+        blob = self._entries.get(path)
+        before = self._memory.imports(blob, lambda: self._base_text(path)) if blob else []
+        if path not in self._over:
+            return [self._as_found(each) for each in before]
+        found = imports(self._over[path] or "")
+        if path in self._job.spec.tests:
+            return found
+        old = {(each.module, each.names) for each in before if each.deferred}
+        return [self._as_found(each) if (each.module, each.names) in old else each for each in found]
+
+    def _as_found(self, each: Imported) -> Imported:
+        """An import that the change did not bring: within a function, of what nobody declared, it is optional."""
+        if not each.deferred or each.optional or each.level:
+            return each
+        source = distributions.source_of(each.module, each.names, self.known)
+        declared = source is not None and source.requirement.key in self.known
+        return each if declared else replace(each, optional=True)
+
+    def _text(self, path: str) -> str | None:
+        return self._over[path] if path in self._over else self._base_text(path) if path in self._entries else None
+
+    def _base_text(self, path: str) -> str:
+        return read_text(self._job.tree, path)
+
+    def _is_vendored(self, package: str) -> bool:
+        return any(f"node_modules/{package}/" in path for path in self._paths)
+
+    def _name_in(self, path: str) -> str:
+        try:
+            return str(json.loads(self._text(path) or "{}")["name"])
+        except (ValueError, KeyError, TypeError):
+            return ""
+
+
+def _package(specifier: str) -> str:
+    """The package that a bare specifier names; nothing for a path, an address, or a module of Node.js."""
+    if specifier.startswith((".", "/", "#")) or ":" in specifier:
+        return ""
+    parts = specifier.split("/")
+    name = "/".join(parts[:2]) if specifier.startswith("@") else parts[0]
+    return "" if name in _NODE else name
+
+
+def _line_of(text: str, name: str) -> int:
+    lines = text.splitlines()
+    quoted = (f"'{name}'", f'"{name}"', f"`{name}`")
+    return next((number for number, line in enumerate(lines, 1) if any(q in line for q in quoted)), 0)

@@ -1,0 +1,58 @@
+"""The services that the tests of a repository need, as a part of its environment: read, and shown to each run.
+
+Nothing is kept of a service but how to start it: each run starts its own (`sandbox/inside/services.py`). Programs come
+with packages of the environment, or are the system's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from nightshift.core.code.environments import Service
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.environments import environment_file
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.making import Made, Recipe
+from nightshift.verdict.environments.python import INSIDE, SITE
+
+_FORMAT = "1"
+
+
+class ServicesMaker:
+    """Makes the part of an environment that says which services there are (`verdict.environments.making.Maker`)."""
+
+    kind = "services"
+
+    def recipe(self, files: DeclaredFiles) -> Recipe | None:
+        """What the environment file of a commit declares; a file with faults is a part that cannot be made."""
+        path = environment_file.find(files)
+        text = files.text(path) if path else None
+        if path is None or text is None:
+            return None
+        try:
+            if not environment_file.read(text).services:
+                return None
+        except SandboxError:
+            pass  # `fill` tells it
+        return Recipe(kind=self.kind, texts={path: text}, parts=(_FORMAT,))
+
+    async def fill(self, recipe: Recipe, folder: Path) -> Made:  # noqa: ARG002 (nothing is laid down)
+        """Read the file.
+
+        Raises:
+            SandboxError: it names the fields that are wrong.
+        """
+        return Made(more={"services": [service.name for service in _services(recipe)]})
+
+    async def shown(self, recipe: Recipe, made: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
+        """The runtime with the services, which find the folder of the environment's packages in a variable."""
+        packages = {"PACKAGES": f"{INSIDE}/{SITE}"}
+        services = (replace(one, environment={**packages, **one.environment}) for one in _services(recipe))
+        return replace(runtime, services=(*runtime.services, *services))
+
+
+def _services(recipe: Recipe) -> tuple[Service, ...]:
+    (text,) = recipe.texts.values()
+    return environment_file.read(text).all_services

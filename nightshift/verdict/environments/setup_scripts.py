@@ -1,0 +1,147 @@
+"""Finds the script with which a repository prepares itself, in the forms that other agents know as well.
+
+What runs is `.nightshift/setup.sh`, `.openhands/setup.sh` or the `install` of `.cursor/environment.json`, the first
+that a commit has. The steps of `.github/workflows/copilot-setup-steps.yml` are never run: they stand among actions of
+others. Their `run:` lines are offered as the draft of a script.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.distributions import is_declaration
+from nightshift.verdict.environments.locks import LOCKS, requirement_files
+from nightshift.verdict.environments.npm_locks import LOCKS as NPM_LOCKS
+from nightshift.verdict.languages.python.package_layout import CONFIG_FILES
+
+SCRIPTS = (".nightshift/setup.sh", ".openhands/setup.sh")
+CURSOR = ".cursor/environment.json"
+COPILOT = tuple(f".github/workflows/copilot-setup-steps.{ending}" for ending in ("yml", "yaml"))
+_JOB = "copilot-setup-steps"
+MOST_CHARS, MOST_NAMED = 20_000, 40
+_WORD = re.compile(r"[A-Za-z0-9_.@+/-]+")
+_MAKE = ("GNUmakefile", "makefile", "Makefile")
+_LISTS = frozenset({*LOCKS, *NPM_LOCKS, *CONFIG_FILES, "package.json", "go.mod", "go.sum", ".python-version"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundScript:
+    """A script as a commit has it.
+
+    Attributes:
+        path: the file that it stands in.
+        folder: where it runs: the folder above, with a slash at its end; empty for the root.
+        text: what is run.
+        named: other files of the repository that it names, path to text, without those that list packages.
+        lists: the files there that list packages, path to text.
+    """
+
+    path: str
+    folder: str
+    text: str
+    named: Mapping[str, str]
+    lists: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """What its owner agrees to: SHA-256 of the text and of the files that it names."""
+        return _digest({"": self.text, **self.named})
+
+    @property
+    def made_of(self) -> str:
+        """What decides on its outcome beside it: a digest of the files that list packages, and of where it runs."""
+        return _digest({"": self.folder, **self.lists})
+
+
+def find(files: DeclaredFiles) -> FoundScript | None:
+    """The script of a commit: of the project's own folder, else of the root; None where there is none."""
+    for folder in dict.fromkeys((files.place, "")):
+        for path, text in _scripts(files, folder):
+            if text.strip() and len(text) <= MOST_CHARS:
+                return FoundScript(
+                    path=path, folder=folder, text=text, named=_named(files, folder, text), lists=_lists(files, folder)
+                )
+    return None
+
+
+def _scripts(files: DeclaredFiles, folder: str) -> Iterator[tuple[str, str]]:
+    for name in SCRIPTS:
+        if text := files.text(f"{folder}{name}"):
+            yield f"{folder}{name}", text
+    if text := files.text(f"{folder}{CURSOR}"):
+        yield f"{folder}{CURSOR}", _install(text)
+
+
+def _install(text: str) -> str:
+    """The command of Cursor's file; empty where it has none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    command = found.get("install") if isinstance(found, dict) else None
+    return command if isinstance(command, str) else ""
+
+
+def _named(files: DeclaredFiles, folder: str, text: str) -> dict[str, str]:
+    """The files that a script names by their path, and the Makefile where it calls make."""
+    words = {word.removeprefix("./").rstrip("/") for word in _WORD.findall(text)}
+    paths = {f"{folder}{word}" for word in words} | (
+        {f"{folder}{name}" for name in _MAKE} if "make" in words else set()
+    )
+    found = sorted(path for path in paths & set(files.paths) if not _lists_packages(path))
+    texts = {path: files.text(path) for path in found[:MOST_NAMED]}
+    return {path: content for path, content in texts.items() if content is not None}
+
+
+def _lists_packages(path: str) -> bool:
+    """Setup.py lists packages as well, but it is a program."""
+    name = path.rpartition("/")[2]
+    return name != "setup.py" and (name in _LISTS or is_declaration(path))
+
+
+def _lists(files: DeclaredFiles, folder: str) -> dict[str, str]:
+    names: Collection[str] = [*(f"{folder}{name}" for name in _LISTS), *requirement_files(files.paths, folder)]
+    texts = {path: files.text(path) for path in sorted(set(names) & set(files.paths))}
+    return {path: text for path, text in texts.items() if text is not None}
+
+
+def _digest(texts: Mapping[str, str]) -> str:
+    words = [f"{path}\0{text}" for path, text in sorted(texts.items())]
+    return hashlib.sha256("\0\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def draft(files: DeclaredFiles) -> str:
+    """A script of the `run:` lines of Copilot's steps, for the owner to read; empty where there are none or a script.
+
+    What the steps use of others' actions is named in remarks, for nothing of it can be run.
+    """
+    text = next((text for path in COPILOT if (text := files.text(path))), None)
+    if not text or find(files):
+        return ""
+    lines = ["#!/bin/bash", "set -e"]
+    for step in _steps(text):
+        if isinstance(run := step.get("run"), str):
+            where = step.get("working-directory")
+            body = run.rstrip().splitlines()
+            lines += [f"(cd {shlex.quote(where)} &&", *body, ")"] if isinstance(where, str) else body
+        elif isinstance(step.get("uses"), str):
+            lines.append(f"# left out: {' '.join(step['uses'].split())}")
+    return "\n".join(lines) + "\n" if any(not line.startswith("#") for line in lines[2:]) else ""
+
+
+def _steps(text: str) -> list[dict[str, Any]]:
+    import yaml  # noqa: PLC0415 (few repositories have such a file)
+
+    try:
+        found: Any = yaml.safe_load(text)
+        steps = found["jobs"][_JOB]["steps"]
+    except (yaml.YAMLError, KeyError, TypeError, RecursionError):
+        return []
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []

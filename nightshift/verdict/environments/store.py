@@ -1,0 +1,241 @@
+"""Read-only folders by name, made once and shown to any number of runs: built, kept, swept.
+
+A folder is built beside its place and moved there in one step, so what is there is whole. Beside it stands a note,
+`NAME.json`, which says what it was made of, how large it is and, by its time, when it was used last. One maker works on
+a name at a time, over tasks and processes; what a killed one left is removed by the next, and is never used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from nightshift.core.clock import Clock, utc_now
+from nightshift.core.errors import SandboxError
+from nightshift.sandbox import interpreter, job_folders
+
+KEEP, BUILT_WITHIN, IN_USE = timedelta(days=30), timedelta(days=1), timedelta(hours=2)
+_LOOK_S, _LOOK_AT_SIZE_S = 0.1, 2.0
+_LOCK = ".lock"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What lies in a store: the content of its note, when it was used last, and what it takes on the disk."""
+
+    name: str
+    note: Any
+    used_at: datetime
+    size_bytes: int
+
+
+class FolderStore:
+    """Keeps folders.
+
+    Args:
+        folder: where; made if need be, or another one in its place where jobs cannot enter it.
+        keep_mb: how large all may be together; what was used longest ago goes first.
+        clock: the time, for the sweeping.
+
+    Raises:
+        SandboxError: the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, *, keep_mb: float, clock: Clock = utc_now) -> None:
+        self._folder, self._keep_mb, self._clock = job_folders.public(folder), keep_mb, clock
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()
+        self.sweep()
+
+    def path(self, name: str) -> Path:
+        """Where the folder of that name lies, or would lie."""
+        return self._folder / name
+
+    @contextlib.asynccontextmanager
+    async def lock(self, name: str) -> AsyncIterator[None]:
+        """Hold a name: nobody else works on it, in this process or another one."""
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            descriptor, path = await _held(self._folder / f".{name}{_LOCK}")
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+                os.close(descriptor)
+
+    async def build(self, name: str, fill: Callable[[Path], Awaitable[None]]) -> Path:
+        """Fill a folder beside its place, open it to all, and move it there; one that is there is left as it is.
+
+        Whoever calls it holds the name.
+
+        Raises:
+            SandboxError: it cannot be kept, or `fill` raised it.
+        """
+        target = self.path(name)
+        if target.is_dir():
+            return target
+        building = self._folder / f".{name}-{os.getpid()}"
+        for old in self._folder.glob(f".{name}-*"):
+            await asyncio.to_thread(remove, old)
+        try:
+            building.mkdir()
+            await fill(building)
+            await asyncio.to_thread(interpreter.open_to_all, building)
+            building.rename(target)
+        except OSError as error:
+            raise SandboxError(f"{name} cannot be kept: {error}") from error
+        finally:
+            await asyncio.to_thread(remove, building)
+        return target
+
+    def read(self, name: str) -> Any | None:
+        """The content of a note, which counts as used from now on; None where there is no sound one."""
+        try:
+            note = self._folder / f"{name}.json"
+            content, _ = _noted(note)
+            self._used(note)
+        except (OSError, ValueError):
+            return None
+        return content
+
+    async def write(self, name: str, content: Any) -> None:
+        """Write a note; the folder is there by then, if there is to be one."""
+        note = self._folder / f"{name}.json"
+        size_bytes = await asyncio.to_thread(size_of, self.path(name))
+        temporary = note.with_name(f".{note.name}-{os.getpid()}")
+        temporary.write_text(json.dumps({"size_bytes": size_bytes, "content": content}, indent=1))
+        self._used(temporary)
+        temporary.replace(note)
+
+    def sweep(self, keep_mb: float | None = None) -> None:
+        """Remove what was not used for long, what is too much, and what an interrupted build left.
+
+        Other processes may be building, and what was used lately may still be shown to a job: that stays.
+        """
+        oldest, begun = ((self._clock() - age).timestamp() for age in (KEEP, BUILT_WITHIN))
+        for note in self._folder.glob("*.json"):
+            if note.stat().st_mtime < oldest:
+                note.unlink()
+                remove(note.with_suffix(""))
+        for path in self._folder.iterdir():
+            noted = path.with_name(f"{path.name}.json").exists()
+            left = path.is_dir() or path.name.endswith(_LOCK)
+            if left and not noted and path.stat().st_mtime < begun:
+                remove(path)
+        self._free_space(self._keep_mb if keep_mb is None else keep_mb)
+
+    def _free_space(self, keep_mb: float) -> None:
+        """Remove whole folders, used longest ago first, until the others are small enough together."""
+        in_use = (self._clock() - IN_USE).timestamp()
+        kept = [one for one in reversed(notes_in(self._folder)) if self.path(one.name).is_dir()]
+        too_much = sum(one.size_bytes for one in kept) - keep_mb * 2**20
+        for one in kept:
+            if too_much > 0 and one.used_at.timestamp() < in_use:
+                too_much -= one.size_bytes
+                (self._folder / f"{one.name}.json").unlink()  # first: a folder without a note is none
+                remove(self.path(one.name))
+
+    def _used(self, note: Path) -> None:
+        now = self._clock().timestamp()
+        os.utime(note, (now, now))
+
+
+def notes_in(folder: Path) -> list[Kept]:
+    """All that is in the folder of a store, used last first; it counts as used by nobody."""
+    found = []
+    for note in folder.glob("*.json"):
+        with contextlib.suppress(OSError, ValueError):
+            content, size = _noted(note)
+            used = datetime.fromtimestamp(note.stat().st_mtime, UTC)
+            found.append(Kept(name=note.stem, note=content, used_at=used, size_bytes=size))
+    return sorted(found, key=lambda one: one.used_at, reverse=True)
+
+
+def _noted(note: Path) -> tuple[Any, int]:
+    """The content of a note, and what its folder takes on the disk in bytes.
+
+    Raises:
+        OSError, ValueError: there is no sound one.
+    """
+    try:
+        found = json.loads(note.read_text())
+        return found["content"], int(found["size_bytes"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{note.name} is no note") from error
+
+
+async def _held(path: Path) -> tuple[int, Path]:
+    """A lock file that this process holds; it is gone when its holder is done, and free when its holder is killed."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_still(path, descriptor):
+                return descriptor, path
+        except BlockingIOError:
+            os.close(descriptor)
+            await asyncio.sleep(_LOOK_S)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        else:
+            os.close(descriptor)  # its last holder removed it meanwhile
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+async def bounded(work: Coroutine[Any, Any, T], folder: Path, most_mb: float) -> T:
+    """Do some work as long as what it makes in a folder is not too large.
+
+    Raises:
+        SandboxError: it is.
+    """
+    running = asyncio.create_task(work)
+    try:
+        while not running.done():
+            await asyncio.wait([running], timeout=_LOOK_AT_SIZE_S)
+            if await asyncio.to_thread(size_of, folder) > most_mb * 2**20:
+                raise SandboxError(f"the packages take more than {most_mb:g} MB")
+        return await running
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder with all in it, if it is there, however deep it is."""
+    if path.is_dir() and not path.is_symlink():
+        words = ["rm", "-rf", "--", str(path)]
+        if subprocess.run(words, check=False, capture_output=True, stdin=subprocess.DEVNULL).returncode:
+            subprocess.run(
+                ["chmod", "-R", "u+rwX", "--", str(path)], check=False, capture_output=True
+            )  # closed folders
+            subprocess.run(words, check=False, capture_output=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def size_of(folder: Path) -> int:
+    """What the files below a folder take on the disk, in bytes; nothing where there is none."""
+    return sum(_blocks(Path(root, name)) * 512 for root, _, files in os.walk(folder) for name in files)
+
+
+def _blocks(path: Path) -> int:
+    try:
+        return os.lstat(path).st_blocks
+    except FileNotFoundError:  # it is being filled
+        return 0

@@ -1,0 +1,294 @@
+"""Asks the tested code for the results of held-out cases, and the owner's oracle for what they should be.
+
+The two are never run in one process or one sandbox, nor in that of the tests: code that has seen the whole tests could
+leave their answers behind there, in a file or in shared memory. Only names of functions and inputs enter either; what
+comes out is compared here. The calls are made in the order of the tests, those that the model knows among them. The
+order helps no one who does not know the answers, and a function that keeps a state finds it as it would in the tests.
+
+An oracle is asked once for a tree, and for further inputs beside the given ones. Where it refuses one of those nothing
+is expected, since it may be none that the task allows. Further inputs are small changes of the given ones, for what an
+input may be is known from those alone: signs, emptiness, order and the letters of a text stay as they are.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import random
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from nightshift.core.code import literals
+from nightshift.core.isolation import Ended
+from nightshift.core.tasks.held_out import Compare, HeldOut, ValueCase, digest
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.sandbox.inside import values
+from nightshift.verdict import answer
+from nightshift.verdict.answer import Reply
+from nightshift.verdict.held.weighing import Finding, plainly, weigh
+from nightshift.verdict.languages.plan import Plan, calls_alone
+from nightshift.verdict.suite_runs import SuiteRuns
+from nightshift.verdict.time_limits import FIRST_S
+
+REMEMBERED = 64
+BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
+TRUTHS = frozenset({"True", "False", "None", None})
+ENOUGH = 3
+"""So many truths are not guessed by chance alone."""
+ROUNDING = 1e-9
+"""Two right ways to the same float may differ by that much, relatively."""
+TRIES = 8
+"""How often a new input is looked for before a function counts as having no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a run of calls proved.
+
+    `stopped` says why it did not come to its end; `tree` is the digest of its files. `tampering` is as in a verdict.
+    """
+
+    findings: tuple[tuple[ValueCase, Finding], ...] = ()
+    stopped: str = ""
+    tree: str = ""
+    notes: tuple[str, ...] = ()
+    tampering: str = ""
+
+    @property
+    def judged(self) -> int:
+        """How many cases that no prompt shows gave the right value."""
+        return sum(found is Finding.RIGHT and not case.shown for case, found in self.findings)
+
+    @property
+    def verifies(self) -> bool:
+        """Tell whether all cases that no prompt shows gave the right value, and these say more than a guess would.
+
+        A truth is guessed in every second case. So it takes a value, or an owner's own case, or several truths of which
+        some are true and some are not; a function that always says the same gives no such answers.
+        """
+        unseen = [(case, found) for case, found in self.findings if not case.shown]
+        if not unseen or any(found is not Finding.RIGHT for _, found in unseen):
+            return False
+        cases = [case for case, _ in unseen]
+        values = {case.expect for case in cases if case.compare in BY_VALUE}
+        truths = [case for case in cases if case.expect in TRUTHS]
+        return (
+            any(case.explicit for case in cases) or bool(values - TRUTHS) or (len(values) > 1 and len(truths) >= ENOUGH)
+        )
+
+    @property
+    def wrong(self) -> tuple[tuple[ValueCase, Finding], ...]:
+        """The cases that went wrong."""
+        fine = {Finding.RIGHT, Finding.UNKNOWN}
+        return tuple((case, found) for case, found in self.findings if found not in fine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Replies:
+    replies: Sequence[Reply | None]
+    stopped: str
+    tree: str
+    garbled: bool
+
+
+class Asker:
+    """Runs held-out cases.
+
+    Args:
+        runs: runs plans in a sandbox.
+        further: how many inputs an oracle is asked for beside the given ones.
+    """
+
+    def __init__(self, runs: SuiteRuns, further: int) -> None:
+        self._runs, self._further = runs, further
+        self._oracles: OrderedDict[tuple[object, ...], tuple[ValueCase, ...]] = OrderedDict()
+
+    async def ask(self, job: SuiteJob) -> Asked:
+        """Run the job's held-out cases on its changed tree.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        cases, notes = await self._expected(job)
+        planned = await self._runs.planned(job)
+        known = [case for case in cases if case.explicit or _has_module(case, planned, job)]
+        if not known:
+            return Asked(notes=(*notes, "no held-out case could be called"))
+        got = await self._replies(job, planned, known)
+        findings = [(case, weigh(case, reply)) for case, reply in zip(known, got.replies, strict=True)]
+        unknown = sum(finding is Finding.UNKNOWN and not case.shown for case, finding in findings)
+        unjudged = [f"{unknown} held-out cases could not be judged by value"] if unknown else []
+        return Asked(
+            findings=tuple(findings), stopped=got.stopped, tree=got.tree, notes=(*notes, *unjudged),
+            tampering="the report of the held-out calls holds what is no answer to one" if got.garbled else "",
+        )  # fmt: skip
+
+    async def call(self, job: SuiteJob, cases: Sequence[ValueCase]) -> Sequence[Reply | None]:
+        """Make calls on the job's changed tree, without its tests; None where a call has no reply.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        alone = replace(job, given={}, own={}, regression=(), command=(), held=HeldOut(cases=tuple(cases)))
+        return (await self._replies(alone, await self._runs.plan(alone), cases)).replies
+
+    async def roots(self, job: SuiteJob) -> Sequence[str]:
+        """The folders of the job's tree that modules are imported from."""
+        return (await self._runs.planned(job)).paths
+
+    async def _expected(self, job: SuiteJob) -> tuple[Sequence[ValueCase], tuple[str, ...]]:
+        """The cases with what they must give, the oracle's among them."""
+        held = job.held
+        open_ = [case for case in held.cases if case.expect is None and case.compare is Compare.STRICT]
+        rest = [case for case in held.cases if case not in open_]
+        if not open_:
+            return rest, ()
+        key = (job.base.commit, digest(job.start), digest(held.oracle), *open_)
+        if key not in self._oracles:
+            self._oracles[key] = await self._of_oracle(job, open_)
+            while len(self._oracles) > REMEMBERED:
+                self._oracles.popitem(last=False)
+        answered = self._oracles[key]
+        if answered:
+            return [*rest, *answered], ()
+        return rest, ("the oracle answered nothing",)
+
+    async def _of_oracle(self, job: SuiteJob, open_: Sequence[ValueCase]) -> tuple[ValueCase, ...]:
+        chance = random.Random(digest({**job.held.oracle, "": repr(open_)}))  # noqa: S311 (repeatable, no secret)
+        further = variants(open_, self._further, chance)
+        alone = replace(job, change=job.held.oracle, given={}, own={}, regression=(), command=())
+        got = await self._replies(alone, await self._runs.plan(alone), [*open_, *further])
+        answered: list[ValueCase] = []
+        for number, (case, reply) in enumerate(zip((*open_, *further), got.replies, strict=True)):
+            if reply and plainly(reply) and (expect := _written(reply)):
+                answered.append(replace(case, expect=expect, rel=case.rel if case.rel is not None else ROUNDING))
+            elif reply and reply.how == "raised" and number < len(open_):
+                names = tuple(map(str, reply.data[:1])) if isinstance(reply.data, list) else ()
+                answered.append(replace(case, compare=Compare.RAISES, raises=names))
+        return tuple(answered)
+
+    async def _replies(self, job: SuiteJob, planned: Plan, cases: Sequence[ValueCase]) -> _Replies:
+        calls = [(case.module, case.function, *_packed(case)) for case in cases]
+        alone = calls_alone(planned, job.base.entries(), calls)
+        whole = self._runs.time(job)
+        for time in (whole.at_most(FIRST_S), whole):  # what a limit cuts off runs again alone before it counts
+            ready, result = await self._runs.executed(job, alone, time, alone=time is whole)
+            got = answer.read_calls(result, ready.key)
+            if not (result.ended is Ended.TIMEOUT or (got and got.how == "timeout")):
+                break
+        stopped = ""
+        if result.ended is Ended.OUT_OF_MEMORY:
+            stopped = "use too much memory"
+        elif result.ended is Ended.TIMEOUT or (got and got.how == "timeout"):
+            stopped = "do not end in time"
+        elif got is None or got.how != "exited" or got.exit_code != 0 or len(got.replies) < len(cases):
+            stopped = "end the process that makes them, or print without end"
+        return _Replies(
+            replies=[got.replies.get(number) if got else None for number in range(len(cases))],
+            stopped=stopped,
+            tree=ready.digest,
+            garbled=bool(got and (got.garbled or any(number not in range(len(cases)) for number in got.replies))),
+        )
+
+
+def _written(reply: Reply) -> str:
+    """An oracle's result as text; empty where it has no literal."""
+    try:
+        return literals.write(values.unpack(reply.data))
+    except ValueError:
+        return ""
+
+
+def _packed(case: ValueCase) -> tuple[object, object]:
+    arguments = literals.read(case.args)
+    named = literals.read(case.kwargs)
+    return values.pack(arguments), values.pack(named)
+
+
+def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
+    """Tell whether the tree holds the module that is called; a test may import one from where only it looks."""
+    stem, below = case.module.replace(".", "/"), job.base.entries()
+    names = (f"{stem}.py", f"{stem}/__init__.py")
+    places = (posixpath.normpath(posixpath.join(root, name)) for root in planned.paths for name in names)
+    return any(path in planned.texts or (path in below and path not in planned.removed) for path in places)
+
+
+def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
+    """Up to `count` further cases without an expectation, none of them among the given ones."""
+    known = {(case.call, case.args, case.kwargs) for case in cases}
+    found: list[ValueCase] = []
+    for turn in range(count * TRIES if cases else 0):
+        case = cases[turn % len(cases)]
+        other = replace(
+            case,
+            args=literals.write(tuple(_changed(item, chance) for item in literals.read(case.args))),
+            kwargs=literals.write({key: _changed(item, chance) for key, item in literals.read(case.kwargs).items()}),
+        )
+        place = (other.call, other.args, other.kwargs)
+        if place not in known and len(found) < count:
+            known.add(place)
+            found.append(other)
+    return tuple(found)
+
+
+def _changed(value: Any, chance: random.Random) -> Any:
+    """Another value of the same kind, or the same one."""
+    kind = type(value)
+    if kind is int and value:
+        near = max(1, abs(value) + chance.randint(-max(2, abs(value) // 2), max(2, abs(value) // 2)))
+        return near if value > 0 else -near
+    if kind is float and value:
+        return value * chance.choice((0.5, 0.75, 1.25, 1.5, 2.0))
+    if kind is str or kind is bytes:
+        return _letters(value, chance)
+    if kind in (list, tuple):
+        return kind(_items(list(value), chance))
+    if kind in (set, frozenset):
+        return kind(_changed(item, chance) for item in sorted(value, key=repr))
+    if kind is dict:
+        return {key: _changed(item, chance) for key, item in value.items()}
+    return value
+
+
+def _letters(value: Any, chance: random.Random) -> Any:
+    """The same letters in another order, one of them perhaps twice or not at all."""
+    if len(value) < 2:
+        return value
+    parts = [value[place : place + 1] for place in range(len(value))]
+    return type(value)().join(_reordered(parts, chance))
+
+
+def _items(value: list[Any], chance: random.Random) -> list[Any]:
+    if not value:
+        return value
+    changed = [_changed(item, chance) for item in _reordered(value, chance)]
+    once, ordered = _is_unique(value), _is_sorted(value)
+    if once and not _is_unique(changed):
+        changed = [item for place, item in enumerate(changed) if item not in changed[:place]]
+    return sorted(changed) if ordered and _is_sorted(sorted(changed)) else changed
+
+
+def _reordered(parts: list[Any], chance: random.Random) -> list[Any]:
+    """The parts with two of them swapped, or one more or one fewer of them; never none."""
+    parts, way = list(parts), chance.randrange(3)
+    at, other = chance.randrange(len(parts)), chance.randrange(len(parts))
+    if way == 0:
+        parts[at], parts[other] = parts[other], parts[at]
+    elif way == 1:
+        parts.insert(at, parts[other])
+    elif len(parts) > 1:
+        parts.pop(at)
+    return parts
+
+
+def _is_sorted(value: list[Any]) -> bool:
+    try:
+        return all(one <= other for one, other in pairwise(value))
+    except TypeError:
+        return False
+
+
+def _is_unique(value: list[Any]) -> bool:
+    return all(item not in value[:place] for place, item in enumerate(value))

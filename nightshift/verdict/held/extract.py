@@ -1,0 +1,495 @@
+"""Finds the checks of a test file that can be judged by value, each with its place in the text.
+
+A right answer must never be refused, so what may depend on more than a call's inputs is left to the tests: files with
+set-up of any kind, tests that take fixtures or do anything besides checking, functions that a test calls for their
+effect, without arguments, or twice with different results. Such tests run as they always did; they only hold nothing
+out.
+
+A check is taken as a case only where it can be read without doubt: the call goes to a function that the module imports,
+its arguments and the expectation are literals, or names that a table of literals gives a value. A case made of `==` is
+compared by `==`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nightshift.core.code import literals
+from nightshift.core.tasks.held_out import Compare, ValueCase
+from nightshift.sandbox.source import Source
+from nightshift.verdict.languages.python.outline import Function, outline
+from nightshift.verdict.languages.python.pytest_settings import PytestSettings
+from nightshift.verdict.languages.test_config import LIBRARY_NAMES
+
+_SET_UP = re.compile(
+    r"\b(autouse|setup_module|setup_function|setup_method|setup_class|setUp|setUpClass|setUpModule|pytestmark|"
+    r"usefixtures|load_tests|teardown_\w+|tearDown\w*)\b"
+)
+_FOREIGN = sys.stdlib_module_names | LIBRARY_NAMES | {"numpy", "pandas", "requests", "mock"}
+# A module-level value made with these changes nothing that a tested function could see.
+_HARMLESS = frozenset({
+    "Decimal", "Fraction", "Path", "bytes", "date", "datetime", "dict", "float", "frozenset", "int", "json", "list",
+    "math", "pathlib", "range", "re", "set", "str", "textwrap", "timedelta", "tuple",
+})  # fmt: skip
+_PLAIN = (ast.Assert, ast.Pass, ast.Import, ast.ImportFrom)
+_EQUALITIES = frozenset({
+    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
+    "assertSequenceEqual", "assertMultiLineEqual",
+})  # fmt: skip
+_TRUTHS = {"assertTrue": Compare.TRUE, "assertFalse": Compare.FALSE}
+_APPROX, _ISCLOSE, _RAISES = frozenset({"approx"}), frozenset({"isclose"}), frozenset({"raises", "assertRaises"})
+_PLACES = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """One check, with its place.
+
+    `holder` is the function that it stands in, `row` its number in `table` where it is a table's row, whose `values`
+    have the names that the check uses. `loop` tells that the table is that of a `for`, not of a `parametrize`.
+
+    `helper` tells that the function is called by tests and is none itself: it may not lose its last check.
+    """
+
+    case: ValueCase
+    path: str
+    holder: ast.FunctionDef
+    statement: ast.stmt
+    table: ast.List | ast.Tuple | None = None
+    row: int = 0
+    values: Mapping[str, ast.expr] = field(default_factory=dict)
+    loop: bool = False
+    helper: bool = False
+
+    @property
+    def node(self) -> ast.expr | ast.stmt:
+        """What stands for this check in the text."""
+        return self.table.elts[self.row] if self.table is not None else self.statement
+
+
+def spots(path: str, source: Source) -> tuple[Spot, ...]:
+    """The checks of one test file that can be judged by value, in the order in which they run."""
+    if _SET_UP.search(source.text) or not all(map(_is_quiet, source.tree.body)):
+        return ()
+    reader = _Reader(path, source.tree)
+    found = list(reader.spots())
+    return tuple(spot for spot in found if spot.case.module not in reader.restless | _contradicting(found))
+
+
+def _is_quiet(node: ast.stmt) -> bool:
+    """Tell whether a statement at the top of a module sets nothing up."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return all(_root(inner.func) in _HARMLESS for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    if isinstance(node, ast.If):
+        return "__name__" in ast.dump(node.test)
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) or _is_usual_path(node.value) or _is_named_call(node.value)
+    return isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom)
+
+
+def _is_usual_path(node: ast.expr) -> bool:
+    """`sys.path.insert(…)` with the root of the tree or its `src`, where modules are looked for anyway."""
+    texts = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    is_call = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("sys.path.")
+    return is_call and texts <= {"..", ".", "src", "../src"}
+
+
+def _root(function: ast.expr) -> str:
+    """The first name of a dotted one; of a method's call, that of what it is called on."""
+    while isinstance(function, ast.Attribute | ast.Call):
+        function = function.value if isinstance(function, ast.Attribute) else function.func
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _is_named_call(node: ast.expr) -> bool:
+    """`check(f)`: a call with names alone."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and all(isinstance(argument, ast.Name) for argument in node.args)
+        and not node.keywords
+    )
+
+
+class _Reader:
+    def __init__(self, path: str, tree: ast.Module) -> None:
+        self._path, self._tree = path, tree
+        self._bound = _bindings(tree)
+        self._targets = self._imported(tree.body)
+        self._helpers = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.restless: set[str] = set()
+        """Modules with a function that is called for its effect, or without arguments."""
+
+    def spots(self) -> Iterator[Spot]:
+        cases = outline(self._tree, PytestSettings()).cases
+        tests = {id(case.node): case.node for case in cases if case.required}
+        self._find_restless()
+        for node in tests.values():
+            if isinstance(node, ast.FunctionDef) and self._is_plain(node):
+                yield from self._of_test(node)
+        for name, helper in self._helpers.items():
+            if id(helper) not in tests and (scope := self._scope_of_helper(name, helper)) and self._is_plain(helper):
+                yield from self._statements(helper, scope, helper=True)
+
+    def _of_test(self, test: ast.FunctionDef) -> Iterator[Spot]:
+        names = [argument.arg for argument in test.args.args if argument.arg != "self"]
+        others = (*test.args.posonlyargs, *test.args.kwonlyargs, *([test.args.vararg] if test.args.vararg else ()))
+        if others or test.args.kwarg or test.args.defaults:
+            return
+        scope = self._scope(test)
+        if not names and not test.decorator_list:
+            yield from self._statements(test, scope)
+        elif len(test.decorator_list) == 1 and (table := _table(test.decorator_list[0], names)):
+            yield from self._rows(test, test.body, table, _named(test.decorator_list[0]), scope)
+
+    def _statements(self, holder: ast.FunctionDef, scope: Scope, *, helper: bool = False) -> Iterator[Spot]:
+        for statement in holder.body:
+            if case := read(statement, scope):
+                yield Spot(case=case, path=self._path, holder=holder, statement=statement, helper=helper)
+            elif isinstance(statement, ast.For) and isinstance(statement.iter, ast.List | ast.Tuple):
+                found = self._rows(holder, statement.body, statement.iter, _unpacked(statement.target), scope)
+                yield from (replace(spot, loop=True, helper=helper) for spot in found)
+
+    def _rows(
+        self,
+        test: ast.FunctionDef,
+        body: list[ast.stmt],
+        table: ast.List | ast.Tuple,
+        order: list[str],
+        scope: Scope,
+    ) -> Iterator[Spot]:
+        """The rows of a table, of each of which one check is made; `order` are the names that a row gives values."""
+        body = [statement for statement in body if not _is_docstring(statement)]
+        if len(body) != 1 or not order or set(order) & scope.targets.keys():
+            return
+        for number, row in enumerate(table.elts):
+            values = _values(row, len(order))
+            if values is None:
+                continue
+            row_values = dict(zip(order, values, strict=True))
+            if case := read(body[0], replace(scope, row=row_values)):
+                yield Spot(
+                    case=case, path=self._path, holder=test, statement=body[0], table=table, row=number,
+                    values=row_values,
+                )  # fmt: skip
+
+    def _scope(self, test: ast.FunctionDef) -> Scope:
+        own = self._imported(test.body)
+        return Scope(targets={**self._targets, **own})
+
+    def _scope_of_helper(self, name: str, helper: ast.FunctionDef) -> Scope | None:
+        """What a helper's one parameter means, if all calls of the helper give it the same function."""
+        names = [argument.arg for argument in helper.args.args]
+        if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _stored(helper):
+            return None
+        calls = [n for n in ast.walk(self._tree) if isinstance(n, ast.Call) and _last(n.func) == name]
+        words = [call.args[0] for call in calls if _is_named_call(call) and len(call.args) == 1]
+        given = {self._targets.get(word.id, "") for word in words if isinstance(word, ast.Name)}
+        if len(words) != len(calls) or len(given) != 1 or "" in given:
+            return None
+        return Scope(targets={**self._targets, names[0]: given.pop()})
+
+    def _imported(self, body: list[ast.stmt]) -> dict[str, str]:
+        """Names of the tree's modules and functions; those that are bound a second time are left out."""
+        found: dict[str, str] = {}
+        for node in body:
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                pairs = [(alias.asname or alias.name, f"{node.module}:{alias.name}") for alias in node.names]
+            elif isinstance(node, ast.Import):
+                pairs = [(alias.asname or alias.name, f"{alias.name}:") for alias in node.names]
+            else:
+                continue
+            for name, target in pairs:
+                taken = found.get(name, target) != target or name.partition(".")[0] in self._bound
+                ours = target.partition(":")[0].partition(".")[0] not in _FOREIGN and not target.endswith(":*")
+                found[name] = target if ours and not taken else ""
+        return {name: target for name, target in found.items() if target}
+
+    def _is_plain(self, function: ast.FunctionDef) -> bool:
+        """Tell whether a function does nothing but check."""
+        return all(self._checks_only(statement) for statement in function.body)
+
+    def _checks_only(self, statement: ast.stmt) -> bool:
+        match statement:
+            case ast.With(items=[item], body=body):
+                context = item.context_expr
+                raising = isinstance(context, ast.Call) and _last(context.func) in {"raises", "assertRaises", "subTest"}
+                return raising and all(isinstance(inner, ast.Expr | ast.Assert) for inner in body)
+            case ast.For(body=body, orelse=[]):
+                return all(self._checks_only(inner) for inner in body)
+            case ast.Expr(value=ast.Call() as call):
+                asserted = isinstance(call.func, ast.Attribute) and _last(call.func.value) == "self"
+                return asserted or _is_named_call(call)
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+                return not isinstance(value, ast.Await)
+        return isinstance(statement, _PLAIN) or _is_docstring(statement)
+
+    def _find_restless(self) -> None:
+        """Note the modules whose functions are called for an effect, or without arguments."""
+        raising = {id(b) for n in ast.walk(self._tree) if isinstance(n, ast.With) for b in n.body}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Expr) and id(node) not in raising and isinstance(node.value, ast.Call):
+                self._note(node.value)
+            elif isinstance(node, ast.Call) and not (node.args or node.keywords):
+                self._note(node)
+
+    def _note(self, call: ast.Call) -> None:
+        targets = {**self._targets, **{k: v for n in self._helpers.values() for k, v in self._imported(n.body).items()}}
+        target = target_of(call.func, targets)
+        if target and not target.rpartition(":")[2].rpartition(".")[2][:1].isupper():
+            self.restless.add(target.partition(":")[0])
+
+
+def _contradicting(found: list[Spot]) -> set[str]:
+    """Modules of which the same call is expected to give different results."""
+    expected: dict[tuple[str, str, str], set[tuple[str | None, tuple[str, ...]]]] = defaultdict(set)
+    for spot in found:
+        case = spot.case
+        expected[case.call, case.args, case.kwargs].add((case.expect, case.raises))
+    return {key[0].partition(":")[0] for key, results in expected.items() if len(results) > 1}
+
+
+def _bindings(tree: ast.Module) -> set[str]:
+    """Names that are bound otherwise than by an import, anywhere."""
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound |= {node.name for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)}
+    return bound | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+def _table(decorator: ast.expr, names: list[str]) -> ast.List | ast.Tuple | None:
+    """The literal table of a `parametrize` that gives a test all its arguments."""
+    match decorator:
+        case ast.Call(func=function, args=[_, ast.List() | ast.Tuple() as table], keywords=[]):
+            fits = _last(function) == "parametrize" and sorted(_named(decorator)) == sorted(names)
+            return table if fits and names else None
+    return None
+
+
+def _named(decorator: ast.expr) -> list[str]:
+    """The names that a `parametrize` gives values."""
+    first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else None
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return [name.strip() for name in first.value.split(",") if name.strip()]
+    if isinstance(first, ast.List | ast.Tuple):
+        return [str(item.value) for item in first.elts if isinstance(item, ast.Constant)]
+    return []
+
+
+def _unpacked(target: ast.expr) -> list[str]:
+    """The names that a loop binds; none where it binds anything else."""
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [name.id for name in names if isinstance(name, ast.Name)] if all(map(_last, names)) else []
+
+
+def _values(row: ast.expr, count: int) -> list[ast.expr] | None:
+    """The values of a table's row; None where it says more than values."""
+    if isinstance(row, ast.Call):
+        simple = _last(row.func) == "param" and all(keyword.arg == "id" for keyword in row.keywords)
+        return list(row.args) if simple and len(row.args) == count else None
+    if count == 1:
+        return [row]
+    return list(row.elts) if isinstance(row, ast.Tuple | ast.List) and len(row.elts) == count else None
+
+
+def _stored(function: ast.FunctionDef) -> set[str]:
+    """Names that a function binds besides its parameters."""
+    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _last(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What names mean where a check stands: functions of the tree (`module:function`), and values of a table's row."""
+
+    targets: Mapping[str, str] = field(default_factory=dict)
+    row: Mapping[str, ast.expr] = field(default_factory=dict)
+
+
+def read(statement: ast.stmt, scope: Scope) -> ValueCase | None:
+    """The case that a statement is, or None."""
+    try:
+        if isinstance(statement, ast.Assert):
+            return _condition(statement.test, scope)
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            return _method(statement.value, scope)
+        if isinstance(statement, ast.With):
+            return _raising(statement, scope)
+    except ValueError:  # not a literal
+        return None
+    return None
+
+
+def target_of(function: ast.expr, targets: Mapping[str, str]) -> str | None:
+    """The function of the tree that an expression names, as `module:function`; None when it names no such one."""
+    parts: list[str] = []
+    while isinstance(function, ast.Attribute):
+        parts.insert(0, function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name) or any(part.startswith("_") for part in parts):
+        return None
+    for end in range(len(parts), -1, -1):  # the longest imported name: `import a.b` makes `a.b.f` b's function
+        found = targets.get(".".join([function.id, *parts[:end]]))
+        if found is not None:
+            module, _, name = found.partition(":")
+            whole = ".".join(part for part in (name, *parts[end:]) if part)
+            return f"{module}:{whole}" if whole else None
+    return None
+
+
+def _condition(test: ast.expr, scope: Scope) -> ValueCase | None:
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return _equal(left, right, scope) or _equal(right, left, scope)
+        case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
+            return _singleton(left, right, scope)
+        case ast.Compare(left=ast.Call() as left, ops=[ast.Lt() | ast.LtE()], comparators=[right]):
+            return _within(left, right, scope)
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as operand):
+            return _with(_call(operand, scope), Compare.FALSE)
+        case ast.Call(func=function) if _name(function) in _ISCLOSE and len(test.args) == 2:
+            return _near(test.args[0], test, test.args[1], scope) or _near(test.args[1], test, test.args[0], scope)
+        case ast.Call():
+            return _with(_call(test, scope), Compare.TRUE)
+    return None
+
+
+def _equal(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase | None:
+    case = _call(called, scope) if isinstance(called, ast.Call) else None
+    if case is None:
+        return None
+    if isinstance(expected, ast.Call) and _name(expected.func) in _APPROX and len(expected.args) == 1:
+        return _near(called, expected, expected.args[0], scope)
+    return _with(case, Compare.EQUAL, expect=_literal(expected, scope))
+
+
+def _singleton(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase | None:
+    expected = _substituted(expected, scope)
+    if not isinstance(called, ast.Call) or not isinstance(expected, ast.Constant):
+        return None
+    if expected.value is not None and not isinstance(expected.value, bool):
+        return None
+    return _with(_call(called, scope), Compare.SAME, expect=repr(expected.value))
+
+
+def _near(called: ast.expr, how: ast.Call, expected: ast.expr, scope: Scope) -> ValueCase | None:
+    """A comparison with the tolerances of `pytest.approx` or `math.isclose`."""
+    case = _call(called, scope) if isinstance(called, ast.Call) else None
+    given = {keyword.arg or "": _number(keyword.value) for keyword in how.keywords if keyword.arg != "nan_ok"}
+    rel, slack = given.pop("rel", given.pop("rel_tol", None)), given.pop("abs", given.pop("abs_tol", None))
+    if case is None or given:
+        return None
+    if _name(how.func) in _ISCLOSE:
+        rel, slack = 1e-9 if rel is None else rel, slack or 0.0
+    return replace(case, compare=Compare.NEAR, expect=_literal(expected, scope), rel=rel, abs=slack)
+
+
+def _within(left: ast.Call, limit: ast.expr, scope: Scope) -> ValueCase | None:
+    """`abs(f(x) - 4.0) < 1e-6`."""
+    match left:
+        case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=one, op=ast.Sub(), right=other)], keywords=[]):
+            called, expected = (one, other) if isinstance(one, ast.Call) else (other, one)
+            case = _call(called, scope) if isinstance(called, ast.Call) else None
+            expect = _literal(expected, scope)
+            return case and replace(case, compare=Compare.WITHIN, expect=expect, abs=_number(limit))
+    return None
+
+
+def _method(call: ast.Call, scope: Scope) -> ValueCase | None:
+    """A check in the manner of unittest."""
+    if not isinstance(call.func, ast.Attribute) or _name(call.func.value) != "self" or not call.args:
+        return None
+    name, arguments = call.func.attr, call.args
+    if name in _EQUALITIES and len(arguments) >= 2:
+        return _equal(arguments[0], arguments[1], scope) or _equal(arguments[1], arguments[0], scope)
+    if name in _TRUTHS and isinstance(arguments[0], ast.Call):
+        return _with(_call(arguments[0], scope), _TRUTHS[name])
+    if name == "assertIsNone":
+        return _singleton(arguments[0], ast.Constant(value=None), scope)
+    if name == "assertIs" and len(arguments) >= 2:
+        return _singleton(arguments[0], arguments[1], scope)
+    if name == "assertAlmostEqual" and len(arguments) == 2:
+        return _almost(arguments, {keyword.arg or "": keyword.value for keyword in call.keywords}, scope)
+    return None
+
+
+def _almost(arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope) -> ValueCase | None:
+    named.pop("msg", None)
+    delta = _number(named.pop("delta")) if "delta" in named else None
+    places = int(_number(named.pop("places"))) if "places" in named else _PLACES
+    called, expected = arguments if isinstance(arguments[0], ast.Call) else arguments[::-1]
+    case = _call(called, scope) if isinstance(called, ast.Call) and not named else None
+    slack = 0.5 * 10.0**-places * (1 + 1e-9) if delta is None else delta  # what `round(difference, places)` takes for 0
+    return case and replace(case, compare=Compare.WITHIN, expect=_literal(expected, scope), abs=slack)
+
+
+def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
+    """`with pytest.raises(X): f(…)`; what the block binds may be looked at afterwards, so then it is none."""
+    if len(statement.items) != 1 or len(statement.body) != 1 or statement.items[0].optional_vars:
+        return None
+    context, body = statement.items[0].context_expr, statement.body[0]
+    if not isinstance(context, ast.Call) or _name(context.func) not in _RAISES or not context.args:
+        return None
+    if not isinstance(body, ast.Expr) or not isinstance(body.value, ast.Call):
+        return None
+    kinds = context.args[0]
+    names = [_name(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
+    known = all(name and name[0].isupper() for name in names)
+    return _with(_call(body.value, scope), Compare.RAISES, raises=tuple(names)) if known else None
+
+
+def _call(call: ast.Call, scope: Scope) -> ValueCase | None:
+    """A call with literal inputs, at least one; anything else may depend on what was done before it."""
+    target = target_of(call.func, scope.targets)
+    if target is None or not (call.args or call.keywords):
+        return None
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords):
+        return None
+    arguments = tuple(_value(one, scope) for one in call.args)
+    named = {str(word.arg): _value(word.value, scope) for word in call.keywords}
+    return ValueCase(call=target, args=literals.write(arguments), kwargs=literals.write(named))
+
+
+def _with(case: ValueCase | None, compare: Compare, **more: Any) -> ValueCase | None:
+    return case and replace(case, compare=compare, **more)
+
+
+def _literal(node: ast.expr, scope: Scope) -> str:
+    return literals.write(_value(node, scope))
+
+
+def _value(node: ast.expr, scope: Scope) -> Any:
+    return literals.value_of(_substituted(node, scope))
+
+
+def _substituted(node: ast.expr, scope: Scope) -> ast.expr:
+    """The expression with a row's values in the place of its names."""
+    if isinstance(node, ast.Name) and node.id not in vars(builtins):
+        return scope.row.get(node.id, node)
+    if not scope.row or not any(isinstance(inner, ast.Name) and inner.id in scope.row for inner in ast.walk(node)):
+        return node
+    raise ValueError("reckons with a name")  # `f(x) == y + 1` is left to the tests themselves
+
+
+def _number(node: ast.expr) -> float:
+    value = literals.value_of(node)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("is no number")
+    return float(value)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

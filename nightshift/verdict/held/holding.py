@@ -1,0 +1,295 @@
+"""Chooses what is held out of given tests: checks the model does not see, and whose results are compared by value.
+
+How layers 1 to 4 of a verdict play together. The tests as shown are run first, and what fails there is told as always.
+If they pass, the held-out cases are run: calls with inputs alone, compared outside. Then the whole given tests are run,
+with their copies; nothing but "passed" or "did not" is taken from that to a model, for code in it can read every check
+and print it. A failure that only shows in the held-out cases, or only in the whole tests, is told as the name of a
+function and the way it went wrong. So each try tells a model a few bits about what it has not seen, and no input and no
+result ever. Failures, reflections, memory and later runs are all made of that verdict and need to know nothing of this;
+what the cases were is kept beside it, for the owner's eyes.
+
+What is held out follows from the tests' own text, so every attempt, resumption and repetition of them holds out the
+same. Only a check that has a like among those that stay is taken, so that the tests as shown still say all that the
+whole ones do: the same function, arguments and result of the same types, signs and emptiness. And only one whose inputs
+are mentioned nowhere else, neither in the tests nor in the task's words.
+
+What is left of a test file reads as if those checks had never been there: a statement goes with its lines and with the
+comments right above it, a table's row with its comma, and a test that would be left without a check goes as a whole,
+with its name and decorators. A text that cannot be shortened cleanly is not shortened at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from nightshift.core.code import literals
+from nightshift.core.code.parsing import parse
+from nightshift.core.tasks.held_out import HeldOut, ValueCase, digest
+from nightshift.core.tasks.task import Files, Language, TaskSpec
+from nightshift.sandbox.source import Edit, Source
+from nightshift.verdict.held.extract import Spot, spots
+from nightshift.verdict.languages.python.outline import outline
+from nightshift.verdict.languages.python.pytest_settings import PytestSettings
+from nightshift.verdict.languages.python.suite import suite_paths
+
+ENOUGH = 4
+"""Tests with fewer checks than this are shown whole."""
+MOST, CANDIDATES = 12, 100
+"""More than `MOST` held-out checks prove no more; they are looked for among so many that chance picks."""
+
+_SHORT = 5
+_Shape = tuple[Any, ...]
+
+
+def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
+    """What is held out of a task: all of its explicit cases, and a share of the checks in its tests.
+
+    Args:
+        spec: the task.
+        paths: those of the tree; below a conftest, tests may depend on more than can be seen in them.
+        share: of the checks that can be held out; 0 holds out none.
+    """
+    own = HeldOut(cases=spec.cases, oracle=spec.oracle, sources=("cases",) if spec.cases else ())
+    if spec.language is not Language.PYTHON or not spec.tests or share <= 0:
+        return own
+    if _steered(spec.tests, paths):
+        return own
+    found = of_tests(spec.tests, spec.description, share)
+    return replace(found, cases=(*found.cases, *own.cases), oracle=own.oracle, sources=(*found.sources, *own.sources))
+
+
+def _steered(tests: Files, paths: Collection[str]) -> bool:
+    """Tell whether a conftest is in force where the tests lie."""
+    folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
+    return any(f"{folder}conftest.py" in paths or f"{folder}conftest.py" in tests for folder in folders)
+
+
+def of_tests(tests: Files, description: str, share: float) -> HeldOut:
+    """What is held out of given tests: at least one check where there are enough, and none where there are not."""
+    sources, found = dict[str, Source](), list[Spot]()
+    for path in suite_paths(tests, PytestSettings()):
+        try:
+            sources[path] = Source(tests[path])
+        except SyntaxError:
+            return HeldOut()
+        found += spots(path, sources[path])
+    if len(found) < ENOUGH:
+        return HeldOut()
+    chooser = _Chooser(found, sources, _Mentions(tests, description), random.Random(digest(tests)))  # noqa: S311 (repeatable, no secret)
+    chosen = chooser.choose(min(MOST, max(1, round(share * len(found)))))
+    if not chosen:
+        return HeldOut()
+    cases = tuple(replace(spot.case, shown=spot not in chosen) for spot in found)
+    return HeldOut(shown=chooser.shown(chosen), cases=cases, sources=("tests",))
+
+
+class _Mentions:
+    """How often inputs are named in the tests and in the task's words, however they are spaced."""
+
+    def __init__(self, tests: Files, description: str) -> None:
+        self._tests = _squeezed("\n".join(tests.values()))
+        self._words = _squeezed(description)
+
+    def unseen(self, inputs: str, *, in_table: bool) -> bool:
+        """Tell whether a call's inputs, as written, stand in one place of the tests and nowhere else."""
+        text = re.escape(_squeezed(inputs))
+        bare = rf"(?<![\w.]){text}(?![\w.])"
+        called = bare if len(inputs) > _SHORT else rf"\({text}\)"  # a short one stands everywhere by chance
+        places = re.findall(bare if in_table else called, self._tests)
+        return bool(inputs) and len(places) == 1 and not re.search(called, self._words)
+
+
+class _Chooser:
+    def __init__(
+        self, found: Sequence[Spot], sources: dict[str, Source], mentions: _Mentions, chance: random.Random
+    ) -> None:
+        self._found, self._sources, self._mentions, self._chance = found, sources, mentions, chance
+
+    def choose(self, count: int) -> list[Spot]:
+        """Up to `count` checks, in the order of the tests."""
+        candidates = list(self._found)
+        self._chance.shuffle(candidates)
+        candidates = [spot for spot in candidates[:CANDIDATES] if self._unseen(spot)]
+        chosen: list[Spot] = []
+        for shape in (_shape, _types):
+            alike = Counter(shape(spot) for spot in self._found)
+            for spot in candidates:
+                if len(chosen) < count and self._fits(spot, chosen, alike, shape):
+                    chosen.append(spot)
+            if chosen:
+                break  # what is only roughly alike is taken where nothing better is there
+        return [spot for spot in self._found if spot in chosen]
+
+    def _unseen(self, spot: Spot) -> bool:
+        inputs = _inputs(self._sources[spot.path], spot)
+        return self._mentions.unseen(inputs, in_table=spot.table is not None)
+
+    def shown(self, chosen: Sequence[Spot]) -> Files:
+        """The shortened test files."""
+        groups: dict[str, list[Spot]] = defaultdict(list)
+        for spot in chosen:
+            groups[spot.path].append(spot)
+        return {path: without(self._sources[path], group) or "" for path, group in groups.items()}
+
+    def _fits(self, spot: Spot, chosen: list[Spot], alike: Counter[_Shape], shape: Callable[[Spot], _Shape]) -> bool:
+        """Tell whether one more check can go: another like it stays, and the file can do without it."""
+        if spot in chosen or sum(shape(one) == shape(spot) for one in chosen) + 1 >= alike[shape(spot)]:
+            return False
+        mates = [one for one in (*chosen, spot) if one.holder is spot.holder]
+        if spot.helper and removes_holder(mates):
+            return False
+        group = [one for one in (*chosen, spot) if one.path == spot.path]
+        return without(self._sources[spot.path], group) is not None
+
+
+def _inputs(source: Source, spot: Spot) -> str:
+    """The inputs of a check's call as they stand in the text; empty where they cannot be told."""
+    for node in ast.walk(spot.statement):
+        if isinstance(node, ast.Call) and (node.args or node.keywords):
+            parts = [spot.values.get(one.id, one) if isinstance(one, ast.Name) else one for one in node.args]
+            named = [(word.arg or "", word.value) for word in node.keywords]
+            if _are(spot.case, parts, named):
+                words = [f"{name}={source.segment(value)}" for name, value in named]
+                return ",".join([*(source.segment(part) for part in parts), *words])
+    return ""
+
+
+def _are(case: ValueCase, parts: list[ast.expr], named: list[tuple[str, ast.expr]]) -> bool:
+    """Tell whether these are a case's arguments."""
+    try:
+        written = literals.write(tuple(map(literals.value_of, parts)))
+        return written == case.args and len(named) == len(literals.read(case.kwargs))
+    except ValueError:
+        return False
+
+
+def _shape(spot: Spot) -> _Shape:
+    """What a check is like: function, comparison, and types, signs and emptiness of inputs and result."""
+    return (*_about(spot.case), *(_kind(value) for value in _values(spot.case)))
+
+
+def _types(spot: Spot) -> _Shape:
+    """The same more roughly: types alone."""
+    return (*_about(spot.case), *(type(value).__name__ for value in _values(spot.case)))
+
+
+def _about(case: ValueCase) -> _Shape:
+    return case.call, case.compare, case.raises
+
+
+def _values(case: ValueCase) -> list[Any]:
+    arguments, named = literals.read(case.args), literals.read(case.kwargs)
+    return [*arguments, *named.values(), *([] if case.expect is None else [literals.read(case.expect)])]
+
+
+def _kind(value: Any) -> _Shape:
+    name = type(value).__name__
+    if isinstance(value, bool):
+        return name, value
+    if isinstance(value, int | float):
+        return name, (value > 0) - (value < 0)
+    return name, bool(value)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def without(source: Source, spots: Sequence[Spot]) -> str | None:
+    """The text without these checks; None where it cannot be made, or would hold no test any more."""
+    groups: dict[int, list[Spot]] = defaultdict(list)
+    for spot in spots:
+        groups[id(spot.holder)].append(spot)
+    edits: list[Edit] = []
+    for group in groups.values():
+        found = _edits(source, group)
+        if found is None:
+            return None
+        edits += found
+    text = source.edited(edits)
+    return text if _holds_tests(text) else None
+
+
+def removes_holder(spots: Sequence[Spot]) -> bool:
+    """Tell whether a function is left without a check when these of its checks are taken out."""
+    first = spots[0]
+    if first.table is not None and not first.loop:
+        return len(spots) == len(first.table.elts)
+    out = {id(spot.statement) for spot in spots if spot.table is None}
+    return not any(id(one) not in out and not _is_idle(one) for one in first.holder.body)
+
+
+def _is_idle(statement: ast.stmt) -> bool:
+    """Tell whether a statement is no use without checks."""
+    constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return constant or isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign)
+
+
+def _edits(source: Source, spots: list[Spot]) -> list[Edit] | None:
+    first = spots[0]
+    if removes_holder(spots):
+        return None if first.helper else _of_lines(source, first.holder)
+    rows: dict[int, list[Spot]] = defaultdict(list)
+    for spot in spots:
+        rows[id(spot.table) if spot.table is not None else 0].append(spot)
+    found = [_of_lines(source, spot.statement) for spot in rows.pop(0, [])]
+    found += [_shortened(source, group) for group in rows.values()]
+    return None if None in found else [edit for edits in found if edits for edit in edits]
+
+
+def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
+    """The edit that takes out a statement's lines; None where another shares them."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    lines = source.text.split("\n")
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    last = node.end_lineno or node.lineno
+    start, end = source.span(node)
+    before = source.slice(source.line_start(node.lineno), start)
+    after = source.slice(end, source.line_start(last + 1) - 1)
+    if before.strip() or (after.strip() and not after.strip().startswith("#")):
+        return None
+    while first > 1 and lines[first - 2].strip().startswith("#"):
+        first -= 1
+    if decorators or isinstance(node, ast.FunctionDef):
+        while last < len(lines) - 1 and not lines[last].strip():
+            last += 1
+    stop = min(source.line_start(last + 1), source.size)
+    return [Edit(source.line_start(first), stop, "")]
+
+
+def _shortened(source: Source, spots: list[Spot]) -> list[Edit] | None:
+    """The edit that writes a table again with the rows that stay, in the layout that it had."""
+    table = spots[0].table
+    if table is None or len(spots) == len(table.elts):
+        return None
+    gone, rows = {spot.row for spot in spots}, [source.span(row) for row in table.elts]
+    start, end = source.span(table)
+    gaps = [source.slice(one[1], other[0]) for one, other in pairwise(rows)]
+    head, tail = source.slice(start, rows[0][0]), source.slice(rows[-1][1], end)
+    if not all(re.fullmatch(r"\s*,(\s|#[^\n]*\n)*", gap) for gap in gaps):
+        return None
+    gap = re.sub(r"#[^\n]*", "", gaps[0]) if gaps else ", "
+    gap = re.sub(r"[ \t]*\n[\s]*\n", "\n", gap)
+    kept = [source.slice(*span) for number, span in enumerate(rows) if number not in gone]
+    if len(kept) == 1 and isinstance(table, ast.Tuple):
+        return None
+    return [Edit(start, end, _plain(head) + gap.join(kept) + _plain(tail))]
+
+
+def _plain(text: str) -> str:
+    """What stands around a table's rows, without comments."""
+    return re.sub(r"#[^\n]*", "", text)
+
+
+def _holds_tests(text: str) -> bool:
+    try:
+        return bool(outline(parse(text), PytestSettings()).required)
+    except (SyntaxError, ValueError):
+        return False

@@ -1,0 +1,172 @@
+"""The fourth layer around the other three: what decides, in which order, and how little of it a model gets.
+
+The tests as shown come first, since what fails there may be told, and no tested code has met anything by then that a
+model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last:
+whatever code in them carries out of its sandbox comes too late for the other two. What they check beyond the shown ones
+are those calls. Where each of them gave the right value, which was compared outside, all else has been proven with the
+tests as shown, and one plain run of the whole ones is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+
+from nightshift.core.tasks.held_out import ValueCase
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
+from nightshift.verdict.held.asking import Asked
+from nightshift.verdict.held.weighing import Finding
+
+KIND = "HeldOut"
+_HINT = (
+    "This was checked with inputs that are not shown. The code must follow the task's words for every input they allow."
+)
+_MAX_LINES = 20
+
+Judge = Callable[[SuiteJob], Awaitable[Verdict]]
+Ask = Callable[[SuiteJob], Awaitable[Asked]]
+
+
+async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: str) -> Verdict:
+    """The verdict of all layers.
+
+    Args:
+        job: with or without held-out cases.
+        tests: the verdict of the first three layers.
+        plainly: the verdict of one run of the tests, without must-fail copies or a split run.
+        ask: runs the held-out cases.
+        sandbox: the isolation's name, for the evidence where no test was run.
+
+    Raises:
+        SandboxError: nothing could be run.
+    """
+    if not job.held.cases:
+        return await tests(job)
+    if not (job.given or job.own or job.command or job.regression):
+        return _of_cases(job, await ask(job), sandbox)
+    if not job.held.shown:
+        whole = await tests(job)
+        return _with_cases(whole, await ask(job), job) if whole.passed else whole
+    seen = await tests(replace(job, given={**job.given, **job.held.shown}))
+    if not seen.passed:
+        return seen
+    asked = await ask(job)
+    whole = _unspoken(_proven_by(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
+    if whole.passed:
+        return _with_cases(whole, asked, job)
+    if whole.tampering:
+        return replace(whole, reason=whole.tampering, failures=())
+    return await _contradicted(job, whole, seen, tests, asked)
+
+
+def _all_right(job: SuiteJob, asked: Asked) -> bool:
+    """Tell whether each check that is held out of the tests was made by value, and gave what it must."""
+    right = {case for case, finding in asked.findings if finding is Finding.RIGHT}
+    whole = not (asked.wrong or asked.stopped or asked.tampering)
+    return whole and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
+
+
+def _proven_by(seen: Verdict, whole: Verdict) -> Verdict:
+    """The verdict of a plain run of the whole tests, with the evidence of the shown ones."""
+    proof = seen.evidence
+    evidence = replace(whole.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
+    return replace(whole, evidence=evidence)
+
+
+def _unspoken(verdict: Verdict) -> Verdict:
+    """A verdict on whole tests without anything that code in the run could have worded.
+
+    It can read what is held out, and the names of parameters, messages and the like are read by whoever writes the next
+    answer. What stays are names of the tests' functions and how they ended.
+    """
+    results = {case.id.partition("[")[0]: case.result for case in verdict.results}
+    for case in verdict.results:
+        if case.result is not Result.PASSED:
+            results[case.id.partition("[")[0]] = case.result
+    shown = tuple(CaseResult(id=name, result=result) for name, result in results.items())
+    reason = f"{len(shown)} test{'s' if len(shown) > 1 else ''} passed" if verdict.passed else verdict.reason
+    return replace(
+        verdict, reason=reason, results=shown, weak=(), evidence=replace(verdict.evidence, ids=tuple(results)),
+    )  # fmt: skip
+
+
+async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, asked: Asked) -> Verdict:
+    """The verdict where the tests as shown pass and the whole ones do not.
+
+    What is held out can be judged by value, so a fault of the code shows there. Where it does not, the whole tests may
+    have failed by chance or under load, and get a second look.
+    """
+    if not (asked.wrong or asked.stopped):
+        again = await tests(job)
+        if again.passed:
+            return _with_cases(_unspoken(again), asked, job)
+    lines = (f"the whole tests: {whole.reason}", *(f"{one.id}: {one.kind}: {one.message}" for one in whole.failures))
+    return _refused(seen, asked, lines)
+
+
+def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
+    """A passing verdict with what its held-out cases add to it, or take from it."""
+    if asked.wrong or asked.stopped:
+        return _refused(verdict, asked, ())
+    if asked.tampering:
+        return replace(verdict, passed=False, reason=asked.tampering, tampering=asked.tampering)
+    evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, *asked.notes))
+    if not (asked.judged or job.given or job.own or job.command):
+        reason = "; ".join(asked.notes) or "no held-out case could be judged"
+        return replace(verdict, passed=False, reason=reason, evidence=replace(evidence, label=Label.TESTS_PASSED))
+    if asked.verifies:
+        evidence = replace(evidence, label=Label.VERIFIED)
+    if asked.judged:
+        evidence = replace(evidence, held_out=asked.judged, held_from=_sources(job, asked))
+    reason = f"{verdict.reason} and {_count(asked.judged)}" if asked.judged else verdict.reason
+    return replace(verdict, reason=reason, evidence=evidence)
+
+
+def _of_cases(job: SuiteJob, asked: Asked, sandbox: str) -> Verdict:
+    """The verdict of a task that has cases and no tests."""
+    evidence = Evidence(tree=asked.tree, sandbox=sandbox, label=Label.TESTS_PASSED, complete=job.whole_tree)
+    return _with_cases(Verdict(passed=True, reason="all calls gave what they must", evidence=evidence), asked, job)
+
+
+def _refused(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
+    """A verdict that fails for what the model has not seen: a name and a way, and no input or result."""
+    ways = dict.fromkeys((case.function, _way(case, finding)) for case, finding in asked.wrong)
+    if asked.stopped:
+        ways = dict.fromkeys([("held-out cases", f"calls that are not shown {asked.stopped}")])
+    if not ways:
+        ways = dict.fromkeys([("held-out tests", "a check that is not shown fails, although the shown ones pass")])
+    failures = tuple(Failure(id=name, kind=KIND, message=f"{text}. {_HINT}") for name, text in ways)
+    wrong = [_line(case, finding) for case, finding in asked.wrong]
+    return replace(
+        verdict,
+        passed=False,
+        reason="; ".join(text for _, text in list(ways)[:3]),
+        failures=failures,
+        unseen=(*wrong, *lines)[:_MAX_LINES],
+        evidence=replace(verdict.evidence, label=Label.TESTS_PASSED, notes=(*verdict.evidence.notes, *asked.notes)),
+    )
+
+
+def _way(case: ValueCase, finding: Finding) -> str:
+    if case.shown:
+        return f"`{case.function}` {finding}, called as in a shown test, where no test framework is in the process"
+    return f"a held-out case of `{case.function}` {finding}"
+
+
+def _line(case: ValueCase, finding: Finding) -> str:
+    """A case in full, for the owner."""
+    named = "" if case.kwargs == "{}" else f"**{case.kwargs}"
+    inputs = ", ".join(part for part in (case.args[1:-1].removesuffix(","), named) if part)
+    expected = f"raises {', '.join(case.raises)}" if case.raises else case.expect
+    return f"{case.call}({inputs}) {finding}; expected ({case.compare}): {expected}"
+
+
+def _sources(job: SuiteJob, asked: Asked) -> tuple[str, ...]:
+    """Where the cases come from that gave the right value."""
+    right = [case for case, finding in asked.findings if finding is Finding.RIGHT and not case.shown]
+    names = ("cases" if case in job.held.cases else "oracle" for case in right if case.explicit)
+    return tuple(dict.fromkeys([*("tests" for case in right if not case.explicit), *names]))
+
+
+def _count(cases: int) -> str:
+    return f"{cases} held-out case{'s' if cases > 1 else ''}"

@@ -1,0 +1,100 @@
+"""The interface of a language, and the faults that its mutants are made of.
+
+A further language is a further package with a module of these functions, named in `verdict.languages.dialect_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.code.javascript import node_text
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.sandbox.runtime import Runtime
+from nightshift.sandbox.source import Edit
+from nightshift.verdict.languages.plan import Plan
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PLAIN, LIKELY, DOUBTFUL = 0, 1, 2
+"""The ranks: a fault that nearly always shows, one that mostly does, one that often cannot be told."""
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One edit that makes a function wrong.
+
+    Attributes:
+        kind: the operator's name.
+        rank: how likely it is that the fault never shows.
+        line: where, counting from 1.
+        edit: what is replaced.
+        was: the place in short, for people.
+        now: what it becomes, for people.
+        needs_other: whether the edit calls the function that gives another value of the same type.
+    """
+
+    kind: str
+    rank: int
+    line: int
+    edit: Edit
+    was: str
+    now: str
+    needs_other: bool = False
+
+
+def fault_at(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
+    """The fault that an edit within a node of a syntax tree makes."""
+    raw = node.text or b""
+    start, end = edit.start - node.start_byte, edit.end - node.start_byte
+    now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
+    line = node.start_point.row + 1
+    return Fault(kind=kind, rank=rank, line=line, edit=edit, was=shown(node_text(node)), now=f"`{shown(now)}`")
+
+
+def shown(text: str) -> str:
+    """A piece of code on one line, shortened for people."""
+    line = " ".join(text.split()).replace("`", "'")
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+Text = Callable[[], str | None]
+"""Makes a whole file with a fault in it; None where that does not parse, which takes as long to see as the file is."""
+
+
+class TestDialect(Protocol):
+    """One language and its test runner; each is a module with these functions."""
+
+    def make(self, job: SuiteJob, imports: ImportCache, runtime: Runtime, /) -> Plan:
+        """Plan the run of a job's tests on its changed tree.
+
+        Args:
+            job: what to judge.
+            imports: remembers what files import.
+            runtime: what runs inside.
+
+        Raises:
+            SandboxError: what runs tests of this language is not there.
+        """
+        ...
+
+    def checks_something(self, text: str, /) -> bool:
+        """Tell whether a file of tests holds an assertion that can fail."""
+        ...
+
+    def mutated(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, Text]]:
+        """Every fault that can be put into the functions of a file at these lines.
+
+        Args:
+            path: of a source of this language.
+            text: the source; one that does not parse has no faults.
+            lines: their numbers, counting from 1.
+
+        Returns:
+            The function's name, the fault, and what makes the whole file with it.
+        """
+        ...

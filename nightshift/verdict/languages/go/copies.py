@@ -1,0 +1,190 @@
+"""Makes the must-fail copy of a file of Go tests: each comparison that leads to a failure is turned round.
+
+Go has no assertions: a test compares, and calls `t.Error` or a relative of it. So the copy fails where the original
+found nothing wrong, in the test itself and by its own comparison. Types are fixed before it runs and no comparison can
+be taken over by tested code, so there is nothing that only another value would expose. A test of which no comparison is
+certainly reached fails at its end by a call that its copy has besides: that tells a genuine report from a forged one,
+and says nothing of what the test checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.golang import imports, node_text, walk
+from nightshift.sandbox.source import Edit
+from nightshift.verdict.languages.go.outline import Case, all_handles, cases
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_FAILING = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
+_TESTIFY = ("github.com/stretchr/testify/assert", "github.com/stretchr/testify/require", "gotest.tools/v3/assert")
+_PAIRS = (
+    ("Equal", "NotEqual"), ("EqualValues", "NotEqualValues"), ("True", "False"), ("Nil", "NotNil"),
+    ("NoError", "Error"), ("Contains", "NotContains"), ("Empty", "NotEmpty"), ("Zero", "NotZero"), ("Same", "NotSame"),
+    ("ErrorIs", "NotErrorIs"), ("Panics", "NotPanics"), ("Regexp", "NotRegexp"), ("Subset", "NotSubset"),
+    ("Greater", "LessOrEqual"), ("Less", "GreaterOrEqual"),
+)  # fmt: skip
+_OPPOSITE = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
+_LEAVING = frozenset({"return_statement", "break_statement", "continue_statement", "goto_statement"})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A place that fails a test, and the edits that make it do so where it would not."""
+
+    node: Node
+    edits: tuple[Edit, ...]
+
+
+def edits(root: Node) -> tuple[list[Edit], tuple[str, ...]]:
+    """What turns a parsed file into its must-fail copy, and the tests that fail by an added call alone."""
+    found = _Checks(root)
+    changes = [edit for check in found.checks.values() for edit in check.edits]
+    added = list[str]()
+    for case in cases(root):
+        body = case.function.child_by_field_name("body")
+        if body is not None and not found.is_certain(body) and case.handle.isidentifier():
+            changes.append(
+                Edit(body.start_byte + 1, body.start_byte + 1, f" {case.handle}.Cleanup({case.handle}.Fail);")
+            )
+            added.append(case.name)
+    return changes, tuple(added)
+
+
+def checks_something(root: Node) -> bool:
+    """Tell whether a file holds anything that fails a test."""
+    handles = all_handles(root)
+    calls = (node for node in walk(root) if node.type == "call_expression")
+    if any(_fails(call, handles) for call in calls):
+        return True
+    found = _Checks(root)
+    return bool(found.checks) or _has_example(root)
+
+
+def named(root: Node, handle: str) -> list[Edit]:
+    """What gives a name to the running test where a test has none for it."""
+    return [edit for case in cases(root) if not case.handle.strip("_") for edit in _naming(case, handle)]
+
+
+def _naming(case: Case, handle: str) -> Iterator[Edit]:
+    given = case.function.child_by_field_name("parameters")
+    one = given.named_children[0] if given else None
+    kind = one.child_by_field_name("type") if one else None
+    if one is not None and kind is not None:
+        yield Edit(one.start_byte, kind.start_byte, f"{handle} ")
+
+
+class _Checks:
+    """The checks of a file, by the place of their nodes."""
+
+    def __init__(self, root: Node) -> None:
+        self._handles = all_handles(root)
+        self._testify = {name for name, path in imports(root) if path in _TESTIFY}
+        self.checks = dict[tuple[int, int, str], Check]()
+        for node in walk(root):
+            if check := self._check(node):
+                self.checks[_place(node)] = check
+        self._helpers: dict[str, Node] = {}
+        for node in root.named_children:
+            body = node.child_by_field_name("body")
+            if node.type == "function_declaration" and body is not None:
+                self._helpers[node_text(node.child_by_field_name("name"))] = body
+
+    def _check(self, node: Node) -> Check | None:
+        if node.type == "if_statement":
+            return self._comparison(node)
+        if node.type == "call_expression":
+            return self._assertion(node)
+        return None
+
+    def _comparison(self, node: Node) -> Check | None:
+        condition = node.child_by_field_name("condition")
+        for branch in (node.child_by_field_name("consequence"), node.child_by_field_name("alternative")):
+            if branch is None or branch.type != "block" or condition is None:
+                continue
+            if handle := next((found for found in map(self._failure, _statements(branch)) if found), ""):
+                turned = Edit(condition.start_byte, condition.end_byte, f"!({node_text(condition)})")
+                # What stands there may rest on the condition, as `err.Error()` does.
+                return Check(
+                    node, (turned, Edit(branch.start_byte + 1, branch.start_byte + 1, f" {handle}.FailNow();"))
+                )
+        return None
+
+    def _failure(self, statement: Node) -> str:
+        """The running test that a statement fails; empty where it does not."""
+        call = statement.named_children[0] if statement.type == "expression_statement" else None
+        return _fails(call, self._handles) if call is not None and call.type == "call_expression" else ""
+
+    def _assertion(self, call: Node) -> Check | None:
+        function = call.child_by_field_name("function")
+        if function is None or function.type != "selector_expression":
+            return None
+        field = function.child_by_field_name("field")
+        opposite = _OPPOSITE.get(node_text(field).removesuffix("f"))
+        if field is None or opposite is None or node_text(function.child_by_field_name("operand")) not in self._testify:
+            return None
+        ending = "f" if node_text(field).endswith("f") and node_text(field) not in _OPPOSITE else ""
+        return Check(call, (Edit(field.start_byte, field.end_byte, f"{opposite}{ending}"),))
+
+    def is_certain(self, body: Node, within: tuple[str, ...] = ()) -> bool:
+        """Tell whether a check is reached whenever a block runs to its end."""
+        for statement in _statements(body):
+            if self._reaches(statement, within):
+                return True
+            if any(node.type in _LEAVING for node in walk(statement)):
+                return False
+        return False
+
+    def _reaches(self, statement: Node, within: tuple[str, ...]) -> bool:
+        if _place(statement) in self.checks:
+            return True
+        if statement.type in {"for_statement", "labeled_statement", "block"}:
+            body = statement if statement.type == "block" else statement.child_by_field_name("body")
+            return body is not None and self.is_certain(body, within)
+        if statement.type == "defer_statement" or statement.type != "expression_statement":
+            return False
+        call = statement.named_children[0]
+        return call.type == "call_expression" and self._calls_a_check(call, within)
+
+    def _calls_a_check(self, call: Node, within: tuple[str, ...]) -> bool:
+        """Tell whether a call is a check, one of a helper that has one, or one of `t.Run` with a test that has one."""
+        if _place(call) in self.checks:
+            return True
+        function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+        name = node_text(function)
+        if function is None or given is None:
+            return False
+        if function.type == "selector_expression" and name.rpartition(".")[2] == "Run":
+            bodies = (one.child_by_field_name("body") for one in given.named_children if one.type == "func_literal")
+            return any(body is not None and self.is_certain(body, within) for body in bodies)
+        helper = self._helpers.get(name)
+        return helper is not None and name not in within and self.is_certain(helper, (*within, name))
+
+
+def _fails(call: Node, handles: frozenset[str]) -> str:
+    """The running test that a call fails; empty where it does not."""
+    function = call.child_by_field_name("function")
+    if function is None or function.type != "selector_expression":
+        return ""
+    owner = node_text(function.child_by_field_name("operand"))
+    return owner if owner in handles and node_text(function.child_by_field_name("field")) in _FAILING else ""
+
+
+def _statements(block: Node) -> list[Node]:
+    found: list[Node] = []
+    for child in block.named_children:
+        found += child.named_children if child.type == "statement_list" else [child]
+    return [node for node in found if node.type != "comment"]
+
+
+def _has_example(root: Node) -> bool:
+    comments = (node_text(node) for node in walk(root) if node.type == "comment")
+    return any(text.lstrip("/ ").lower().startswith(("output:", "unordered output:")) for text in comments)
+
+
+def _place(node: Node) -> tuple[int, int, str]:
+    return node.start_byte, node.end_byte, node.type

@@ -1,0 +1,98 @@
+"""The faults that mutants of Go are made of, as `verdict.languages.python.faults` has them for Python.
+
+A mutant that does not build proves nothing of the tests, so only edits that keep types are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.golang import is_test, node_text, parse
+from nightshift.core.text.encoding import encode
+from nightshift.sandbox.source import Edit, edited
+from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, fault_at
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
+_LOOPS = frozenset({"for_statement"})
+# `+` joins texts as well, which have no other operator.
+_NUMERIC = {"-": "+", "*": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "-=": "+=", "*=": "+="}
+_SWAPS = {
+    **{was: ("arithmetic", PLAIN, now) for was, now in _NUMERIC.items()},
+    **{was: ("comparison", PLAIN, now) for was, now in {"==": "!=", "!=": "=="}.items()},
+    **{was: ("boundary", LIKELY, now) for was, now in {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}.items()},
+    **{was: ("connective", LIKELY, now) for was, now in {"&&": "||", "||": "&&"}.items()},
+}
+
+
+def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
+    """Every fault that can be put into the functions of a file at these lines, with what makes the whole file.
+
+    Args:
+        path: of the source; tests have none.
+        text: the source; one that does not parse has none.
+        lines: their numbers, counting from 1.
+    """
+    root, raw = parse(text), encode(text)
+    if root.has_error or is_test(path):
+        return
+    for function in root.named_children:
+        body = function.child_by_field_name("body")
+        if function.type not in _FUNCTIONS or body is None:
+            continue
+        name = node_text(function.child_by_field_name("name"))
+        for fault in _below(body):
+            if fault.line in lines:
+                yield name, fault, partial(edited, raw, [fault.edit])
+
+
+def _below(top: Node) -> Iterator[Fault]:
+    """The faults in a body; those that may keep a loop from ending rank lower, since they take long."""
+    waiting = [(top, False)]
+    while waiting:
+        node, in_loop = waiting.pop()
+        in_loop = in_loop or node.type in _LOOPS
+        for fault in _at(node):
+            yield replace(fault, rank=fault.rank + 2 * in_loop)
+        waiting += [(child, in_loop) for child in reversed(node.named_children)]
+
+
+def _at(node: Node) -> Iterator[Fault]:
+    if node.type == "if_statement" and (test := node.child_by_field_name("condition")):
+        yield fault_at("condition", PLAIN, test, Edit(test.start_byte, test.end_byte, f"!({node_text(test)})"))
+    elif node.type in {"binary_expression", "assignment_statement"}:
+        operator = node.child_by_field_name("operator")
+        if operator is None:
+            return
+        if found := _SWAPS.get(operator.type):
+            kind, rank, now = found
+            yield fault_at(kind, rank, node, Edit(operator.start_byte, operator.end_byte, now))
+        elif operator.type == "+" and not _joins_texts(node):
+            yield fault_at("arithmetic", PLAIN, node, Edit(operator.start_byte, operator.end_byte, "-"))
+    elif node.type in {"true", "false"}:
+        other = "false" if node.type == "true" else "true"
+        yield fault_at("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, other))
+    elif node.type == "int_literal":
+        yield fault_at("constant", LIKELY, node, Edit(node.start_byte, node.end_byte, f"({node_text(node)} + 1)"))
+    elif node.type == "interpreted_string_literal" and len(node_text(node)) > 2 and not _names_a_package(node):
+        yield fault_at("text", DOUBTFUL, node, Edit(node.end_byte - 1, node.end_byte - 1, "x"))
+
+
+def _joins_texts(node: Node) -> bool:
+    """Tell whether a text is joined, as far as that can be seen."""
+    kinds = {"interpreted_string_literal", "raw_string_literal"}
+    sides = (node.child_by_field_name("left"), node.child_by_field_name("right"))
+    return any(side is not None and (side.type in kinds or _is_sum_of_texts(side)) for side in sides)
+
+
+def _is_sum_of_texts(node: Node) -> bool:
+    return node.type == "binary_expression" and _joins_texts(node)
+
+
+def _names_a_package(node: Node) -> bool:
+    return node.parent is not None and node.parent.type == "import_spec"

@@ -1,0 +1,87 @@
+"""Which tests a file of Go has, read from its text: `go test` knows them by the names and types of functions alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.golang import node_text, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_KINDS = {"Test": "testing.T", "Fuzz": "testing.F"}
+_NAME = re.compile(r"(Test|Fuzz|Example)(?![a-z])\w*")
+HANDLES = frozenset({"testing.T", "testing.B", "testing.F", "testing.TB"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A test: its name, the name that its function has for the running test (empty without one), and that function."""
+
+    name: str
+    handle: str
+    function: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """The tests of a file; `examples` are checked as well, but not reported one by one."""
+
+    names: frozenset[str]
+    examples: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The names that must be reported."""
+        return self.names
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a report under this name may come."""
+        return name in self.names
+
+    def takes_nothing(self, _name: str) -> bool:
+        """Tell whether a test surely has no parameters: subtests are reported with their test."""
+        return True
+
+
+def outline(root: Node) -> Outline:
+    """The tests of a parsed file."""
+    names = (node_text(function.child_by_field_name("name")) for function in _functions(root))
+    examples = tuple(name for name in names if name.startswith("Example") and _NAME.fullmatch(name))
+    return Outline(names=frozenset(case.name for case in cases(root)), examples=examples)
+
+
+def cases(root: Node) -> Iterator[Case]:
+    """The tests of a parsed file, in order, without `TestMain`."""
+    for function in _functions(root):
+        name = node_text(function.child_by_field_name("name"))
+        found = _NAME.fullmatch(name)
+        given = handles(function)
+        if found and name != "TestMain" and len(given) == 1 and _KINDS.get(found[1]) == given[0][1]:
+            yield Case(name=name, handle=given[0][0], function=function)
+
+
+def handles(function: Node) -> list[tuple[str, str]]:
+    """The parameters of a function: name, empty or `_` where it has none, and type; pointers as what they point to."""
+    given = function.child_by_field_name("parameters")
+    found = list[tuple[str, str]]()
+    for one in given.named_children if given else ():
+        if one.type == "parameter_declaration":
+            kind = node_text(one.child_by_field_name("type")).lstrip("*")
+            names = [node_text(child) for child in one.children_by_field_name("name")]
+            found += [(name, kind) for name in names or [""]]
+    return found
+
+
+def all_handles(root: Node) -> frozenset[str]:
+    """The names that running tests have anywhere in a file."""
+    kinds = {"function_declaration", "method_declaration", "func_literal"}
+    functions = (node for node in walk(root) if node.type in kinds)
+    return frozenset(name for function in functions for name, kind in handles(function) if kind in HANDLES)
+
+
+def _functions(root: Node) -> Iterator[Node]:
+    return (node for node in root.named_children if node.type == "function_declaration")

@@ -1,0 +1,149 @@
+"""Turns one call of node:assert, or of `expect`, into one that must fail where the original passes.
+
+As for Python, the value that is written out is changed where there is one, because only that exposes objects which
+claim to be equal to everything, and code which reads the expected value out of the test: the changed line has the form
+of the original. Elsewhere a helper inside the run compares with another value, or turns the check round; the original
+calls it too, where it does nothing of the kind, so that their texts are the same.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.javascript import arguments, node_text
+from nightshift.sandbox.source import Edit
+from nightshift.verdict.languages.javascript import literals
+from nightshift.verdict.languages.javascript.names import Expectation, Names
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_EQUALITIES = frozenset({
+    "equal", "strictEqual", "deepEqual", "deepStrictEqual", "partialDeepStrictEqual",
+})  # fmt: skip
+_TURNED = frozenset({
+    "notEqual", "notStrictEqual", "notDeepEqual", "notDeepStrictEqual", "match", "doesNotMatch", "throws", "rejects",
+    "doesNotThrow", "doesNotReject",
+})  # fmt: skip
+_WITH_PATTERN = frozenset({"throws", "rejects", "match"})
+_EXPECTED = frozenset({"toBe", "toEqual", "toStrictEqual"})
+_CONSTANTS = frozenset({"true", "false", "number", "string", "null", "undefined"})
+_SAME = frozenset({"==", "==="})
+_COMPLEMENT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "==", "!==": "==="}
+
+
+class Rank(IntEnum):
+    """How much a changed check reveals; the lowest is best."""
+
+    LITERAL = 0
+    VALUE = 1
+    TURNED = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A call that checks something, and how to make it fail.
+
+    `edits` make it fail where it is certainly reached. `handed` gives it to the helper, which makes it fail in a copy
+    and notes that it was reached; with `rank` LITERAL, or a comparison turned round, the edits do without.
+    """
+
+    rank: Rank
+    edits: Sequence[Edit]
+    handed: Sequence[Edit]
+
+    @property
+    def needs_helper(self) -> bool:
+        """Tell whether the edits are the helper's, so that the original has them too."""
+        return list(self.edits) == list(self.handed)
+
+
+class Perturber:
+    """Makes checks fail.
+
+    Args:
+        names: what the file's names stand for.
+        helper: the name of the run-time helper, a global.
+        chance: picks the new values.
+    """
+
+    def __init__(self, names: Names, helper: str, chance: random.Random) -> None:
+        self._names, self._helper, self._chance = names, helper, chance
+
+    def check(self, call: Node) -> Check | None:
+        """The call as a check, or None when it is none or checks nothing."""
+        if (expectation := self._names.expectation(call)) is not None:
+            return self._expectation(call, expectation)
+        method = self._names.check(call.child_by_field_name("function"))
+        given = arguments(call)
+        if method is None or not given:
+            return None
+        if method in _EQUALITIES and len(given) >= 2:
+            return self._equality(call, method, given)
+        if method == "ok":
+            return self._condition(given[0])
+        if method in _TURNED:
+            return self._turned(call, method, given)
+        return None
+
+    def _expectation(self, call: Node, found: Expectation) -> Check | None:
+        about = next(iter(arguments(found.start)), None)
+        if about is None or about.type in _CONSTANTS:
+            return None  # says nothing about the code
+        given = call.child_by_field_name("arguments")
+        assert given is not None
+        words = f"{self._helper}.expect('{'.'.join(found.chain)}', "
+        lines = "\n" * (given.start_point.row - found.start.end_point.row)
+        handed = [
+            Edit(found.start.start_byte, found.start.start_byte, words),
+            Edit(found.start.end_byte, given.start_byte + 1, f", {lines}"),
+        ]
+        wanted = next(iter(arguments(call)), None)
+        if wanted is not None and found.chain[-1] in _EXPECTED and "not" not in found.chain:
+            if edits := literals.other(wanted, self._chance):
+                return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
+            return Check(rank=Rank.VALUE, edits=handed, handed=handed)
+        return Check(rank=Rank.TURNED, edits=handed, handed=handed)
+
+    def _equality(self, call: Node, method: str, given: list[Node]) -> Check:
+        handed = self._handed(call, method)
+        for side in (given[1], given[0]):
+            if edits := literals.other(side, self._chance):
+                return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
+        return Check(rank=Rank.VALUE, edits=handed, handed=handed)
+
+    def _condition(self, test: Node) -> Check | None:
+        if test.type in {"true", "number", "string"}:
+            return None  # says nothing about the code
+        handed = [Edit(test.start_byte, test.end_byte, f"{self._helper}.is({node_text(test)})")]
+        while test.type == "parenthesized_expression":
+            test = test.named_children[0]
+        operator = test.child_by_field_name("operator") if test.type == "binary_expression" else None
+        if operator is not None and operator.type in _SAME:
+            for side in (test.child_by_field_name("right"), test.child_by_field_name("left")):
+                if side is not None and (edits := literals.other(side, self._chance)):
+                    return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
+        if operator is not None and (turned := _COMPLEMENT.get(operator.type)):
+            edit = Edit(operator.start_byte, operator.end_byte, turned)
+            return Check(rank=Rank.TURNED, edits=[edit], handed=handed)
+        return Check(rank=Rank.TURNED, edits=handed, handed=handed)
+
+    def _turned(self, call: Node, method: str, given: list[Node]) -> Check:
+        handed = self._handed(call, method)
+        wanted = given[1] if len(given) > 1 and method in _WITH_PATTERN else None
+        fits = wanted is not None and wanted.type in {"object", "regex"}
+        if wanted is not None and fits and (edits := literals.other(wanted, self._chance)):
+            return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
+        return Check(rank=Rank.TURNED, edits=handed, handed=handed)
+
+    def _handed(self, call: Node, method: str) -> list[Edit]:
+        """The call with its function given to the helper; lines stay where they are."""
+        function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+        assert function is not None
+        assert given is not None
+        words = f"{self._helper}.check('{method}', {node_text(function)}, "
+        return [Edit(function.start_byte, given.start_byte + 1, words)]

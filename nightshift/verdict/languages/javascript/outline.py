@@ -1,0 +1,116 @@
+"""Which tests a file of node:test must have, read from its text: the list that a run's reports are held against.
+
+A test is named by the titles above it, as in `suite > test`; further ones of the same name are numbered. Tests that
+are made in a loop, under a condition, or with a title that is put together cannot be listed: what stands around them
+is open, and reports below it are accepted besides those that are listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.javascript import arguments, literal
+from nightshift.verdict.languages.javascript import names
+from nightshift.verdict.languages.javascript.names import Names
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+JOINED = " > "
+FUNCTIONS = frozenset({"arrow_function", "function_expression"})
+# What may stand around a call that is certainly made once when its block runs.
+_PLAIN = frozenset({"program", "expression_statement", "await_expression", "statement_block", "comment"})
+_NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One call that makes a test. `name` is empty where it cannot be known; `callback` is the test's function."""
+
+    name: str
+    required: bool
+    callback: Node | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """The tests of a file, and the names of suites (empty for the file) that may hold more."""
+
+    cases: tuple[Case, ...]
+    suites: frozenset[str]
+    open_scopes: frozenset[str]
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The names that must be reported."""
+        return frozenset(case.name for case in self.cases if case.required)
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a report under this name may come."""
+        if name in self.suites or any(case.name == name for case in self.cases):
+            return True
+        return any(not scope or name.startswith(scope + JOINED) for scope in self.open_scopes)
+
+    def takes_nothing(self, _name: str) -> bool:
+        """Tell whether a test surely has no parameters: no test of node:test is reported with any."""
+        return False
+
+
+def outline(root: Node, known: Names, *, numbers_suites: bool = True) -> Outline:
+    """List the tests of a parsed file.
+
+    Args:
+        root: its syntax tree.
+        known: what its names stand for.
+        numbers_suites: whether suites of one name are told apart by what runs them.
+    """
+    reader = _Reader(known, numbers_suites=numbers_suites)
+    reader.visit(root, "", certain=True)
+    return Outline(
+        cases=tuple(reader.cases), suites=frozenset(reader.suites), open_scopes=frozenset(reader.open_scopes)
+    )
+
+
+class _Reader:
+    def __init__(self, known: Names, *, numbers_suites: bool) -> None:
+        self._names, self._seen, self._numbers_suites = known, Counter[str](), numbers_suites
+        self.cases: list[Case] = []
+        self.suites: set[str] = set()
+        self.open_scopes: set[str] = set()
+
+    def visit(self, node: Node, scope: str, *, certain: bool) -> None:
+        """Look for tests in a node; `certain` tells that it runs once when what is around it runs."""
+        for child in node.named_children:
+            kind = None
+            if child.type == "call_expression":
+                kind = self._names.kind(child.child_by_field_name("function"))
+            if kind:
+                is_made = self._names.is_made(child.child_by_field_name("function"))
+                self._made(child, kind, scope, certain=certain and not is_made, is_titled=not is_made)
+            else:
+                self.visit(child, scope, certain=certain and child.type in _PLAIN)
+
+    def _made(self, call: Node, kind: str, scope: str, *, certain: bool, is_titled: bool) -> None:
+        given = arguments(call)
+        title = literal(given[0]) if given and is_titled else None
+        name = self._numbered(f"{scope}{JOINED}{title}" if scope else title, kind) if title else ""
+        if not (name and certain):
+            self.open_scopes.add(scope)
+        callback = next((one for one in reversed(given[:3]) if one.type not in _NO_CALLBACK), None)
+        if kind == names.TEST:
+            self.cases.append(Case(name=name, required=bool(name and certain), callback=callback))
+        elif name:
+            self.suites.add(name)
+        body = callback.child_by_field_name("body") if callback and callback.type in FUNCTIONS else None
+        if callback is not None and body is not None:
+            # An arrow without braces has its one expression for a body.
+            around = body if body.type == "statement_block" else callback
+            self.visit(around, name or scope, certain=bool(name and certain))
+
+    def _numbered(self, name: str, kind: str) -> str:
+        if kind == names.SUITE and not self._numbers_suites:
+            return name
+        self._seen[name] += 1
+        return name if self._seen[name] == 1 else f"{name} #{self._seen[name]}"

@@ -1,0 +1,285 @@
+"""What a run of tests is: its files with their must-fail copies, what of the tree it sees, and how it is started.
+
+These values stand between the languages, which make them, and the verdict, which has them run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from nightshift.core.tasks.task import Files  # noqa
+from nightshift.core.text.encoding import encode
+
+
+class Role(StrEnum):
+    """Whose tests a file holds."""
+
+    GIVEN = "given"
+    OWN = "own"
+    COMMAND = "command"
+    REGRESSION = "regression"
+
+
+class Listing(Protocol):
+    """The tests of a file, under the names that its owner knows."""
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The names that must be reported."""
+        ...
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a report under this name may come."""
+        ...
+
+    def takes_nothing(self, name: str) -> bool:
+        """Tell whether a test surely has no parameters, so that none may stand in its reported id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excuses:
+    """How the text of a test file lets tests off.
+
+    `marked` has the tests that it marks, as their owner names them, with `skip` and `xfail`; `lines` are those in which
+    it skips what runs.
+    """
+
+    marked: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lines: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFile:
+    """One file of tests as it is staged.
+
+    Attributes:
+        role: whose tests it holds.
+        path: where its owner has it.
+        staged: its path in this run.
+        text: what is staged.
+        original: what its owner wrote: the same lines with other names.
+        outline: its tests; None for a file that does not parse, and for one whose tests are not listed beforehand.
+        names: the tests' names in this run to those that their owner knows.
+        must_fail_path: of its must-fail copy, or of a canary; empty without either.
+        must_fail_text: what stands there.
+        must_fail_names: the tests in it.
+        copied: whether it is a copy and no canary.
+        mirrored: whether the tests that the file makes while it runs are in the copy as well.
+        apart: whether the tests of a file of node:test may run with the code in another process.
+        preload: libraries that are imported before anything of the workspace.
+        excuses: which of its tests a given file lets off.
+        forced: the tests whose copy fails by an added call, because nothing that they check can be changed.
+    """
+
+    role: Role
+    path: str
+    staged: str
+    text: str
+    original: str
+    outline: Listing | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    must_fail_path: str = ""
+    must_fail_text: str = ""
+    must_fail_names: frozenset[str] = frozenset()
+    copied: bool = False
+    mirrored: bool = False
+    apart: bool = False
+    preload: frozenset[str] = frozenset()
+    excuses: Excuses = Excuses()
+    forced: frozenset[str] = frozenset()
+
+    def alone(self) -> SuiteFile:
+        """The file without its copy or canary."""
+        return replace(
+            self, must_fail_path="", must_fail_text="", must_fail_names=frozenset(), copied=False, mirrored=False
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitPlan:
+    """What a split run is told.
+
+    Attributes:
+        suites: the test files, and then their must-fail copies.
+        texts: path to text of these and of the tests' helpers.
+        hidden: the helpers, which the code side must not see either.
+        roots: folders that modules are imported from.
+        settings: the runner's own, path to text.
+        judged: the tests whose results count, as `path::name` of the run.
+        whole: whether there are no others.
+        simple: the tests of each file where none of them needs pytest; else it is empty.
+        conftests: those in force, the base's own.
+        entire: the files of which tests that are made while they run count as well.
+    """
+
+    suites: tuple[str, ...]
+    texts: Mapping[str, str]
+    hidden: tuple[str, ...]
+    roots: tuple[str, ...]
+    settings: Mapping[str, str]
+    judged: frozenset[str]
+    whole: bool
+    simple: Mapping[str, tuple[str, ...]]
+    conftests: tuple[str, ...] = ()
+    entire: frozenset[str] = frozenset()
+
+
+class Launch(Protocol):
+    """What starts a runner of tests that is not pytest."""
+
+    @property
+    def framework(self) -> str:
+        """What runs the tests, for messages."""
+        ...
+
+    @property
+    def reserved_mb(self) -> int:
+        """Address space that the runner sets aside beyond what it uses, in MiB."""
+        ...
+
+    def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:
+        """What the trusted parent inside is told, by the name that it knows the runner under.
+
+        Args:
+            must_fail: whether the files are must-fail copies.
+            memory_mb: the limit of the run.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRun:
+    """A run of another package's program (`sandbox.runtime.Program`) on the tree and the tests of a plan.
+
+    Attributes:
+        entry: the program's.
+        job: what it is told beside the files, as JSON.
+    """
+
+    entry: str
+    job: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one run sees.
+
+    Attributes:
+        files: the test files.
+        texts: what lies over the base: the change, the owner's start, tests that keep their names.
+        mounted: the tests under random names, shown read-only.
+        removed: files of the base that the run must not see.
+        closure: the part of the base that is staged, None for all of it.
+        dropped: files of the change that are not staged, path to reason.
+        options: the runner's.
+        paths: folders that modules are imported from.
+        own: packages of the base that the test libraries have as well, name to folder: the run has the base's.
+        not_judged: why no run of the tests would say anything of the change; empty where it would.
+        command: run as it is in the place of a known runner.
+        calls: made in place of tests: module, function, arguments and named arguments, packed.
+        program: does something of its own with the tests.
+        launch: starts the runner that takes the place of pytest.
+        split: the run that comes before, with the tested code in a process of its own.
+        must_fail: whether the files are must-fail copies.
+        only: ids of tests, where not all of them are to run.
+        without: ids of tests, without parameters, that are not run: they end no run of the base either.
+        canary: path, text and test names of a canary for a run of the base's tests alone.
+    """
+
+    files: tuple[SuiteFile, ...]
+    texts: Mapping[str, bytes]
+    mounted: Mapping[str, bytes]
+    removed: tuple[str, ...]
+    closure: frozenset[str] | None
+    dropped: Mapping[str, str]
+    options: tuple[str, ...]
+    paths: tuple[str, ...]
+    own: Mapping[str, str] = field(default_factory=dict)
+    not_judged: str = ""
+    command: tuple[str, ...] = ()
+    calls: tuple[tuple[str, str, object, object], ...] = ()
+    program: ProgramRun | None = None
+    launch: Launch | None = None
+    split: SplitPlan | None = None
+    must_fail: bool = False
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    canary: tuple[str, str, frozenset[str]] = ("", "", frozenset())
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What is run, in this order: `only` these tests, or first all originals, so that no canary disturbs one."""
+        copies = (file.must_fail_path for file in self.files if file.must_fail_path)
+        return self.only or (*(file.staged for file in self.files), *copies)
+
+    @property
+    def framework(self) -> str:
+        """What runs the tests."""
+        return self.launch.framework if self.launch else "pytest"
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """Libraries to import before anything of the workspace."""
+        return tuple(sorted({name for file in self.files for name in file.preload}))
+
+
+def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:
+    """A run of calls in the same tree without its tests: nothing in it says what is expected.
+
+    Args:
+        plan: the run of the tests.
+        base: the paths of the base.
+        calls: module, function, arguments and named arguments, packed.
+    """
+    staged, mine = {file.staged for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
+    gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
+    return replace(
+        plan, files=(), mounted={}, command=(), calls=tuple(calls), split=None,
+        removed=tuple(sorted({*plan.removed, *gone})),
+        texts={path: text for path, text in plan.texts.items() if path not in staged | mine},
+    )  # fmt: skip
+
+
+def originals(plan: Plan) -> Plan:
+    """A run of the tests without their must-fail copies; canaries stay, which need the tests beside them."""
+    alone = tuple(file.alone() if file.copied else file for file in plan.files)
+    return replace(plan, files=alone, mounted=mounted(alone))
+
+
+def copies(plan: Plan) -> Plan | None:
+    """A run of the must-fail copies; None where there are only canaries.
+
+    The same split run comes before it: whatever that leaves behind in a sandbox does not tell copies from tests.
+    """
+    copied = [file for file in plan.files if file.copied]
+    alone = tuple(replace(file.alone(), staged=file.must_fail_path, text=file.must_fail_text) for file in copied)
+    return replace(plan, files=alone, mounted=mounted(alone), must_fail=True) if alone else None
+
+
+def rest(plan: Plan, paths: Collection[str]) -> Plan:
+    """A run of some of the base's tests, which another run has left; with a canary of its own."""
+    first, *others = (file.alone() for file in plan.files if file.role is Role.REGRESSION and file.staged in paths)
+    path, text, names = plan.canary
+    files = (replace(first, must_fail_path=path, must_fail_text=text, must_fail_names=names), *others)
+    return replace(plan, files=files, mounted={**originals(plan).mounted, **mounted(files)}, split=None)
+
+
+def tests_alone(plan: Plan) -> Plan:
+    """A run of the tests and nothing else."""
+    alone = tuple(file.alone() for file in plan.files)
+    return replace(plan, files=alone, mounted=mounted(alone), split=None)
+
+
+def first_failure(plan: Plan) -> Plan:
+    """As `tests_alone`, but it ends at the first that fails: it tells whether one does."""
+    return replace(tests_alone(plan), options=(*plan.options, "-x"))
+
+
+def mounted(files: Collection[SuiteFile]) -> dict[str, bytes]:
+    """The tests under random names, path to bytes."""
+    mounted = {file.must_fail_path: encode(file.must_fail_text) for file in files if file.must_fail_path}
+    return mounted | {file.staged: encode(file.text) for file in files if file.staged != file.path}

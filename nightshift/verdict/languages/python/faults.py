@@ -1,0 +1,223 @@
+"""The faults that mutants are made of: each a single edit in one function, with how likely it is never to show."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import partial
+
+from nightshift.core.code.parsing import parse
+from nightshift.core.text.encoding import encode
+from nightshift.sandbox.source import Edit, Source
+from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, shown
+from nightshift.verdict.languages.python.outline import Function
+
+_ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "+"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),
+    ast.Mod: ("%", "*"), ast.Pow: ("**", "*"), ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"),
+    ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<"),
+}  # fmt: skip
+_COMPARISON: dict[type[ast.cmpop], tuple[str, str, int]] = {
+    ast.Lt: ("<", "<=", LIKELY), ast.LtE: ("<=", "<", LIKELY), ast.Gt: (">", ">=", LIKELY),
+    ast.GtE: (">=", ">", LIKELY), ast.Eq: ("==", "!=", PLAIN), ast.NotEq: ("!=", "==", PLAIN),
+    ast.In: ("in", "not in", PLAIN), ast.Is: ("is", "is not", PLAIN),
+}  # fmt: skip
+_OTHER = "_other_value"
+_OTHER_TEXT = """
+
+def {name}(value):
+    kind = type(value)
+    if kind is bool:
+        return not value
+    if kind in (int, float):
+        other = value + abs(value) + 1
+        return other if other != value and other == other else kind(0)
+    if kind in (str, bytes):
+        return value + kind(b"x") if kind is bytes else value + "x"
+    if kind in (list, tuple):
+        return kind([{name}(value[0]), *value[1:]]) if value else kind([0])
+    if kind is dict:
+        return {{**value, **{{key: {name}(value[key]) for key in list(value)[:1]}}}} or {{"": 0}}
+    if kind in (set, frozenset):
+        return kind(list(value)[1:]) if value else kind([0])
+    return None
+"""
+
+
+def mutated(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
+    """Every fault at these lines of a file's functions: the function's name, the fault, and what makes the file.
+
+    Args:
+        text: the source; one that does not parse has none.
+        lines: their numbers, counting from 1.
+    """
+    try:
+        source = Source(text)
+    except SyntaxError:
+        return
+    for name, function in _functions(source.tree, ""):
+        for fault in faults(source, function, _OTHER):
+            if fault.line in lines:
+                yield name, fault, partial(_mutated, source, fault)
+
+
+def faults(source: Source, function: Function, other: str) -> Iterator[Fault]:
+    """Every fault that can be put into a function's own body, functions inside of it left out.
+
+    Args:
+        source: the module.
+        function: one of its functions.
+        other: the name of a function that gives another value of the same type.
+    """
+    maker = _Maker(source, other)
+    for statement in _without_docstring(function.body):
+        yield from maker.walk(statement, in_loop=False)
+
+
+class _Maker:
+    def __init__(self, source: Source, other: str) -> None:
+        self._source, self._other = source, other
+
+    def walk(self, node: ast.AST, *, in_loop: bool) -> Iterator[Fault]:
+        """The faults at a node and below; those that may keep a loop from ending rank lower, since they take long."""
+        if isinstance(node, Function | ast.ClassDef | ast.JoinedStr | ast.Raise | ast.Assert | ast.Import):
+            return  # positions inside a formatted text are wrong before 3.12; messages of errors are rarely asserted
+        in_loop = in_loop or isinstance(node, ast.While)
+        for fault in self._at(node):
+            yield replace(fault, rank=fault.rank + 2 * in_loop)
+        for name, child in ast.iter_fields(node):
+            if name not in {"annotation", "returns", "decorator_list", "type_params"}:
+                for part in child if isinstance(child, list) else [child]:
+                    if isinstance(part, ast.AST):
+                        yield from self.walk(part, in_loop=in_loop)
+
+    def _at(self, node: ast.AST) -> Iterator[Fault]:
+        yield from self._in_statement(node) if isinstance(node, ast.stmt) else self._in_expression(node)
+
+    def _in_statement(self, node: ast.stmt) -> Iterator[Fault]:
+        match node:
+            case ast.Return(value=ast.expr() as value):
+                yield from self._result(value)
+            case ast.AugAssign(target=target, op=op, value=value):
+                yield from self._swapped("assignment", node, target, value, _ARITHMETIC.get(type(op)))
+            case ast.If(test=test):
+                yield self._negated(test)
+            case ast.Expr(value=ast.Call() as call):
+                yield self._dropped(node, DOUBTFUL if _speaks(call) else LIKELY)
+            case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+                yield self._dropped(node, PLAIN)
+
+    def _in_expression(self, node: ast.AST) -> Iterator[Fault]:
+        match node:
+            case ast.Yield(value=ast.expr() as value):
+                yield from self._result(value)
+            case ast.BinOp(left=left, op=op, right=right):
+                yield from self._swapped("arithmetic", node, left, right, _ARITHMETIC.get(type(op)))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                yield from self._comparison(node, left, op, right)
+            case ast.BoolOp(op=op, values=[first, second, *_]):
+                words = ("and", "or") if isinstance(op, ast.And) else ("or", "and")
+                yield from self._swapped("connective", node, first, second, words, LIKELY)
+            case ast.IfExp(test=test) | ast.comprehension(ifs=[test, *_]):
+                yield self._negated(test)
+            case ast.Constant():
+                yield from self._constant(node)
+            case ast.Slice():
+                yield from self._slice(node)
+
+    def _result(self, value: ast.expr) -> Iterator[Fault]:
+        if isinstance(value, ast.Constant) and value.value is None:
+            return
+        text = self._source.segment(value)
+        start, end = self._source.span(value)
+        edit = Edit(start, end, f"{self._other}(({text}))")
+        now = "another value of the same type"
+        yield Fault(kind="result", rank=PLAIN, line=value.lineno, edit=edit, was=shown(text), now=now, needs_other=True)
+
+    def _swapped(
+        self, kind: str, node: ast.expr | ast.stmt, left: ast.expr, right: ast.expr,
+        words: tuple[str, str] | None, rank: int = PLAIN,
+    ) -> Iterator[Fault]:  # fmt: skip
+        """The operator between two operands, by another one; none where a comment or a bracket hides it."""
+        if words is None:
+            return
+        start, end = self._source.span(left)[1], self._source.span(right)[0]
+        between = self._source.slice(start, end)
+        at = between.find(words[0])
+        if at >= 0 and "#" not in between:
+            here = start + len(between[:at].encode())
+            yield self._fault(kind, rank, node, Edit(here, here + len(words[0]), words[1]))
+
+    def _comparison(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Iterator[Fault]:
+        if isinstance(op, ast.NotIn | ast.IsNot):
+            words, rank = ("not in", "in") if isinstance(op, ast.NotIn) else ("is not", "is"), PLAIN
+            yield from self._swapped("comparison", node, left, right, words, rank)
+        elif found := _COMPARISON.get(type(op)):
+            kind = "boundary" if found[2] else "comparison"
+            yield from self._swapped(kind, node, left, right, found[:2], found[2])
+
+    def _negated(self, test: ast.expr) -> Fault:
+        text = self._source.segment(test)
+        return self._fault("condition", PLAIN, test, self._source.replace(test, f"not ({text})"))
+
+    def _constant(self, node: ast.Constant) -> Iterator[Fault]:
+        value = node.value
+        if isinstance(value, bool):
+            yield self._fault("constant", LIKELY, node, self._source.replace(node, repr(not value)))
+        elif isinstance(value, int | float):
+            yield self._fault("constant", LIKELY, node, self._source.replace(node, repr(value + 1)))
+        elif isinstance(value, str) and value:
+            yield self._fault("text", DOUBTFUL, node, self._source.replace(node, repr(f"{value}x")))
+
+    def _slice(self, node: ast.Slice) -> Iterator[Fault]:
+        for bound, step in ((node.upper, "- 1"), (node.lower, "+ 1")):
+            if bound is not None and not isinstance(bound, ast.Constant):
+                text = f"({self._source.segment(bound)}) {step}"
+                yield self._fault("slice", LIKELY, bound, self._source.replace(bound, text))
+
+    def _dropped(self, node: ast.stmt, rank: int) -> Fault:
+        edit = self._source.replace(node, "pass")
+        was = shown(self._source.segment(node))
+        return Fault(kind="statement", rank=rank, line=node.lineno, edit=edit, was=was, now="`pass`")
+
+    def _fault(self, kind: str, rank: int, node: ast.expr | ast.stmt, edit: Edit) -> Fault:
+        start, end = self._source.span(node)
+        was, now = self._source.slice(start, end), self._source.slice(start, edit.start) + edit.text
+        now += self._source.slice(edit.end, end)
+        return Fault(kind=kind, rank=rank, line=node.lineno, edit=edit, was=shown(was), now=f"`{shown(now)}`")
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{prefix}{child.name}", child
+            yield from _functions(child, f"{prefix}{child.name}.")
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{prefix}{child.name}.")
+        else:
+            yield from _functions(child, prefix)
+
+
+def _mutated(source: Source, fault: Fault) -> str | None:
+    """The file with the fault in it, or None where that is no Python."""
+    text = source.edited([fault.edit])
+    if fault.needs_other:
+        text += _OTHER_TEXT.format(name=_OTHER)
+    try:
+        parse(encode(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return text
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    first = body[0] if body else None
+    is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return body[1:] if is_text else body
+
+
+def _speaks(call: ast.Call) -> bool:
+    """Tell whether a call only tells people something, which tests rarely look at."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in {"print", "debug", "info", "warning", "error", "exception", "log", "echo", "write", "flush"}

@@ -1,0 +1,484 @@
+"""Reads what a repository's own package is: its name, version, entry points, and the folders it is imported from.
+
+Nothing is executed: `pyproject.toml` (PEP 621, Poetry, Flit, Hatch, PDM, setuptools), `setup.cfg` and the literal
+arguments in `setup.py` are read as data, and so are the files that a version is taken from.
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nightshift.core.code.parsing import parse
+
+CONFIG_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+UNKNOWN_VERSION = "0.0.0"
+_VERSION = re.compile(
+    r"""^(?:__version__|VERSION|version)(?:\s*:[^=\n]+)?\s*=\s*['"]v?([^'"\n]+)['"]""", re.MULTILINE | re.IGNORECASE
+)
+_PLAIN_VERSION = re.compile(r"v?\d[\w.!+-]*")
+_DESCRIBED = re.compile(r"(?:^|[vV_/-])(\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)?)-(\d+)-(g[0-9a-f]+)\Z")
+"""Of `pkg-v1.2rc1-5-gabc` the version, the number of commits since, and the commit."""
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_SCRIPT = re.compile(r"[A-Za-z0-9_][\w.-]*")
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*(?::[A-Za-z_][\w.]*)?(?:\s*\[[\w,\s.-]*\])?")
+_GROUP = re.compile(r"[\w][\w.-]*")
+_WRITTEN = ("_version.py", "version.py", "__version__.py", "__about__.py", "about.py", "__init__.py")
+_Read = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPackage:
+    """A repository's own package; all paths are relative to the folder of its configuration.
+
+    Attributes:
+        name: empty where the repository is no package.
+        version: as it stands there.
+        roots: folders that its modules are imported from, besides the folder itself.
+        entry_points: group to name to object, `module:attribute`.
+        requires: what it needs, as requirements.
+        extras: name to what it needs besides.
+        groups: further lists of requirements of the repository's, by name.
+        requires_python: which versions will do.
+        about: fields of its metadata, with values.
+        version_files: what its build writes the version into, which is taken from git's tags.
+    """
+
+    name: str = ""
+    version: str = UNKNOWN_VERSION
+    roots: tuple[str, ...] = ()
+    entry_points: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    requires: tuple[str, ...] = ()
+    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    requires_python: str = ""
+    about: tuple[tuple[str, str], ...] = ()
+    version_files: tuple[str, ...] = ()
+
+
+def tag_version(described: str) -> str:
+    """The version that a tag stands for, as setuptools_scm counts it; the usual one for none where no tag tells it.
+
+    Args:
+        described: the tag, the commits since and the commit, as of `git describe --long`.
+    """
+    found = _DESCRIBED.search(described)
+    if not found:
+        return UNKNOWN_VERSION
+    version, since, commit = found.groups()
+    if since == "0":
+        return version
+    low, number = re.fullmatch(r"(.*?)(\d+)", version.partition("+")[0].partition(".dev")[0]).groups()  # type: ignore[union-attr] # it ends in a digit
+    return f"{low}{int(number) + 1}.dev{since}+{commit}"
+
+
+def version_text(path: str, version: str) -> str:
+    """What a build writes into a file for a version: a module of Python's, or the version alone."""
+    if not path.endswith(".py"):
+        return f"{version}\n"
+    parts = tuple(int(part) if part.isdecimal() else part for part in re.split(r"[.+]", version))
+    return (
+        f"__version__ = version = {version!r}\n__version_tuple__ = version_tuple = {parts!r}\n"
+        "__commit_id__ = commit_id = None\n"
+    )
+
+
+def read(text_of: _Read, paths: Collection[str]) -> OwnPackage:
+    """The package of a folder.
+
+    Args:
+        text_of: the text of a file below the folder, or None.
+        paths: of all files below it.
+    """
+    return _Reader(text_of, paths).read()
+
+
+class _Reader:
+    def __init__(self, text_of: _Read, paths: Collection[str]) -> None:
+        self._text, self._paths = text_of, paths
+        self._pyproject = _toml(text_of("pyproject.toml") or "")
+        self._project = _table(self._pyproject.get("project"))
+        self._tool = _table(self._pyproject.get("tool"))
+        self._cfg = _ini(text_of("setup.cfg") or "")
+        self._setup = _setup_arguments(text_of("setup.py") or "")
+        self._poetry = _table(self._tool.get("poetry"))
+
+    def read(self) -> OwnPackage:
+        flit = _table(_table(self._tool.get("flit")).get("metadata"))
+        meta = _table(self._cfg.get("metadata"))
+        name = next((
+            one for one in (
+                self._project.get("name"), self._poetry.get("name"), flit.get("dist-name"), flit.get("module"),
+                meta.get("name"), self._setup.get("name"),
+            ) if isinstance(one, str) and _NAME.fullmatch(one)
+        ), "")  # fmt: skip
+        roots = tuple(dict.fromkeys(root for root in map(_folder, self._roots()) if root))
+        requires, extras = self._needs(flit)
+        asked = (
+            self._project.get("requires-python"), _table(self._poetry.get("dependencies")).get("python"),
+            flit.get("requires-python"), self._options.get("python_requires"), self._setup.get("python_requires"),
+        )  # fmt: skip
+        return OwnPackage(
+            name=name,
+            version=self._version(name, roots) or UNKNOWN_VERSION,
+            roots=roots,
+            entry_points=self._entry_points(),
+            requires=requires,
+            extras=extras,
+            groups=self._groups(),
+            requires_python=next((_specifier(one) for one in asked if isinstance(one, str)), ""),
+            about=tuple(self._about(meta)),
+            version_files=tuple(path for path in map(_folder, self._version_files()) if path),
+        )
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        return _table(self._cfg.get("options"))
+
+    # --- where modules are
+
+    def _roots(self) -> Iterator[str]:
+        setuptools = _table(self._tool.get("setuptools"))
+        for found in (
+            setuptools.get("package-dir"),
+            _pairs(self._options.get("package_dir")),
+            self._setup.get("package_dir"),
+        ):
+            yield from _roots_of(_table(found))
+        find = _table(_table(setuptools.get("packages")).get("find"))
+        yield from _strings(find.get("where"))
+        yield from _strings(_table(self._cfg.get("options.packages.find")).get("where"))
+        for one in _list(self._poetry.get("packages")):
+            yield from _strings(_table(one).get("from"))
+        wheel = _table(_table(_table(_table(self._tool.get("hatch")).get("build")).get("targets")).get("wheel"))
+        yield from (path.rpartition("/")[0] for path in _strings(wheel.get("packages")))
+        yield from _strings(wheel.get("sources"))
+        yield from _strings(_table(_table(self._tool.get("hatch")).get("build")).get("dev-mode-dirs"))
+        yield from _strings(_table(_table(self._tool.get("pdm")).get("build")).get("package-dir"))
+        yield from _strings(_table(self._tool.get("maturin")).get("python-source"))
+        if any(path.startswith("src/") for path in self._paths):
+            yield "src"
+
+    # --- the version
+
+    def _version(self, name: str, roots: Sequence[str]) -> str:
+        meta = _table(self._cfg.get("metadata"))
+        for found in (self._project.get("version"), self._poetry.get("version"), self._setup.get("version")):
+            if isinstance(found, str) and _PLAIN_VERSION.fullmatch(found):
+                return found
+        declared = str(meta.get("version", "")).strip()
+        if _PLAIN_VERSION.fullmatch(declared):
+            return declared
+        return next(filter(None, self._dynamic_versions(name, roots, declared)), "")
+
+    def _dynamic_versions(  # noqa: C901 (one place after the other where a version may stand)
+        self, name: str, roots: Sequence[str], declared: str
+    ) -> Iterator[str]:
+        if declared.startswith("attr:"):
+            yield self._of_attribute(declared[5:].strip(), roots)
+        if declared.startswith("file:"):
+            yield self._of_file(declared[5:].strip())
+        dynamic = _table(_table(_table(self._tool.get("setuptools")).get("dynamic")).get("version"))
+        if isinstance(dynamic.get("attr"), str):
+            yield self._of_attribute(dynamic["attr"], roots)
+        for path in _strings(dynamic.get("file")):
+            yield self._of_file(path)
+        for table in (_table(self._tool.get("hatch")).get("version"), _table(self._tool.get("pdm")).get("version")):
+            for path in _strings(_table(table).get("path")):
+                yield self._of_file(path, str(_table(table).get("pattern", "")))
+        yield from map(self._of_file, self._version_files())
+        for path in ("PKG-INFO", *(path for path in self._paths if path.endswith(".egg-info/PKG-INFO"))):
+            text = self._text(path) if path in self._paths else None
+            if text and (found := re.search(r"^Version: (\S+)$", text.partition("\n\n")[0], re.MULTILINE)):
+                yield found[1]
+        flit = str(_table(_table(self._tool.get("flit")).get("metadata")).get("module", ""))
+        for module in filter(None, (flit, str(_table(_table(self._tool.get("flit")).get("module")).get("name", "")),
+                                    re.sub(r"[-.]+", "_", name), name.replace("-", "/"))):  # fmt: skip
+            for root in ("", *(f"{root}/" for root in roots)):
+                base = f"{root}{module.replace('.', '/')}"
+                for path in (f"{base}.py", *(f"{base}/{file}" for file in _WRITTEN)):
+                    yield self._of_file(path)
+
+    def _version_files(self) -> Iterator[str]:
+        scm = (_table(self._tool.get(tool)) for tool in ("setuptools_scm", "setuptools-scm"))
+        hooks = _table(_table(_table(self._tool.get("hatch")).get("build")).get("hooks"))
+        for table in (*scm, *map(_table, hooks.values()), _table(_table(self._tool.get("pdm")).get("version"))):
+            for name in ("version_file", "version-file", "write_to"):
+                yield from _strings(table.get(name))
+
+    def _of_attribute(self, dotted: str, roots: Sequence[str]) -> str:
+        module, _, attribute = dotted.rpartition(".")
+        base = module.replace(".", "/")
+        for root in ("", *(f"{root}/" for root in roots)):
+            for path in (f"{root}{base}.py", f"{root}{base}/__init__.py"):
+                found = self._of_file(
+                    path, rf"(?m)^{re.escape(attribute)}(?:\s*:[^=\n]+)?\s*=\s*['\"](?P<version>[^'\"]+)"
+                )
+                if found:
+                    return found
+        folder = base if any(path.startswith(f"{base}/") for path in self._paths) else f"src/{base}"
+        return next(filter(None, (self._of_file(f"{folder}/{file}") for file in _WRITTEN)), "")
+
+    def _of_file(self, path: str, pattern: str = "") -> str:
+        path = path.removeprefix("./")
+        text = self._text(path) if path in self._paths else None
+        if text is None:
+            return ""
+        if pattern and len(pattern) < 300:
+            return _matched(pattern, text)
+        found = _VERSION.search(text)
+        if found:
+            return found[1] if _PLAIN_VERSION.fullmatch(found[1]) else ""
+        plain = text.strip()
+        return plain.removeprefix("v") if _PLAIN_VERSION.fullmatch(plain) else ""
+
+    # --- what it offers, and needs
+
+    def _entry_points(self) -> dict[str, dict[str, str]]:
+        tool = _table(self._tool.get("flit"))
+        groups: list[tuple[str, Mapping[str, Any]]] = [
+            ("console_scripts", _table(self._project.get("scripts"))),
+            ("gui_scripts", _table(self._project.get("gui-scripts"))),
+            *((group, _table(table)) for group, table in _table(self._project.get("entry-points")).items()),
+            ("console_scripts", _table(self._poetry.get("scripts"))),
+            *((group, _table(table)) for group, table in _table(self._poetry.get("plugins")).items()),
+            ("console_scripts", _table(tool.get("scripts"))),
+            *((group, _table(table)) for group, table in _table(tool.get("entrypoints")).items()),
+        ]
+        groups += [(group, _pairs(text)) for group, text in _table(self._cfg.get("options.entry_points")).items()]
+        literal = self._setup.get("entry_points")
+        if isinstance(literal, str):
+            groups += list(_ini(literal).items())
+        groups += [(group, _pairs(lines)) for group, lines in _table(literal).items()]
+        found: dict[str, dict[str, str]] = {}
+        for group, table in groups:
+            for name, target in table.items():
+                at = _target(target)
+                sound = bool(_OBJECT.fullmatch(at)) and "\n" not in str(name)
+                if not sound or not _GROUP.fullmatch(group) or "=" in str(name) or not str(name).strip():
+                    continue
+                if group.endswith("_scripts") and not _SCRIPT.fullmatch(name):
+                    continue
+                found.setdefault(group, {})[str(name).strip()] = at
+        return found
+
+    def _needs(self, flit: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+        requires = [*_strings(self._project.get("dependencies")), *_strings(flit.get("requires"))]
+        requires += _lines(self._options.get("install_requires"))
+        requires += _lines(self._setup.get("install_requires"))
+        dynamic = _table(_table(self._tool.get("setuptools")).get("dynamic"))
+        for path in _strings(_table(dynamic.get("dependencies")).get("file")):
+            requires += (self._text(path) or "").splitlines()
+        poetry = _table(self._poetry.get("dependencies"))
+        optional = {name for name, value in poetry.items() if _table(value).get("optional")}
+        requires += _of_poetry({name: value for name, value in poetry.items() if name not in optional | {"python"}})
+        extras = {
+            name: tuple(_strings(lines)) for name, lines in _table(self._project.get("optional-dependencies")).items()
+        }
+        for path, table in _table(dynamic.get("optional-dependencies")).items():
+            extras[path] = tuple(line for file in _strings(_table(table).get("file"))
+                                 for line in (self._text(file) or "").splitlines())  # fmt: skip
+        flits = _table(flit.get("requires-extra"))
+        for name, lines in (*flits.items(), *_table(self._setup.get("extras_require")).items(),
+                            *_table(self._cfg.get("options.extras_require")).items()):  # fmt: skip
+            extras[name] = (*extras.get(name, ()), *_lines(lines))
+        for name, names in _table(self._poetry.get("extras")).items():
+            chosen = {each: poetry[each] for each in _strings(names) if each in poetry}
+            extras[name] = tuple(_of_poetry(chosen))
+        return tuple(requires), extras
+
+    def _groups(self) -> dict[str, tuple[str, ...]]:
+        declared = _table(self._pyproject.get("dependency-groups"))
+        groups = {str(name): tuple(_of_group(declared, name, ())) for name in declared}
+        uv = _strings(_table(self._tool.get("uv")).get("dev-dependencies"))
+        groups |= {"dev": (*groups.get("dev", ()), *uv)} if uv else {}
+        for name, lines in _table(_table(self._tool.get("pdm")).get("dev-dependencies")).items():
+            groups[name] = (*groups.get(name, ()), *_strings(lines))
+        old = {"dev": {"dependencies": self._poetry.get("dev-dependencies")}}
+        for name, table in (*old.items(), *_table(self._poetry.get("group")).items()):
+            lines = _of_poetry(_table(_table(table).get("dependencies")))
+            groups |= {name: (*groups.get(name, ()), *lines)} if lines else {}
+        hatch = _table(_table(self._tool.get("hatch")).get("envs"))
+        for name, table in hatch.items():
+            lines = [*_strings(_table(table).get("dependencies")), *_strings(_table(table).get("extra-dependencies"))]
+            groups |= {name: (*groups.get(name, ()), *lines)} if lines else {}
+        tests = _lines(self._setup.get("tests_require"))
+        return groups | ({"tests": (*groups.get("tests", ()), *tests)} if tests else {})
+
+    def _about(self, meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Fields of the metadata that programs ask for."""
+        project = self._project
+        summary = project.get("description") or self._poetry.get("description") or meta.get("description")
+        yield from (("Summary", summary),) if isinstance(summary, str) else ()
+        license_ = project.get("license") or self._poetry.get("license") or meta.get("license")
+        named = license_ if isinstance(license_, str) else _table(license_).get("text")
+        field_ = "License-Expression" if isinstance(project.get("license"), str) else "License"
+        yield from ((field_, named),) if isinstance(named, str) else ()
+        for one in _list(project.get("authors")):
+            person, mail = _table(one).get("name"), _table(one).get("email")
+            if isinstance(mail, str):
+                yield "Author-email", f"{person} <{mail}>" if isinstance(person, str) else mail
+            elif isinstance(person, str):
+                yield "Author", person
+        for name, url in _table(project.get("urls")).items():
+            yield from (("Project-URL", f"{name}, {url}"),) if isinstance(url, str) else ()
+        yield from (("Classifier", one) for one in _strings(project.get("classifiers")))
+        keywords = _strings(project.get("keywords"))
+        yield from (("Keywords", ",".join(keywords)),) if keywords else ()
+
+
+def _target(given: object) -> str:
+    """The object of an entry point; Poetry has tables for them as well."""
+    value = _table(given).get("callable") or _table(given).get("reference") or given
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _of_group(groups: Mapping[str, Any], name: str, seen: tuple[str, ...]) -> Iterator[str]:
+    """The requirements of a dependency group, with those of the groups that it includes."""
+    wanted = re.sub(r"[-_.]+", "-", name).lower()
+    own = next((lines for each, lines in groups.items() if re.sub(r"[-_.]+", "-", each).lower() == wanted), None)
+    for one in _list(own) if wanted not in seen else ():
+        if isinstance(one, str):
+            yield one
+        elif isinstance(included := _table(one).get("include-group"), str):
+            yield from _of_group(groups, included, (*seen, wanted))
+
+
+def _of_poetry(table: Mapping[str, Any]) -> list[str]:
+    """Poetry's dependencies as requirements; those that are no packages of the index as addresses."""
+    found = []
+    for name, given in table.items():
+        value = next((one for one in given if isinstance(one, Mapping)), "*") if isinstance(given, list) else given
+        more = _table(value)
+        if place := next((more[key] for key in ("git", "url", "path", "file") if isinstance(more.get(key), str)), ""):
+            found.append(f"{name} @ {place}")
+            continue
+        version = value if isinstance(value, str) else more.get("version", "*")
+        extras = f"[{','.join(_strings(more.get('extras')))}]" if more.get("extras") else ""
+        marker = f" ; {more['markers']}" if isinstance(more.get("markers"), str) else ""
+        found.append(f"{name}{extras}{_specifier(str(version))}{marker}")
+    return found
+
+
+def _specifier(text: str) -> str:
+    """A constraint of Poetry's as a version specifier; one that is none of its own stays as it is."""
+    text = text.partition("||")[0].strip()
+    return ",".join(filter(None, (_one_specifier(part.strip()) for part in text.split(","))))
+
+
+def _one_specifier(part: str) -> str:
+    if part in {"*", ""}:
+        return ""
+    sign, version = part[0], part[1:].strip()
+    numbers = re.match(r"\d+(?:\.\d+)*", version if sign in "^~" else part)
+    if sign == "^" and numbers:
+        parts = [int(number) for number in numbers[0].split(".")]
+        at = next((place for place, number in enumerate(parts) if number), len(parts) - 1)
+        return f">={version},<{'.'.join(map(str, [*parts[:at], parts[at] + 1]))}"
+    if sign == "~" and not part.startswith("~=") and numbers:
+        parts = [int(number) for number in numbers[0].split(".")]
+        upper = parts[:2] if len(parts) > 1 else parts[:1]
+        return f">={version},<{'.'.join(map(str, [*upper[:-1], upper[-1] + 1]))}"
+    return f"=={part}" if numbers else part
+
+
+def _roots_of(table: Mapping[str, Any]) -> Iterator[str]:
+    """The folders that `package_dir` says packages are imported from."""
+    for package, folder in table.items():
+        if not isinstance(folder, str):
+            continue
+        inside = package.replace(".", "/")
+        path = folder.removeprefix("./").rstrip("/")
+        if not package:
+            yield path
+        elif path.endswith(f"/{inside}"):
+            yield path.removesuffix(f"/{inside}")
+
+
+def _folder(path: str) -> str:
+    """A folder below the repository in its plain form; empty for the folder itself, and for one elsewhere."""
+    plain = path.strip().removeprefix("./").strip("/")
+    return plain if plain not in {"", "."} and not path.startswith("/") and ".." not in plain.split("/") else ""
+
+
+def _matched(pattern: str, text: str) -> str:
+    try:
+        found = re.search(pattern, text[:100_000])
+        return (found["version"] if "version" in found.re.groupindex else found[1]) if found else ""
+    except (re.error, IndexError):
+        return ""
+
+
+def _setup_arguments(text: str) -> dict[str, Any]:
+    """The literal arguments of the call of `setup` in a setup.py; of names, what literals they were given."""
+    try:
+        tree = parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    known: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            known.setdefault(node.targets[0].id, node.value)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node.func) == "setup"]
+    found: dict[str, Any] = {}
+    for word in calls[0].keywords if calls else ():
+        node = known.get(word.value.id, word.value) if isinstance(word.value, ast.Name) else word.value
+        try:
+            if word.arg:
+                found[word.arg] = ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            continue
+    return found
+
+
+def _called(function: ast.expr) -> str:
+    return (
+        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    )
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _ini(text: str) -> dict[str, dict[str, str]]:
+    parser = configparser.RawConfigParser(strict=False, delimiters=("=",), allow_no_value=True, comment_prefixes=("#",))
+    parser.optionxform = str  # type: ignore[assignment,method-assign] # names keep their letters
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return {}
+    return {name: {key: value or "" for key, value in parser.items(name)} for name in parser.sections()}
+
+
+def _pairs(given: object) -> dict[str, str]:
+    """Lines of `name = value`, in a text or a list."""
+    lines = given.splitlines() if isinstance(given, str) else _strings(given)
+    pairs = (line.partition("=") for line in lines if "=" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _lines(given: object) -> list[str]:
+    return [line for text in _strings(given) for line in text.splitlines() if line.strip()]
+
+
+def _table(given: object) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else {}
+
+
+def _list(given: object) -> list[Any]:
+    return given if isinstance(given, list) else []
+
+
+def _strings(given: object) -> list[str]:
+    if isinstance(given, str):
+        return [given]
+    return [one for one in given if isinstance(one, str)] if isinstance(given, list | tuple) else []

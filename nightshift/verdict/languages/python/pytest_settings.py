@@ -1,0 +1,220 @@
+"""Reads what a repository tells pytest: which file it does so in, what counts as a test, and which plugins it names.
+
+Options that a repository adds to the command line are not taken over: coverage, parallel runs or stopping at the first
+failure would only disturb a verdict. The plugins among them are, and what leaves tests out: whoever never runs his slow
+tests does not ask for them here.
+"""
+
+from __future__ import annotations
+
+import configparser
+import fnmatch
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nightshift.core.code.paths import folders_of
+
+CONFIG_FILES = (
+    "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
+)  # fmt: skip
+"""Where pytest looks for its settings, in its order."""
+
+NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
+"""Folders that pytest does not go into by itself."""
+
+_LEAVES_OUT = re.compile(r"not \w+(?: and not \w+)*|not \(\w+(?: or \w+)*\)")
+"""Expressions of `-m` and `-k` that choose nothing and only leave tests out."""
+_SECTION = {"setup.cfg": "tool:pytest"}
+_Read = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestSettings:
+    """A repository's settings. `config` is the file that holds them, `paths` are import paths below its root.
+
+    `leaving_out` are the options that leave tests out, `ignored` the patterns of files and folders that options do.
+    `test_paths` are where pytest looks for tests when it is not told where, `not_entered` which folders it passes over.
+    """
+
+    config: str | None = None
+    files: tuple[str, ...] = ("test_*.py", "*_test.py")
+    functions: tuple[str, ...] = ("test",)
+    classes: tuple[str, ...] = ("Test",)
+    plugins: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    import_mode: str = "append"
+    leaving_out: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    test_paths: tuple[str, ...] = ()
+    not_entered: tuple[str, ...] = NO_RECURSION
+
+    def leaves_out(self, texts: str) -> bool:
+        """Tell whether one of these tests may be left out: they mention a word of an option."""
+        words = re.findall(r"\w+", " ".join(self.leaving_out[1::2]))
+        return any(re.search(rf"\b{word}\b", texts) for word in words if word not in {"not", "and", "or"})
+
+    def is_suite(self, path: str) -> bool:
+        """Tell whether pytest takes a file for tests."""
+        return _fits(path, self.files)
+
+    def collected(self, paths: Iterable[str], below: Iterable[str] = ()) -> list[str]:
+        """Those of the paths of a tree that pytest finds as tests by itself.
+
+        Args:
+            paths: of all files.
+            below: the folders that it is told, as they are typed; none is those that it takes by itself.
+        """
+        told = [folder.removeprefix("./").rstrip("/") for folder in below]
+        suites = [path for path in paths if self.is_suite(path)]
+        for places in (told or self.test_paths, ("",)):
+            patterns = [re.compile(_glob(place)) for place in places]
+            found = [path for path in suites for start in _starts(path, patterns) if self._enters(path, start)]
+            if found or told:
+                return list(dict.fromkeys(found))
+        return []
+
+    def _enters(self, path: str, start: int) -> bool:
+        """Tell whether pytest gets to a file from a folder, whose path has so many characters."""
+        below = [part for part in (*folders_of(path), path) if len(part) > start]
+        return not any(_fits(part, self.ignored) for part in below) and not any(
+            _fits(part, self.not_entered) for part in below if part != path
+        )
+
+    def is_function(self, name: str) -> bool:
+        """Tell whether pytest takes a function for a test."""
+        return _matches(name, self.functions)
+
+    def pattern_of(self, name: str) -> str:
+        """The pattern that makes a function a test; what unittest takes begins with `test` in any case."""
+        return next((pattern for pattern in self.functions if _matches(name, (pattern,))), "test")
+
+    def is_class(self, name: str) -> bool:
+        """Tell whether pytest looks for tests in a class."""
+        return _matches(name, self.classes)
+
+
+def read(text_of: _Read) -> PytestSettings:
+    """The settings of a repository.
+
+    Args:
+        text_of: the text of a file at its root, or None.
+    """
+    for name in CONFIG_FILES:
+        text = text_of(name)
+        found = section(name, text) if text is not None else None
+        if found is not None or (text is not None and name in {"pytest.ini", ".pytest.ini"}):
+            return _settings(name, found or {})
+    return PytestSettings()
+
+
+def section(name: str, text: str) -> Mapping[str, Any] | None:
+    """What a file tells pytest; None when it tells nothing or cannot be read."""
+    base = name.rpartition("/")[2]
+    try:
+        if base.endswith(".toml"):
+            table = tomllib.loads(text)
+            if base != "pyproject.toml":
+                return table.get("pytest")
+            tool = table.get("tool", {}).get("pytest")
+            return {**tool, **tool.pop("ini_options", {})} if tool is not None else None
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        parser.read_string(text)
+        wanted = _SECTION.get(base, "pytest")
+        return dict(parser.items(wanted)) if parser.has_section(wanted) else None
+    except (tomllib.TOMLDecodeError, configparser.Error, AttributeError, TypeError):
+        return None
+
+
+def _settings(name: str, found: Mapping[str, Any]) -> PytestSettings:
+    options = _words(found.get("addopts"))
+    usual = PytestSettings()
+    return PytestSettings(
+        config=name,
+        files=_words(found.get("python_files")) or usual.files,
+        functions=_words(found.get("python_functions")) or usual.functions,
+        classes=_words(found.get("python_classes")) or usual.classes,
+        plugins=tuple(p for p in _plugins(options) if not p.startswith("no:")),
+        paths=_words(found.get("pythonpath")),
+        import_mode="importlib" if "--import-mode=importlib" in options else usual.import_mode,
+        leaving_out=tuple(_leaving_out(options)),
+        ignored=tuple(_ignored(options)),
+        test_paths=_words(found.get("testpaths")),
+        not_entered=_words(found.get("norecursedirs")) or usual.not_entered,
+    )
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        try:
+            return tuple(shlex.split(value))
+        except ValueError:
+            return tuple(value.split())
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _plugins(options: Iterable[str]) -> Iterable[str]:
+    words = iter(options)
+    for word in words:
+        if word == "-p":
+            yield next(words, "")
+        elif word.startswith("-p") and not word.startswith("--"):
+            yield word[2:]
+
+
+def _leaving_out(options: Iterable[str]) -> Iterable[str]:
+    """Options and their values in turn; of several expressions the last one counts, as it does in pytest."""
+    words, found, gone = iter(options), dict[str, str](), list[str]()
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in {"-m", "-k", "--deselect"}:
+            value = value if equals else next(words, "")
+            if name == "--deselect":
+                gone += [name, value]
+            else:
+                found[name] = value
+    for name, value in found.items():
+        if _LEAVES_OUT.fullmatch(value.strip()):
+            yield from (name, value)
+    yield from gone
+
+
+def _ignored(options: Iterable[str]) -> Iterable[str]:
+    """What is ignored, as patterns: a path is one that fits itself alone."""
+    words = iter(options)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in {"--ignore", "--ignore-glob"}:
+            value = (value if equals else next(words, "")).removeprefix("./").rstrip("/")
+            yield "/" + (re.sub(r"([*?[])", r"[\1]", value) if name == "--ignore" else value)
+
+
+def _fits(path: str, patterns: Iterable[str]) -> bool:
+    """As pytest sees it: a pattern with a slash is for the end of a path, one that begins with it for all of it."""
+    name = path.rpartition("/")[2]
+    return any(
+        fnmatch.fnmatchcase(f"/{path}", pattern if pattern.startswith("/") else f"*/{pattern}")
+        if "/" in pattern
+        else fnmatch.fnmatchcase(name, pattern)
+        for pattern in patterns
+    )
+
+
+def _glob(place: str) -> str:
+    """A regular expression for a path that may have the wildcards of `glob`, and for what lies below it."""
+    plain = place.removeprefix("./").rstrip("/")
+    parts = re.split(r"(\*\*/|\*|\?)", "" if plain == "." else plain)
+    wild = {"**/": "(?:[^/]+/)*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(wild.get(part, re.escape(part)) for part in parts) + (r"(?:/|\Z)" if plain not in {"", "."} else "")
+
+
+def _starts(path: str, patterns: Iterable[re.Pattern[str]]) -> Iterable[int]:
+    """The length of each beginning of a path that fits."""
+    return (len(found[0].rstrip("/")) for pattern in patterns if (found := pattern.match(path)))
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(name.startswith(p) or (set(p) & set("*?[") and fnmatch.fnmatchcase(name, p)) for p in patterns)

@@ -1,0 +1,140 @@
+"""Looks through the files of a tree for how it is tested, linted and typed, in a fixed order of precedence.
+
+What its owner wrote for agents goes first (AGENTS.md), then what people type (tasks of the project, scripts, Makefile),
+what runs environments (tox, nox), what the pipeline runs, and last what follows from a file that is merely there. In a
+file the first command counts; in a Makefile and in scripts `test` goes before `check`. A file below the root is not
+looked at, pipelines apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice
+
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.repository_commands import Found, FoundCommand, FoundLinter, FoundPaths, Linter, Purpose, once
+from nightshift.core.code.tree import Tree
+from nightshift.core.tasks.task import Language
+from nightshift.core.text.encoding import decode
+from nightshift.verdict.languages import language_of
+from nightshift.verdict.languages.repository_commands import readers
+from nightshift.verdict.languages.repository_commands.lines import NAMES, unwrapped
+
+MOST_PIPELINES = 20
+_AGENTS = ("AGENTS.md", "CLAUDE.md")
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_GITHUB = ".github/workflows/"
+_READERS: tuple[tuple[tuple[str, ...], Callable[[str, str], Iterator[FoundCommand]]], ...] = (
+    (_AGENTS, readers.markdown),
+    (("pyproject.toml",), readers.project_tasks),
+    (("package.json",), readers.package_json),
+    (_MAKEFILES, readers.makefile),
+    (("tox.ini",), readers.tox),
+    (("noxfile.py",), readers.nox),
+)
+"""In order of precedence; of several names the first that is there counts."""
+_IMPLIED: tuple[tuple[str, Purpose, tuple[str, ...]], ...] = (
+    ("pytest.ini", Purpose.TEST, ("python", "-m", "pytest")),
+    ("go.mod", Purpose.TEST, ("go", "test", "./...")),
+    ("Cargo.toml", Purpose.TEST, ("cargo", "test")),
+)
+"""What follows from a file that is there."""
+_LINTER_FILES: Mapping[str, Linter] = {
+    "ruff.toml": Linter.RUFF, ".ruff.toml": Linter.RUFF, "mypy.ini": Linter.MYPY, ".mypy.ini": Linter.MYPY,
+    "pyrightconfig.json": Linter.PYRIGHT, "tsconfig.json": Linter.TSC, "go.mod": Linter.GOVET,
+    **{f"eslint.config.{end}": Linter.ESLINT for end in ("js", "mjs", "cjs", "ts", "mts", "cts")},
+    **{f".eslintrc{end}": Linter.ESLINT for end in ("", ".js", ".cjs", ".json", ".yml", ".yaml")},
+}  # fmt: skip
+_OF_OTHERS = (
+    "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "meson.build", "Gemfile",
+    "composer.json", "mix.exs", "Package.swift", "build.sbt", "build.zig", "stack.yaml",
+)  # fmt: skip
+"""What stands at the root of a program in another language; scripts in ours may lie beside it."""
+_PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
+
+
+def find(tree: Tree) -> Found:
+    """What the files of a tree say. Reads the repository."""
+    texts = _Texts(tree)
+    pipelines = [path for path in texts.entries if path.startswith(_GITHUB) and path.endswith((".yml", ".yaml"))]
+    pipelines = [*pipelines[:MOST_PIPELINES], ".gitlab-ci.yml"]
+    commands = [
+        *_written(texts),
+        *(each for path in pipelines for each in _of(texts, path, readers.pipelines)),
+        *_implied(texts),
+    ]
+    return Found(commands=tuple(commands), linters=once(_linters(texts, commands)), test_paths=_test_paths(texts))
+
+
+def judged_here(paths: Collection[str], language: Language) -> bool:
+    """Tell whether our own runs find the tests of a tree, so that none of its commands is needed for that."""
+    if any(is_test_path(path) and language_of(path) is language for path in paths):
+        return True
+    if any(name in paths for name in _OF_OTHERS):
+        return False
+    return any(language_of(path) is language for path in paths)
+
+
+class _Texts:
+    """The files of a tree."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree, self.entries = tree, tree.entries()
+
+    def read(self, path: str) -> str | None:
+        """A file's text; None where there is none, or where it is too long to be written by hand."""
+        if path not in self.entries:
+            return None
+        raw = self.tree.read(path)
+        return decode(raw) if len(raw) <= readers.MAX_CHARS else None
+
+
+def _written(texts: _Texts) -> Iterator[FoundCommand]:
+    for names, reader in _READERS:
+        path = next((name for name in names if name in texts.entries), None)
+        if path is not None:
+            yield from _of(texts, path, reader)
+
+
+def _of(texts: _Texts, path: str, reader: Callable[[str, str], Iterator[FoundCommand]]) -> list[FoundCommand]:
+    text = texts.read(path)
+    return sorted(islice(reader(text, path), readers.MAX_FOUND), key=_rank) if text is not None else []
+
+
+def _rank(found: FoundCommand) -> tuple[int, int]:
+    """By lines; of targets of a Makefile the usual names go first."""
+    is_target = found.words[0] == "make" and len(found.words) == 2
+    return (list(NAMES).index(found.words[1]) if is_target and found.words[1] in NAMES else 0), found.line
+
+
+def _implied(texts: _Texts) -> Iterator[FoundCommand]:
+    for path, purpose, words in _IMPLIED:
+        if path in texts.entries:
+            yield FoundCommand(purpose=purpose, words=words, path=path, line=1)
+
+
+def _linters(texts: _Texts, commands: list[FoundCommand]) -> Iterator[FoundLinter]:
+    """The linters that are configured, then those that a command runs; hooks may say their versions."""
+    for path, linter in _LINTER_FILES.items():
+        if path in texts.entries:
+            yield FoundLinter(linter=linter, path=path, line=1)
+            if linter is Linter.GOVET:
+                yield FoundLinter(linter=Linter.GOFMT, path=path, line=1)
+    if text := texts.read("pyproject.toml"):
+        yield from readers.project_linters(text, "pyproject.toml")
+    for path in (".flake8", "setup.cfg", "tox.ini"):
+        if text := texts.read(path):
+            yield from readers.ini_linters(text, path)
+    if text := texts.read(".pre-commit-config.yaml"):
+        yield from islice(readers.hooks(text, ".pre-commit-config.yaml"), readers.MAX_FOUND)
+    for each in commands:
+        words = unwrapped(each.words[2:] if each.words[:2] == ("python", "-m") else each.words)
+        if each.purpose is not Purpose.TEST and words and words[0] in _PROGRAMS:
+            yield FoundLinter(linter=_PROGRAMS[words[0]], path=each.path, line=each.line)
+
+
+def _test_paths(texts: _Texts) -> FoundPaths | None:
+    for path in ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
+        if (text := texts.read(path)) and (found := readers.test_paths(text, path)):
+            return found
+    return None

@@ -1,0 +1,329 @@
+"""Reads the files that name commands: each reader takes a text that may hold anything, and gives what it names.
+
+Readers are bounded: a file is read up to `MAX_CHARS`, YAML as a tree of nodes of which each is visited once, TOML, INI
+and JSON by parsers that execute nothing. A file that cannot be read names nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.code.repository_commands import FoundCommand, FoundLinter, FoundPaths, Linter
+from nightshift.core.text import plain_data
+from nightshift.verdict.languages.repository_commands.lines import NAMES, commands, words_of
+
+MAX_CHARS = 256_000
+MAX_YAML_CHARS = 64_000
+MAX_NODES = 20_000
+MAX_DOTS, MAX_BRACKETS = 300, 200
+"""In a line of TOML, and open at once in YAML: with more of them their parsers take time that grows with the square."""
+MAX_FOUND = 200
+"""Of one file."""
+
+_FENCE = re.compile(r"^\s{0,3}(```+|~~~+)\s*([\w+-]*)")
+_SPAN = re.compile(r"(?<!`)`([^`\n]{3,300})`(?!`)")
+_SHELLS = {"", "sh", "bash", "shell", "console", "zsh", "text", "shell-session", "terminal"}
+_POSARGS = re.compile(r"\{posargs(?::([^{}]*))?\}|\{args(?::([^{}]*))?\}|\{tty:[^{}]*\}")
+_TARGET = re.compile(r"^([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)[ \t]*::?(?![=:])")
+_PIN = re.compile(r"^\s*(ruff|flake8|mypy|pyright)\s*==\s*([0-9][\w.]*)\s*(?:;.*)?$")
+
+
+def markdown(text: str, path: str) -> Iterator[FoundCommand]:
+    """Code blocks and back-ticks of an AGENTS.md."""
+    fence, kind = "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not mark[2]:
+                fence = ""
+            elif kind in _SHELLS:
+                yield from commands(line.partition(" #")[0], path, number)
+        elif mark:
+            fence, kind = mark[1], mark[2].lower()
+        else:
+            for span in _SPAN.findall(line):
+                yield from commands(span, path, number)
+
+
+def makefile(text: str, path: str) -> Iterator[FoundCommand]:
+    """The targets whose names tell what they are for."""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _TARGET.match(line)
+        for name in match[1].split() if match else ():
+            if name in NAMES:
+                yield FoundCommand(purpose=NAMES[name], words=("make", name), path=path, line=number)
+
+
+def tox(text: str, path: str) -> Iterator[FoundCommand]:
+    """What the environments of a tox.ini run."""
+    parser = ini(text)
+    for section in parser.sections() if parser else ():
+        if section.startswith("testenv") and parser is not None:
+            lines = parser[section].get("commands", "") if "commands" in parser[section] else ""
+            start = _line_of_header(text, section)
+            for each in lines.replace("\\\n", " ").splitlines():
+                line = _POSARGS.sub(lambda found: found[1] or found[2] or "", each.strip().lstrip("-! "))
+                if "{" not in line:
+                    yield from commands(line, path, _line_with(text, each.strip()[:40], start))
+
+
+def nox(text: str, path: str) -> Iterator[FoundCommand]:
+    """What the sessions of a noxfile.py run, as far as it is written in plain words."""
+    tree = parse_quietly(text)
+    for node in ast.walk(tree) if tree else ():
+        if not isinstance(node, ast.FunctionDef) or not any(map(_is_session, node.decorator_list)):
+            continue
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "run":
+                words = _constants(call.args)
+                if words:
+                    yield from commands(shlex.join(words), path, call.lineno)
+
+
+def package_json(text: str, path: str) -> Iterator[FoundCommand]:
+    """The scripts whose names tell what they are for."""
+    scripts = _json(text).get("scripts")
+    for name, script in scripts.items() if isinstance(scripts, dict) else ():
+        purpose = NAMES.get(name) if isinstance(name, str) else None
+        if purpose is None or not isinstance(script, str) or not script.strip() or "no test specified" in script:
+            continue
+        words = words_of(script)
+        plain = words is not None and not re.search(r"[|&;<>$`(){}*?]", script)
+        at = _line_with(text, json.dumps(name, ensure_ascii=False), _line_with(text, '"scripts"', 1))
+        shown = tuple(words or ()) if plain and words else ("sh", "-c", script)
+        yield FoundCommand(purpose=purpose, words=shown, path=path, line=at)
+
+
+def project_tasks(text: str, path: str) -> Iterator[FoundCommand]:
+    """The tasks and scripts of a pyproject.toml: poe, pdm and hatch."""
+    tool = _table(_toml(text), "tool")
+    found: list[tuple[str, object, str]] = [
+        *((name, each, "tool.poe.tasks") for name, each in _table(tool, "poe", "tasks").items()),
+        *((name, each, "tool.pdm.scripts") for name, each in _table(tool, "pdm", "scripts").items()),
+    ]
+    for env, table in _table(tool, "hatch", "envs").items():
+        scripts = table.get("scripts") if isinstance(table, dict) else None
+        if isinstance(scripts, dict):
+            found += [(name, each, f"tool.hatch.envs.{env}.scripts") for name, each in scripts.items()]
+    for name, value, header in found:
+        line = _line_with(text, name, _line_of_header(text, header))
+        for each in _texts(value):
+            yield from commands(_POSARGS.sub("", each), path, line)
+
+
+def pipelines(text: str, path: str) -> Iterator[FoundCommand]:
+    """The `run:` lines of a workflow of GitHub's, and the scripts of one of GitLab's."""
+    for key, node in _pairs(text):
+        wanted = key in {"run", "script", "before_script"}
+        for value, line in _scalars(node) if wanted else ():
+            for number, each in enumerate(value.replace("\\\n", " ").splitlines()):
+                yield from commands(each, path, line + number)
+
+
+def hooks(text: str, path: str) -> Iterator[FoundLinter]:
+    """The linters among the hooks of a .pre-commit-config.yaml, with the versions that they are pinned to."""
+    import yaml  # noqa: PLC0415 (slow to import)
+
+    for key, node in _pairs(text):
+        if key != "repos" or not isinstance(node, yaml.SequenceNode):
+            continue
+        for repo in node.value:
+            parts = _mapping(repo)
+            rev = parts["rev"].value if isinstance(parts.get("rev"), yaml.ScalarNode) else ""
+            listed = parts.get("hooks")
+            for hook in listed.value if isinstance(listed, yaml.SequenceNode) else ():
+                named = _mapping(hook).get("id")
+                found = _HOOKS.get(named.value) if isinstance(named, yaml.ScalarNode) else None
+                if found and isinstance(named, yaml.ScalarNode):
+                    version = rev.removeprefix("v") if re.fullmatch(r"v?\d+(\.\d+)+", rev) else ""
+                    line = named.start_mark.line + 1
+                    yield FoundLinter(linter=found, path=path, line=line, version=version)
+
+
+_HOOKS = {
+    "ruff": Linter.RUFF, "ruff-check": Linter.RUFF, "flake8": Linter.FLAKE8, "mypy": Linter.MYPY,
+    "pyright": Linter.PYRIGHT, "eslint": Linter.ESLINT, "go-fmt": Linter.GOFMT, "go-vet": Linter.GOVET,
+}  # fmt: skip
+
+
+def project_linters(text: str, path: str) -> Iterator[FoundLinter]:
+    """The linters that a pyproject.toml configures, and those that one of its groups pins."""
+    read = _toml(text)
+    versions = dict[str, str]()
+    groups = [*_table(read, "dependency-groups").values(), *_table(read, "project", "optional-dependencies").values()]
+    for each in (item for group in groups if isinstance(group, list) for item in group if isinstance(item, str)):
+        if pinned := _PIN.match(each):
+            versions.setdefault(pinned[1], pinned[2])
+    for linter in (Linter.RUFF, Linter.MYPY, Linter.PYRIGHT):
+        if isinstance(_table(read, "tool").get(linter.value), dict):
+            line = _line_of_header(text, f"tool.{linter}")
+            yield FoundLinter(linter=linter, path=path, line=line, version=versions.get(linter, ""))
+
+
+def ini_linters(text: str, path: str) -> Iterator[FoundLinter]:
+    """The linters that a setup.cfg, a tox.ini or a .flake8 has a section for."""
+    parser = ini(text)
+    for linter in (Linter.FLAKE8, Linter.MYPY):
+        if parser and parser.has_section(linter.value):
+            yield FoundLinter(linter=linter, path=path, line=_line_of_header(text, linter.value))
+
+
+def test_paths(text: str, path: str) -> FoundPaths | None:
+    """The `testpaths` of a pyproject.toml, a pytest.ini, a setup.cfg or a tox.ini."""
+    if path.endswith(".toml"):
+        read = _toml(text)
+        tool = _table(read, "tool", "pytest", "ini_options") or _table(read, "pytest")
+        value = tool.get("testpaths")
+        found = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        header = "tool.pytest.ini_options"
+    else:
+        parser, header = ini(text), "tool:pytest" if path == "setup.cfg" else "pytest"
+        found = parser[header].get("testpaths", "").split() if parser and parser.has_section(header) else []
+    paths = tuple(each.strip("/").removeprefix("./") for each in found if isinstance(each, str) and _is_plain(each))
+    if not paths or len(paths) < len(found):
+        return None
+    return FoundPaths(paths=paths[:MAX_FOUND], path=path, line=_line_with(text, "testpaths", 1))
+
+
+def _is_plain(path: str) -> bool:
+    return bool(path.strip("/.")) and ".." not in path.split("/") and not re.search(r"[*?\[\]\\\0]|^/", path)
+
+
+# --- parsers
+
+
+def ini(text: str) -> configparser.ConfigParser | None:
+    """The sections of an INI file; None for what is none."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False, default_section="\0")
+    try:
+        parser.read_string(text)
+    except (configparser.Error, ValueError, AttributeError):  # the last for a continued line below no value
+        return None
+    return parser
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    if any(line.count(".") > MAX_DOTS for line in text.splitlines()):
+        return {}
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return {}
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    try:
+        found = plain_data.read_json(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _table(value: object, *keys: str) -> Mapping[str, Any]:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(value: object) -> list[str]:
+    """The commands of a task: a text, a list of them, or a table that has one."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [each for each in value[:MAX_FOUND] if isinstance(each, str)]
+    if isinstance(value, Mapping):
+        return [text for key in ("cmd", "shell") for text in _texts(value.get(key))]
+    return []
+
+
+def _pairs(text: str) -> Iterator[tuple[str, Any]]:
+    """Each key of a YAML text with its node, wherever it stands; a node that several aliases share is visited once."""
+    import yaml  # noqa: PLC0415 (slow to import)
+
+    if len(text) > MAX_YAML_CHARS or _depth(text) > MAX_BRACKETS:
+        return
+    try:
+        waiting = [yaml.compose(text, Loader=yaml.SafeLoader)]
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return
+    seen = set[int]()
+    while waiting and len(seen) < MAX_NODES:
+        node = waiting.pop(0)
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    yield key.value, value
+                waiting.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            waiting.extend(node.value)
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at most, wherever they stand."""
+    deepest = depth = 0
+    for sign in re.findall(r"[\[{}\]]", text):
+        depth = max(0, depth + (1 if sign in "[{" else -1))
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _scalars(node: Any) -> list[tuple[str, int]]:
+    """The texts of a node that is one or a list of them, each with the line of its first line of text."""
+    import yaml  # noqa: PLC0415 (slow to import)
+
+    found = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    texts = [each for each in found if isinstance(each, yaml.ScalarNode)]
+    return [(each.value, each.start_mark.line + (2 if each.style in {"|", ">"} else 1)) for each in texts[:MAX_FOUND]]
+
+
+def _mapping(node: Any) -> Mapping[str, Any]:
+    import yaml  # noqa: PLC0415 (slow to import)
+
+    if not isinstance(node, yaml.MappingNode):
+        return {}
+    return {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+
+
+def _is_session(decorator: ast.expr) -> bool:
+    named = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return (isinstance(named, ast.Attribute) and named.attr == "session") or (
+        isinstance(named, ast.Name) and named.id == "session"
+    )
+
+
+def _constants(args: list[ast.expr]) -> list[str]:
+    """The words of a call up to the first that is not written out; `*session.posargs` ends them too."""
+    words = list[str]()
+    for arg in args:
+        if not (isinstance(arg, ast.Constant) and isinstance(arg.value, str)):
+            break
+        words.append(arg.value)
+    return words
+
+
+# --- lines
+
+
+def _line_of_header(text: str, name: str) -> int:
+    """The line of `[name]`, or of the first header below it; 1 where it is written otherwise."""
+    for pattern in (rf"^\s*\[\[?\s*{re.escape(name)}\s*\]", rf"^\s*\[\[?\s*{re.escape(name)}\."):
+        if found := re.search(pattern, text, re.MULTILINE):
+            return text.count("\n", 0, found.end()) + 1
+    return 1
+
+
+def _line_with(text: str, wanted: str, start: int) -> int:
+    """The first line from `start` on that holds a text; `start` where none does."""
+    lines = text.split("\n")
+    return next((n for n, line in enumerate(lines[start - 1 :], start) if wanted in line), start)

@@ -1,0 +1,146 @@
+"""The test configuration guard: what could configure the tests comes from the task or the base, not from the change.
+
+What is dropped is named with its reason, shown to the model, and kept in the evidence, so that it is not committed as
+if it had been judged.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from nightshift.core.code.paths import git_folder, is_test_path, path_fault
+from nightshift.core.tasks.task import Change, Files
+from nightshift.core.text.encoding import encode
+from nightshift.verdict.languages.python.pytest_settings import CONFIG_FILES, section
+
+LIBRARY_NAMES = frozenset({
+    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments", "hypothesis", "sortedcontainers",
+    "nightshift_inside",
+})  # fmt: skip
+"""Top-level names in the test libraries; a new module under such a name would hide one of them."""
+SEALED_NAMES = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "nightshift_inside"})
+"""Those that the runner consists of: where they are tested, its tests would meet the runner's own copy."""
+
+MAX_FILE_BYTES = 2 << 20
+MAX_TOTAL_BYTES = 16 << 20
+
+_CONFIGURING = frozenset({"conftest.py", "sitecustomize.py", "usercustomize.py", ".npmrc", "node.config.json"})
+_OWN_CONFIG = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
+_METADATA = re.compile(r"\.(dist-info|egg-info|egg-link)$")
+_TEST_FOLDERS = frozenset({"test", "tests", "testing"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sifted:
+    """A change divided: `kept` is staged, `dropped` is path to reason."""
+
+    kept: Change
+    dropped: Mapping[str, str]
+
+
+def sift(
+    change: Change,
+    *,
+    base: Callable[[str], str | None],
+    given: Files,
+    present: Collection[str] = (),
+    own: Mapping[str, str] | None = None,
+) -> Sifted:
+    """Divide a change.
+
+    Args:
+        change: path to new text, None for a removed file.
+        base: the text of a file as it was before the change, None where there is none.
+        given: the task's tests; the same text in the change is no fault.
+        present: the paths of all files as they were before.
+        own: packages that were there before and have the name of a test library, to the folder that holds them.
+    """
+    folders = frozenset(_test_folders(given))
+    dropped, kept, total = dict[str, str](), dict[str, str | None](), 0
+    for path, text in change.items():
+        size = len(encode(text or ""))
+        total += size
+        if size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
+            dropped[path] = f"too large: {MAX_FILE_BYTES >> 20} MB a file, {MAX_TOTAL_BYTES >> 20} MB together"
+        elif reason := _fault(path, text, base, given, folders, own or {}):
+            dropped[path] = reason
+        elif path not in given:
+            kept[path] = text
+    _drop_repositories(kept, dropped, {*present, *given} - {path for path, text in kept.items() if text is None})
+    return Sifted(kept=kept, dropped=dropped)
+
+
+def _drop_repositories(kept: dict[str, str | None], dropped: dict[str, str], others: Collection[str]) -> None:
+    """Leave out what would stand in a folder that git takes for a repository."""
+    written = sorted(path for path, text in kept.items() if text is not None)
+    while (folder := git_folder(written, [*others, *written])) is not None:
+        inside = [path for path in written if not folder or path.startswith(f"{folder}/")]
+        for path in inside:
+            dropped[path] = f"git would take the folder {folder or '.'!r} for a repository"
+            del kept[path]
+        written = [path for path in written if path in kept]
+
+
+def _fault(
+    path: str,
+    text: str | None,
+    base: Callable[[str], str | None],
+    given: Files,
+    folders: Collection[str],
+    own: Mapping[str, str],
+) -> str | None:
+    if why := path_fault(path):
+        return why
+    if path in given:
+        return None if given[path] == text else "is one of the task's tests"
+    if base(path) == text:
+        return None
+    if is_test_path(path) and not path.endswith("conftest.py"):
+        return "tests come from the task or the repository"
+    if any(path.startswith(folder) for folder in folders):
+        return "lies in the folder of the given tests"
+    return configures_tests(path, text, base) or _shadows(path, base, own)
+
+
+def configures_tests(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
+    """Say how a file would change how tests are run, or None when it does not."""
+    name = path.rpartition("/")[2]
+    if name in _CONFIGURING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
+        return "steers how tests are run"
+    if any(
+        _METADATA.search(part) or part in {".venv", "venv", "__pycache__", "node_modules"} for part in path.split("/")
+    ):
+        return "belongs to an installation, not to the sources"
+    if name in CONFIG_FILES:
+        before = base(path)
+        same = (section(name, text) if text else None) == (section(name, before) if before else None)
+        return None if same else "changes pytest's settings"
+    return None
+
+
+def _shadows(path: str, base: Callable[[str], str | None], own: Mapping[str, str]) -> str | None:
+    """The reason to drop a new module that hides one of the standard library or the test libraries."""
+    folder = "src" if path.startswith("src/") else "."
+    parts = path.removeprefix("src/").split("/")
+    name = parts[0].partition(".")[0]
+    if not path.endswith((".py", ".so", ".pyi")) or base(path) is not None:
+        return None
+    if name in LIBRARY_NAMES and own.get(name) != folder:
+        return f"has the name of a test library ({name})"
+    if name in sys.stdlib_module_names and (len(parts) == 1 or path.endswith(".py")):
+        return f"has the name of a standard module ({name}); choose another one"
+    return None
+
+
+def _test_folders(given: Files) -> Iterator[str]:
+    """Folders that are there for the given tests, by their usual names."""
+    for path in given:
+        folders = path.split("/")[:-1]
+        if is_test_path(path):
+            for depth, name in enumerate(folders, 1):
+                if name in _TEST_FOLDERS:
+                    yield "/".join(folders[:depth]) + "/"
+                    break

@@ -1,0 +1,228 @@
+"""What of a page can be held against the tree without running anything: links, scripts, names of modules and files.
+
+Each finding has a witness in the tree: the folder or module that the target should be in, or a file of nearly the same
+name. What has none (a name of another library, a file that the reader is to make) is no finding.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from urllib.parse import unquote
+
+from nightshift.core.code.documents import is_markdown
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.verdict.pages import Page, Piece, plain, read
+
+_ALIKE = 0.85
+_ROOTS = ("", "src/", "lib/")
+_OTHER_SITE = re.compile(r"[a-z][a-z0-9+.-]*:|//|[^#?]*[{}<>$*]", re.IGNORECASE)
+_BARE_FILES = frozenset({"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "Makefile", "Dockerfile"})
+_SHELL = frozenset({"sh", "bash", "shell", "console", "zsh", "shell-session"})
+_DOTTED = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?:\([^()]*\))?")
+_FILE = re.compile(r"(?:\./)?[\w.-]+(?:/[\w.-]+)+\.\w+")
+_ENDINGS = re.compile(
+    r"pyi?|md|rst|txt|jsonl?|toml|ya?ml|ini|cfg|csv|tsv|html|css|[mc]?[jt]s|[jt]sx|db|sqlite3?|log|sh|lock|env|xml|sql"
+    r"|pdf|png|svg|jpg|gif|zip|gz|tar|conf|service|com|org|net|io|dev|example|local|exe|bat",
+    re.IGNORECASE,
+)
+_ANYWHERE = re.compile(r"(readme|index|__init__|__main__|main|setup|conftest|license)\b", re.IGNORECASE)
+_MADE_UP = re.compile(r"path/to|your|example|my_|foo|bar\b", re.IGNORECASE)
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*|py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What is wrong at a line of a page, and what to do about it."""
+
+    path: str
+    line: int
+    message: str
+
+
+class Files:
+    """The files that a page is held against.
+
+    Args:
+        paths: all that there are.
+        text: gives the text of one, None where it has none.
+    """
+
+    def __init__(self, paths: Collection[str], text: Callable[[str], str | None]) -> None:
+        self.paths, self.text = frozenset(paths), text
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """The folders that hold files, the root as an empty name."""
+        found = {""}
+        for path in self.paths:
+            while path := path.rpartition("/")[0]:
+                found.add(path)
+        return frozenset(found)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.paths or path in self.folders
+
+    def like(self, path: str) -> str:
+        """A path that a misspelt or moved one may mean; empty without any."""
+        name = path.rpartition("/")[2]
+        moved = sorted(each for each in self.paths if each.rpartition("/")[2] == name and not _ANYWHERE.match(name))
+        return next(iter(moved or get_close_matches(path, sorted(self.paths), n=1, cutoff=_ALIKE)), "")
+
+
+def findings(path: str, text: str, files: Files) -> Iterator[Finding]:
+    """All that is wrong with a page."""
+    page = read(text)
+    checks = (_links(path, page, files), _commands(path, page, text, files), _spans(path, page, files))
+    for check in checks:
+        yield from (Finding(path=path, line=line, message=message) for line, message in check)
+
+
+_Wrong = Iterator[tuple[int, str]]
+
+
+def _links(path: str, page: Page, files: Files) -> _Wrong:
+    for link in page.links:
+        written = unquote(link.text)
+        if _OTHER_SITE.match(written):
+            continue
+        target, _, anchor = written.partition("#")
+        target = target.partition("?")[0]
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
+        if target.startswith("/") or place.startswith("../"):
+            continue  # another page of the site that the repository is shown on
+        place = "" if place == "." else place
+        if place not in files:
+            if _names_a_file(target) and f"{place}.md" not in files:
+                more = f"; {other} does" if (other := files.like(place)) else ""
+                yield link.line, f"the link to `{written}` leads nowhere: {place} does not exist{more}"
+        elif anchor and is_markdown(place):
+            anchors = page.anchors if place == path else read(files.text(place) or "").anchors
+            if not _has(anchors, plain(anchor)):
+                yield link.line, f"the link to `{written}` names a heading that {place} does not have"
+
+
+def _names_a_file(target: str) -> bool:
+    name = target.rstrip("/").rpartition("/")[2]
+    return target.endswith("/") or "." in name.lstrip(".") or name in _BARE_FILES
+
+
+def _has(anchors: frozenset[str], anchor: str) -> bool:
+    """Tell whether there is such a heading; sites number those of one name, and give lines names of their own."""
+    return not anchor or anchor in anchors or anchor.rstrip("0123456789") in {*anchors, "l", "user-content"}
+
+
+def _commands(path: str, page: Page, text: str, files: Files) -> _Wrong:
+    for block in page.blocks:
+        if block.info not in _SHELL:
+            continue
+        around = text.replace(block.text, "")
+        for line, folder, words in _lines_of(path, block, files):
+            if _PYTHON.fullmatch(words[0]) and len(words) > 1 and (wrong := _python(words[1:], folder, around, files)):
+                yield line, wrong
+
+
+def _lines_of(path: str, block: Piece, files: Files) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
+    """Line, the folders that a command may be meant in, and its words; nothing after a folder that is not known."""
+    folders, cloned = tuple(dict.fromkeys(("", posixpath.dirname(path)))), False
+    for at, line in enumerate(block.text.split("\n"), block.line + 1):
+        for part in re.split(r"&&|;|\|", line.strip().removeprefix("$ ")):
+            try:
+                words = shlex.split(part, comments=True)
+            except ValueError:
+                return
+            cloned = cloned or words[:2] == ["git", "clone"]
+            if words[:1] == ["cd"]:
+                place = posixpath.normpath(words[1]) if len(words) == 2 else ""
+                known = tuple(each for each in (posixpath.join(one, place) for one in folders) if each in files.folders)
+                if not known and not cloned:
+                    return
+                folders = known or folders
+            elif words:
+                yield at, folders, words
+
+
+def _python(words: list[str], folders: tuple[str, ...], around: str, files: Files) -> str:
+    """What is wrong with a command of Python, where anything is."""
+    if words[0] == "-m" and len(words) > 1:
+        return _module(words[1], folders, files)
+    script = words[0]
+    if not script.endswith(".py") or script.startswith(("-", "/", "~")) or _MADE_UP.search(script) or script in around:
+        return ""
+    places = [posixpath.normpath(posixpath.join(folder, script)) for folder in folders]
+    if any(place in files or place.startswith("..") for place in places) or re.search(r"[<>{}$*]", script):
+        return ""
+    more = f"; {other} does" if (other := files.like(places[0])) else ""
+    return f"the script `{script}` does not exist{more}"
+
+
+def _module(name: str, folders: tuple[str, ...], files: Files) -> str:
+    top, *rest = name.split(".")
+    bases = [posixpath.join(folder, root) for folder in folders for root in _ROOTS]
+    for base in bases:
+        package = posixpath.join(base, top)
+        if not rest or package not in files.folders:
+            continue
+        stem = posixpath.join(package, *rest)
+        if f"{stem}.py" not in files and stem not in files.folders:
+            return f"`python -m {name}` names a module that {package}/ does not have"
+        return ""
+    return ""
+
+
+def _spans(path: str, page: Page, files: Files) -> _Wrong:
+    for span in page.spans:
+        if found := _DOTTED.fullmatch(span.text):
+            if wrong := _name(path, found[1], files):
+                yield span.line, wrong
+        elif _FILE.fullmatch(span.text) and not _MADE_UP.search(span.text):
+            place = posixpath.normpath(span.text)
+            here = posixpath.normpath(posixpath.join(posixpath.dirname(path), place))
+            known = place in files or here in files or any(each.endswith(f"/{place}") for each in files.paths)
+            if not known and (other := files.like(place)):
+                yield span.line, f"the file `{span.text}` does not exist; {other} does"
+
+
+def _name(path: str, dotted: str, files: Files) -> str:
+    """What is wrong with a name in a module of the tree; nothing where it may be another's."""
+    parts = dotted.split(".")
+    if _ENDINGS.fullmatch(parts[-1]):
+        return ""
+    for depth in range(len(parts) - 1, 0, -1):
+        for root in dict.fromkeys((*_ROOTS, f"{posixpath.dirname(path)}/".lstrip("/"))):
+            stem = root + "/".join(parts[:depth])
+            module = next((each for each in (f"{stem}.py", f"{stem}/__init__.py") if each in files.paths), None)
+            if module is None:
+                continue
+            names = _defined(files.text(module) or "")
+            inside = module.endswith("/__init__.py") and f"{stem}/{parts[depth]}" in files
+            if names is None or parts[depth] in names or inside or parts[depth].startswith("__"):
+                return ""
+            close = get_close_matches(parts[depth], sorted(names), n=1, cutoff=_ALIKE)
+            if depth == 1 and not close:
+                return ""  # a variable may be called like the module
+            more = f"; `{close[0]}` is" if close else ""
+            return f"`{parts[depth]}` is not in {module}{more}"
+    return ""
+
+
+def _defined(text: str) -> frozenset[str] | None:
+    """Every name that a module binds anywhere; None where that cannot be told."""
+    tree = parse_quietly(text)
+    if tree is None:
+        return None
+    found = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name | ast.Attribute):
+            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return None if found & {"*", "__getattr__", "globals", "setattr"} else frozenset(found)

@@ -1,0 +1,74 @@
+"""Reads what a test command that is no known runner reports of its tests: JUnit XML, TAP, `cargo test`, `go test -json`.
+
+The report is written by whatever the command runs, the tested code among it. So it may make a verdict worse or tell
+more of it; that a command failed is never taken back for what its report says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nightshift.verdict.answer import Session
+from nightshift.verdict.reports import cargo, go_json, junit, tap
+from nightshift.verdict.reports.collected import Collected, Told
+
+LINES = {go_json.read: 20_000, tap.read: 2000, cargo.read: 2000}
+"""What reads a printed report, and the characters of a line that may be one of its."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What a command's report says.
+
+    Attributes:
+        form: the kind of report.
+        tests: those that failed come first.
+        faults: what it says is wrong besides its tests.
+        unlisted: how many further tests it has.
+        notes: what was not read, and why.
+    """
+
+    form: str
+    tests: tuple[Told, ...]
+    faults: tuple[str, ...] = ()
+    unlisted: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def read(session: Session) -> Reported | None:
+    """The report of a command; None where it made none.
+
+    Of several kinds of report one counts: the first that tells of a failure, else the first that tells of a test.
+    """
+    files, notes = _files(session.reports)
+    found = [files, *_lines(session)]
+    telling = [one for one in found if one.has_failed] or [one for one in found if len(one)]
+    if not telling:
+        return Reported(form="", tests=(), notes=notes) if notes else None
+    told = telling[0]
+    left_out = session.printed[2]
+    if left_out and told is not files:
+        notes = (*notes, f"{left_out} bytes in the middle of its output were not read")
+    return Reported(
+        form=told.form, tests=tuple(told), faults=tuple(told.faults), unlisted=told.unlisted, notes=notes
+    )
+
+
+def _files(reports: Sequence[tuple[str, str | None]]) -> tuple[Collected, tuple[str, ...]]:
+    found, notes = Collected(junit.FORM), list[str]()
+    for path, text in reports:
+        try:
+            if text is None:
+                raise junit.Unreadable("it is larger than what is read")
+            junit.read(text, found)
+        except junit.Unreadable as why:
+            notes.append(f"the report {path} was not read to its end: {why}")
+    return found, tuple(notes[:10])
+
+
+def _lines(session: Session) -> list[Collected]:
+    head, tail, left_out = session.printed
+    parts = (head, tail) if left_out else (head + tail,)
+    lines = [line for part in parts for line in part.split("\n")]
+    return [reader((line for line in lines if len(line) <= most), whole=not left_out) for reader, most in LINES.items()]

@@ -1,0 +1,75 @@
+"""What a report told of tests, put together within bounds, however much of it there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from nightshift.core.tasks.verdicts import Result
+
+MOST = 5000
+"""So many tests are listed that failed, and so many others; the rest is counted."""
+NAME, MESSAGE, OUTPUT = 1000, 4000, 6000
+"""Characters that are kept of each."""
+_WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
+BAD = frozenset({Result.ERROR, Result.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One test as a report tells of it.
+
+    `kind` is the type of error, as far as it is told; `output` what the test printed, or how it failed at length.
+    """
+
+    id: str
+    result: Result
+    duration_s: float = 0.0
+    kind: str = ""
+    message: str = ""
+    output: str = ""
+
+
+class Collected:
+    """Takes tests one by one; of several with one id the worst counts.
+
+    `form` names the kind of report. `faults` are what it says is wrong besides its tests, `unlisted` counts the tests
+    that are not kept.
+    """
+
+    def __init__(self, form: str) -> None:
+        self.form, self.unlisted = form, 0
+        self.faults: list[str] = []
+        self._bad, self._others = dict[str, Told](), dict[str, Told]()
+
+    def __iter__(self) -> Iterator[Told]:
+        yield from self._bad.values()
+        yield from self._others.values()
+
+    def __len__(self) -> int:
+        return len(self._bad) + len(self._others) + self.unlisted
+
+    @property
+    def has_failed(self) -> bool:
+        """Tell whether it tells of anything that failed."""
+        return bool(self._bad or self.faults)
+
+    def add(self, told: Told) -> None:
+        """Take one test."""
+        told = replace(
+            told, id=told.id[:NAME], kind=told.kind[:100], message=told.message[:MESSAGE], output=told.output[-OUTPUT:]
+        )
+        before = self._bad.get(told.id) or self._others.get(told.id)
+        if before and _WORST.index(before.result) <= _WORST.index(told.result):
+            return
+        self._others.pop(told.id, None)
+        into = self._bad if told.result in BAD else self._others
+        if before or len(into) < MOST:
+            into[told.id] = told
+        else:
+            self.unlisted += 1
+
+    def fault(self, text: str) -> None:
+        """Take what a report says is wrong besides its tests."""
+        if len(self.faults) < 10:
+            self.faults.append(text[:MESSAGE])

@@ -1,0 +1,140 @@
+"""Reads JUnit's XML, which most test runners can write, from a file that untrusted code may have made.
+
+A report has no document type, so one that brings one is not read: entities, of which XML bombs are made, need that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from xml.parsers import expat
+
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict.reports.collected import OUTPUT, Collected, Told
+
+FORM = "JUnit XML"
+DEEPEST = 100
+_ROOTS = frozenset({"testsuites", "testsuite"})
+_FORBIDDEN = dict.fromkeys({*range(32)} - {9, 10, 13})
+"""Characters that no XML may hold and that runners write all the same, with what a test printed."""
+_ENDINGS = {"failure": Result.FAILED, "error": Result.ERROR, "skipped": Result.SKIPPED}
+_KIND = re.compile(r"([A-Za-z_][\w.]*)(?:: |$)")
+
+
+class Unreadable(Exception):
+    """A file is no report, or none that is read; says why."""
+
+
+def read(text: str, into: Collected) -> None:
+    """Add the tests of a report.
+
+    Args:
+        text: the file.
+        into: takes them.
+
+    Raises:
+        Unreadable: it is no such report; what came before the fault was taken.
+    """
+    reader = _Reader(into)
+    parser = expat.ParserCreate()
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = reader.refuse
+    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+    parser.CharacterDataHandler = reader.take
+    try:
+        parser.Parse(text.translate(_FORBIDDEN), True)  # noqa: FBT003 (the parser takes no keyword)
+    except expat.ExpatError as error:
+        raise Unreadable(str(error)) from None
+    except UnicodeEncodeError:
+        raise Unreadable("it is no text") from None
+    reader.close()
+
+
+class _Reader:
+    def __init__(self, into: Collected) -> None:
+        self._into = into
+        self._suites: list[str] = []
+        self._depth, self._counted, self._bad = 0, 0, 0
+        self._case: Mapping[str, str] | None = None
+        self._result, self._told = Result.PASSED, dict[str, str]()
+        self._texts: list[str] | None = None
+        self._length = 0
+        self._details, self._printed = "", ""
+
+    def refuse(self, *_words: Any) -> None:
+        raise Unreadable("it declares a document type, which no report has")
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._depth += 1
+        if self._depth == 1 and name not in _ROOTS:
+            raise Unreadable("it is no report of tests")
+        if self._depth > DEEPEST:
+            raise Unreadable("it is nested too deep")
+        if name in _ROOTS:
+            self._suites.append(attributes.get("name", ""))
+            self._counted = max(self._counted, _number(attributes, "failures") + _number(attributes, "errors"))
+        elif name == "testcase":
+            self._case, self._result, self._told = attributes, Result.PASSED, {}
+            self._details = self._printed = ""
+        elif self._case is not None and (name in _ENDINGS or name in {"system-out", "system-err"}):
+            self._texts, self._length = [], 0
+            if name in _ENDINGS and self._result in {Result.PASSED, Result.SKIPPED}:
+                self._result, self._told = _ENDINGS[name], dict(attributes)
+
+    def take(self, text: str) -> None:
+        if self._texts is not None and self._length < 8 * OUTPUT:
+            self._texts.append(text)
+            self._length += len(text)
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        if name in _ROOTS:
+            self._suites.pop()
+        elif name == "testcase" and self._case is not None:
+            self._add(self._case)
+            self._case = None
+        elif self._texts is not None and (name in _ENDINGS or name.startswith("system-")):
+            text = "".join(self._texts)
+            self._texts = None
+            if name in _ENDINGS:
+                self._details = self._details or text
+            else:
+                self._printed += text
+
+    def close(self) -> None:
+        if self._counted and not self._bad:
+            self._into.fault(f"it counts {self._counted} failures and names none")
+
+    def _add(self, case: Mapping[str, str]) -> None:
+        self._bad += self._result in {Result.FAILED, Result.ERROR}
+        where = case.get("file") or case.get("classname") or next((one for one in self._suites[::-1] if one), "")
+        message = self._told.get("message") or self._details.strip().partition("\n")[0]
+        kind = self._told.get("type", "") or (found[1] if (found := _KIND.match(message)) else "")
+        output = "\n".join(text.strip("\n") for text in (self._printed, self._details) if text.strip())
+        name = case.get("name", "")
+        self._into.add(
+            Told(
+                id=f"{where}::{name}" if where else name,
+                result=self._result,
+                duration_s=seconds(case.get("time", "")),
+                kind=kind.rpartition(".")[2],
+                message=message,
+                output=output,
+            )
+        )
+
+
+def seconds(text: str) -> float:
+    """A duration as it is written in a report; 0 for what is none."""
+    try:
+        found = float(text.replace(",", ""))
+    except ValueError:
+        return 0.0
+    return found if 0 <= found < 1e6 else 0.0
+
+
+def _number(attributes: Mapping[str, str], name: str) -> int:
+    text = attributes.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0

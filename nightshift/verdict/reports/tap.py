@@ -1,0 +1,109 @@
+"""Reads TAP, the Test Anything Protocol, of versions 12 to 14, from what a command printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict.reports.collected import Collected, Told
+
+FORM = "TAP"
+_TEST = re.compile(r"( {0,40})(not ok|ok)(?: +(\d{1,9}))?(?: +|$)(.*)")
+_PLAN = re.compile(r"( *)1\.\.(\d{1,9})(?: *#.*)?")
+_VERSION = re.compile(r" *TAP version 1[234]")
+_DIRECTIVE = re.compile(r"(?i: *(skip|todo)\b)")
+
+
+def read(lines: Iterable[str], *, whole: bool) -> Collected:
+    """The tests that are told of; those inside of another one are named with it.
+
+    Args:
+        lines: what was printed.
+        whole: whether nothing is missing from it.
+    """
+    reader = _Reader()
+    for line in lines:
+        reader.take(line.rstrip("\r"))
+    return reader.ended(whole=whole)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._found = Collected(FORM)
+        self._waiting: list[tuple[int, Told]] = []
+        self._planned: int | None = None
+        self._counted, self._is_tap = 0, False
+        self._details: list[str] | None = None
+
+    def take(self, line: str) -> None:
+        if self._details is not None:
+            if line.strip() in {"...", "---"} or len(self._details) > 200:
+                self._explain()
+            else:
+                self._details.append(line.strip())
+        elif line.strip() == "---" and self._waiting:
+            self._details = []
+        elif test := _TEST.fullmatch(line):
+            self._test(len(test[1]), test[2] == "ok", test[4], test[3])
+        elif plan := _PLAN.fullmatch(line):
+            self._is_tap = True
+            if not plan[1]:
+                self._planned = int(plan[2])
+        elif _VERSION.fullmatch(line):
+            self._is_tap = True
+        elif line.startswith("Bail out!"):
+            self._is_tap = True
+            self._found.fault(line)
+
+    def _test(self, depth: int, passed: bool, rest: str, number: str | None) -> None:  # noqa: FBT001 (read from a line)
+        name, directive = _divided(rest)
+        result = Result.SKIPPED if directive else Result.PASSED if passed else Result.FAILED
+        name = name.removeprefix("- ").strip() or f"test {number or self._counted + 1}"
+        self._counted += not depth
+        inner = list[Told]()
+        while self._waiting and self._waiting[-1][0] > depth:  # depths never fall in this list
+            inner.append(_under(name, self._waiting.pop()[1]))
+        if not depth:
+            self._flush()
+        self._waiting += [(depth, told) for told in reversed(inner)]
+        self._waiting.append((depth, Told(id=name, result=result)))
+
+    def _explain(self) -> None:
+        """Give what stands behind a test to it: YAML, of which the message is looked for and nothing else is read."""
+        lines, self._details = self._details or [], None
+        depth, told = self._waiting.pop()
+        message = next((line.partition(":")[2].strip(" '\"|-") for line in lines if line.startswith("message:")), "")
+        kind = next((line.partition(":")[2].strip(" '\"") for line in lines if line.startswith("name:")), "")
+        output = "\n".join(lines)
+        self._waiting.append(
+            (depth, Told(id=told.id, result=told.result, kind=kind, message=message or output, output=output))
+        )
+
+    def _flush(self) -> None:
+        for _, told in self._waiting:
+            self._found.add(told)
+        self._waiting = []
+
+    def ended(self, *, whole: bool) -> Collected:
+        if self._details is not None:
+            self._explain()
+        self._flush()
+        if not self._is_tap:
+            return Collected(FORM)
+        if whole and self._planned is not None and self._counted != self._planned:
+            self._found.fault(f"it promises {self._planned} tests and tells of {self._counted}")
+        return self._found
+
+
+def _divided(rest: str) -> tuple[str, str]:
+    """The name of a test, and the directive behind it."""
+    at = rest.rfind("#")
+    found = _DIRECTIVE.match(rest, at + 1) if at >= 0 and (at == 0 or rest[at - 1] == " ") else None
+    return (rest[:at].strip(), found[1].lower()) if found else (rest.strip(), "")
+
+
+def _under(name: str, told: Told) -> Told:
+    return Told(
+        id=f"{name} > {told.id}"[:2000], result=told.result, kind=told.kind, message=told.message, output=told.output
+    )

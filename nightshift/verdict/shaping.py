@@ -1,0 +1,140 @@
+"""Shapes failures for a model: few, distinct, under the names its owner knows, without what changes from run to run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from nightshift.core.tasks.verdicts import Failure, Verdict
+from nightshift.core.text.masking import Masker, printable
+from nightshift.sandbox.cleaning import Mask
+from nightshift.verdict.answer import Fault
+from nightshift.verdict.languages.plan import SuiteFile
+
+MAX_FAILURES = 10
+MAX_MESSAGE = 2000
+MAX_RAW = 64_000  # much of what a hostile run reports is looked at no further
+MAX_OUTPUT_LINES = 20
+AROUND = 3
+
+_IMPORT_KINDS = frozenset(
+    {"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError", "BuildError"}
+)
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+_SECONDS = re.compile(r"\b(in|after|took) \d+\.\d+ ?s(econds)?\b")
+_TEMPORARY = re.compile(r"/tmp/(pytest-of-\w+/pytest-\d+/|plain-[0-9a-f]+/|tmp\w{8}/?)")  # noqa: S108 (a text, not a file)
+_WORK = re.compile(r"(?:file://)?(/var/tmp/\S*?/work|/work)/")
+_SHAPES_ALONE: Mask = Masker()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Turns the names of a run back into its owner's.
+
+    Args:
+        files: the test files of the run.
+        text_of: the text of a file under its owner's path, for excerpts.
+        mask: takes secrets out of texts, before they are cut.
+    """
+
+    files: tuple[SuiteFile, ...]
+    text_of: Callable[[str], str | None]
+    mask: Mask = _SHAPES_ALONE
+
+    def file(self, staged: str) -> SuiteFile | None:
+        """The test file that was staged under a path, itself or as its must-fail copy."""
+        return next((file for file in self.files if staged and staged in (file.staged, file.must_fail_path)), None)
+
+    def path(self, staged: str) -> str:
+        """A path of the run as its owner knows it."""
+        found = self.file(staged)
+        return found.path if found else staged
+
+    def id(self, nodeid: str) -> str:
+        """A test's id as its owner knows it."""
+        path, _, rest = nodeid.partition("::")
+        name, bracket, parameters = rest.partition("[")
+        found = self.file(path)
+        name = found.names.get(name, name) if found else name
+        shown = f"{name}{bracket}{parameters}".replace("\u27e6", "[")  # as it stands in titles of node:test
+        return f"{self.path(path)}::{shown}" if rest else self.path(path)
+
+    def text(self, raw: str) -> str:
+        """A message cleaned: own names, no secrets, addresses, times or folders of the run, nothing unprintable."""
+        raw = self.mask(raw[:MAX_RAW])
+        for file in self.files:
+            raw = raw.replace(file.staged, file.path).replace(_module(file.staged), _module(file.path))
+            for staged, name in file.names.items():
+                if staged != name:
+                    raw = raw.replace(staged.rpartition("::")[2], name.rpartition("::")[2])
+        raw = _TEMPORARY.sub("/tmp/", _WORK.sub("", raw))  # noqa: S108 (a text, not a file)
+        raw = _SECONDS.sub(r"\1 … s", _ADDRESS.sub("0x…", raw))
+        return printable(raw, max_chars=MAX_MESSAGE).strip()
+
+
+def failure(nodeid: str, fault: Fault, output: str, names: Names, *, collecting: bool = False) -> Failure:
+    """One failure with its last own frame and some lines around it.
+
+    Args:
+        nodeid: the test's or file's id in the run.
+        fault: what it failed of.
+        output: what it printed.
+        names: to turn names back.
+        collecting: the file could not even be collected.
+    """
+    own = [frame for frame in fault.frames if not frame[0].startswith(("/", "<"))]
+    path, line, function = own[-1] if own else ("", 0, "")
+    path = names.path(path)
+    lines = (names.text_of(path) or "").split("\n") if path else []
+    message = names.text(fault.message)
+    if not message and 0 < line <= len(lines):
+        message = lines[line - 1].strip()
+    kind = fault.kind if not collecting or fault.kind in _IMPORT_KINDS else f"CollectionError: {fault.kind}"
+    return Failure(
+        id=names.id(nodeid),
+        kind=kind,
+        message=message,
+        frame=names.text(f"{path}:{line} in {function}") if path else "",
+        excerpt=_excerpt(lines, line),
+        output=tail(names.text(output)),
+    )
+
+
+def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """At most ten failures that differ, those that hide others first."""
+    seen: dict[tuple[str, str, str], Failure] = {}
+    for found in failures:
+        seen.setdefault((found.kind, found.frame, "" if found.frame else found.message), found)
+    ordered = sorted(seen.values(), key=lambda found: not _hides_others(found.kind))
+    return tuple(ordered[:MAX_FAILURES])
+
+
+def tail(text: str) -> str:
+    """The last lines of an output."""
+    return "\n".join(text.strip("\n").split("\n")[-MAX_OUTPUT_LINES:])
+
+
+def delta(before: Verdict | None, after: Verdict) -> str:
+    """What changed between two runs, as in `fixed 2, new 1, same 3`; empty for the first run."""
+    if before is None:
+        return ""
+    old, new = before.failing - after.not_reached, after.failing - before.not_reached
+    return f"fixed {len(old - new)}, new {len(new - old)}, same {len(old & new)}"
+
+
+def _excerpt(lines: list[str], line: int) -> str:
+    if not 0 < line <= len(lines):
+        return ""
+    first = max(1, line - AROUND)
+    shown = lines[first - 1 : line + AROUND]
+    numbered = (f"{'>' if n == line else ' '} {n:4} {text}" for n, text in enumerate(shown, first))
+    return printable("\n".join(numbered), max_chars=MAX_MESSAGE)
+
+
+def _hides_others(kind: str) -> bool:
+    return kind in _IMPORT_KINDS or kind.startswith(("CollectionError", "Timeout", "OutOfMemory", "OutputLimit"))
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").rpartition("/")[2]

@@ -1,0 +1,198 @@
+"""Runs a command that a model asked for: stages the tree for it, and reads what it did to the files.
+
+One command is one throw-away job of the sandbox. Nothing of it stays but the texts that come back, which are a change
+like any other: whoever takes them over asks the guards that a model's own files must pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nightshift.core.code.ignore_files import NAME, IgnoreRules
+from nightshift.core.code.paths import at_or_below, path_fault
+from nightshift.core.code.tree import text_of
+from nightshift.core.isolation import RUN_LIMITS, Ended, SandboxJob, SandboxLimits, SandboxResult
+from nightshift.core.ports import Sandbox, Shell
+from nightshift.core.shell import ShellJob, ShellResult
+from nightshift.core.text.encoding import encode
+from nightshift.core.text.masking import Masker
+from nightshift.sandbox import packing, services
+from nightshift.sandbox.cleaning import Mask, line, printed
+from nightshift.sandbox.inside.time_limits import BUSIEST
+from nightshift.sandbox.packing import pack
+from nightshift.sandbox.runtime import COMMANDS, Runtime
+from nightshift.sandbox.trees import TreeStore
+from nightshift.verdict.answer import CommandAnswer, read_command
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.making import Environments, runtime_of
+from nightshift.verdict.languages.go import plan as golang
+from nightshift.verdict.languages.javascript.plan import RESERVED_MB
+from nightshift.verdict.languages.python import own_packages
+from nightshift.verdict.stage import PAGE, SPARE_S, message
+from nightshift.verdict.time_limits import TimeLimit, clock
+
+FLOOD_BYTES = 64 << 20
+"""A command that prints more is ended; of what it prints, beginning and end are kept."""
+ANSWER_BYTES = 32 << 20
+_ENDED = {"exited": Ended.EXITED, "timeout": Ended.TIMEOUT, "flood": Ended.OUTPUT_LIMIT, "memory": Ended.OUT_OF_MEMORY}
+_SIGKILL = -9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    job: SandboxJob
+    key: bytes
+
+
+class ShellRunner(Shell):
+    """Runs commands in one sandbox; any number of them at the same time.
+
+    Args:
+        sandbox: where untrusted code runs.
+        runtime: the interpreter and libraries inside.
+        staging_dir: keeps whole trees between runs; made if need be, and may be that of a suite runner.
+        mask: takes secrets out of what commands print.
+        layers: the packages that jobs may ask for; without it such a job is refused.
+        environments: those of repositories; likewise.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        runtime: Runtime,
+        staging_dir: Path,
+        *,
+        mask: Mask | None = None,
+        layers: LayerStore | None = None,
+        environments: Environments | None = None,
+    ) -> None:
+        self._sandbox, self._runtime, self._mask, self._layers = sandbox, runtime, mask or Masker(), layers
+        self._environments = environments
+        staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._trees = TreeStore(staging_dir)
+
+    async def execute(self, job: ShellJob) -> ShellResult:
+        """Run it in one sandbox job; what it did to text files comes back as their new texts.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        runtime = await runtime_of(self._runtime, job, layers=self._layers, environments=self._environments)
+        ready = await asyncio.to_thread(_staged, job, runtime, self._trees)
+        result = await self._sandbox.run(ready.job)
+        return await asyncio.to_thread(self._read, job, result, ready.key)
+
+    def _read(self, job: ShellJob, result: SandboxResult, key: bytes) -> ShellResult:
+        answer = read_command(result, key)
+        if answer is None:  # killed with all that it held, or by a limit of the sandbox itself
+            ended = Ended.KILLED if result.ended is Ended.EXITED else result.ended
+            said = printed(result.stderr.decode("utf-8", "replace"), self._mask)
+            return ShellResult(exit_code=_SIGKILL, ended=ended, output=said, duration_s=result.duration_s)
+        faults = dict(_faults(answer, job))
+        others = {line(path, self._mask): line(why, self._mask) for path, why in {**answer.dropped, **faults}.items()}
+        return ShellResult(
+            exit_code=_SIGKILL if answer.exit_code is None else answer.exit_code,
+            ended=_ended(answer, result),
+            output=_output(answer, self._mask),
+            files={path: text for path, text in answer.files.items() if path not in faults},
+            dropped=others,
+            duration_s=answer.duration_s,
+        )
+
+
+def _ended(answer: CommandAnswer, result: SandboxResult) -> Ended:
+    if result.ended is Ended.OUT_OF_MEMORY:
+        return result.ended
+    killed = answer.exit_code is not None and answer.exit_code < 0
+    return Ended.KILLED if killed else _ENDED[answer.how]
+
+
+def _output(answer: CommandAnswer, mask: Mask) -> str:
+    head, tail = (printed(end, mask) for end in answer.output)
+    return f"{head}\n… ({answer.left_out:,} bytes left out) …\n{tail}" if answer.left_out else head + tail
+
+
+def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
+    """Files that came back under a path that no change may have, with the reason."""
+    closed, known = job.base.unwritable(), job.base.entries()
+    ignored = _ignored(answer, job)
+    for path in answer.files:
+        if why := path_fault(path):
+            yield path, why
+        elif path not in known and path not in job.change and path not in job.tests and ignored.ignore(path):
+            yield path, f"is ignored by {NAME}"
+        elif found := at_or_below((path,), closed):
+            yield path, f"lies at or below {found[1]!r}, a link or a submodule"
+
+
+def _ignored(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
+    """What the repository ignores, as the command left it."""
+    over = {**job.change, **job.tests, **answer.files}
+    texts = {
+        path: over[path] if path in over else text_of(job.base, path)
+        for path in {*job.base.entries(), *over}
+        if path.rpartition("/")[2] == NAME
+    }
+    return IgnoreRules({path: text for path, text in texts.items() if text is not None})
+
+
+def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
+    """Stage a command.
+
+    Raises:
+        SandboxError: a file cannot be staged.
+    """
+    over_texts = {**job.change, **job.tests}
+    below = trees.get(job.base)
+    over = pack(((path, encode(text)) for path, text in over_texts.items() if text is not None), from_tree=True)
+    left_out = packing.hidden(below.digests, over.digests) | {p for p, text in over_texts.items() if text is None}
+    index = [(*entry, entry[0] not in left_out) for entry in below.index] + [(*entry, True) for entry in over.index]
+    key = secrets.token_bytes(32)
+    told: dict[str, object] = {
+        "key": key.hex(),
+        "files": [(path, size, wanted) for path, size, _, wanted in index],
+        "digests": [digest for _, _, digest, _ in index],
+        "command": job.command,
+        "environ": runtime.of_process,
+        "own": dict(own_packages.found_in(job.base.entries(), lambda path: text_of(job.base, path))),
+        **services.told(runtime),
+        "node": runtime.node.path if runtime.node else None,
+        "go": golang.told(runtime.go) if runtime.go else None,
+        **_times(TimeLimit.of(job.limits)),
+        "output_bytes": FLOOD_BYTES,
+    }
+    command = SandboxJob(
+        argv=runtime.argv(COMMANDS),
+        mounts=runtime.mounts_for(COMMANDS),
+        stdin=message(told, below, over),
+        answers=True,
+        limits=services.limited(_limits(job, runtime, [size for _, size, _, wanted in index if wanted]), runtime),
+    )
+    return _Staged(job=command, key=key)
+
+
+def _times(time: TimeLimit) -> dict[str, float]:
+    """The command's own limits, as the trusted parent is told of them."""
+    return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
+
+
+def _limits(job: ShellJob, runtime: Runtime, sizes: list[int]) -> SandboxLimits:
+    """The isolation's limits: room for the files, and time that is the same for all short commands.
+
+    The trusted parent inside keeps the command's own time; sandboxes that differ in nothing can be started ahead.
+    """
+    files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
+    longest_s = max(job.limits.cpu_s, RUN_LIMITS.cpu_s)
+    return replace(
+        SandboxLimits().with_run(job.limits),
+        cpu_s=max(1.0, job.limits.cpus) * longest_s + SPARE_S,
+        wall_s=BUSIEST * clock(job.limits) * longest_s + SPARE_S,
+        work_mb=job.limits.work_mb + files_mb,
+        memory_mb=job.limits.memory_mb + files_mb + (max(sizes, default=0) >> 20),
+        output_bytes=ANSWER_BYTES,
+        reserved_mb=RESERVED_MB if runtime.node else 0,
+    )

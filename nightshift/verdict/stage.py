@@ -1,0 +1,198 @@
+"""Words a plan for the sandbox: the files that the trusted parent inside unpacks, and what it is told to run."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from dataclasses import dataclass, replace
+
+from nightshift.core.code.tree import Tree
+from nightshift.core.isolation import SandboxJob, SandboxLimits
+from nightshift.core.text.encoding import encode
+from nightshift.sandbox import packing, services
+from nightshift.sandbox.inside.time_limits import BUSIEST
+from nightshift.sandbox.packing import NOTHING, Packed, pack
+from nightshift.sandbox.runtime import CALLS, PLAIN, SUITES, Runtime
+from nightshift.sandbox.trees import TreeStore
+from nightshift.verdict.languages.plan import Plan, Role
+from nightshift.verdict.time_limits import SPLIT_S, TimeLimit, clock
+
+SPARE_S = 15.0
+ANSWER_BYTES = 40 << 20
+"""Of a signed answer: the events of a run (`sandbox.inside.child.EVENTS`) as text in JSON."""
+PAGE = 4096
+KEPT_FILES, KEPT_BYTES = 300, 4 << 20
+"""What the parent inside may keep in memory for a split run; larger trees have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """A run ready to go. `key` signs its answer, `digest` is that of all files it sees under their owner's names."""
+
+    job: SandboxJob
+    key: bytes
+    digest: str
+
+
+def staged(
+    plan: Plan,
+    base: Tree,
+    runtime: Runtime,
+    trees: TreeStore,
+    limits: SandboxLimits,
+    time: TimeLimit,
+    share: float = 0.5,
+) -> Staged:
+    """Stage a plan.
+
+    Args:
+        plan: what the run sees.
+        base: the tree below it.
+        runtime: what runs inside.
+        trees: keeps whole trees.
+        limits: of the run; `cpu_s` is for the tests themselves.
+        time: theirs in this run, no longer than `limits` allow.
+        share: of that time, after which files of the base's tests that are not begun are left for another run.
+
+    Raises:
+        SandboxError: a file cannot be staged.
+    """
+    below = trees.get(base) if plan.closure is None else NOTHING
+    over = pack((*_texts(plan, base).items(), *plan.mounted.items()), from_tree=True)
+    left_out = packing.hidden(below.digests, over.digests) | set(plan.removed)
+    digests = {path: digest for path, digest in below.digests.items() if path not in left_out} | over.digests
+    key = secrets.token_bytes(32)
+    files = [(path, size, path not in left_out) for path, size, _ in below.index]
+    files += [(path, size, True) for path, size, _ in over.index]
+    instructions = {
+        **_instructions(plan, limits, runtime, time, share),
+        "key": key.hex(),
+        "files": files,
+        "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
+        "split": _split(plan, files, runtime),
+    }
+    entry = _entry(plan, is_split=instructions["split"] is not None)
+    job = SandboxJob(
+        argv=runtime.argv(entry),
+        mounts=runtime.mounts_for(entry),
+        stdin=message(instructions, below, over),
+        answers=True,
+        limits=services.limited(_limits(plan, limits, [size for _, size, wanted in files if wanted]), runtime),
+    )
+    return Staged(job=job, key=key, digest=_digest(plan, digests))
+
+
+def _entry(plan: Plan, *, is_split: bool) -> str:
+    """The trusted parent that a plan is for; a runner that is not pytest starts the processes of its own split run."""
+    if plan.program is not None:
+        return plan.program.entry
+    if plan.calls:
+        return CALLS
+    return SUITES if is_split and plan.launch is None else PLAIN
+
+
+def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
+    """The files over the base; where only a part of the base is seen, that part as well."""
+    texts = dict(plan.texts)
+    if plan.closure is not None:
+        texts |= {path: base.read(path) for path in sorted(plan.closure - texts.keys() - set(plan.removed))}
+    return texts
+
+
+def message(instructions: dict[str, object], below: Packed, over: Packed) -> bytes:
+    """The length of the instructions, the instructions as JSON, and the bytes of all files."""
+    header = json.dumps(instructions).encode()
+    return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
+
+
+def _split(plan: Plan, files: list[tuple[str, int, bool]], runtime: Runtime) -> dict[str, object] | None:
+    """What the test side of a split run is told; None where there is none, as for a tree too large to be kept twice."""
+    small = len(files) <= KEPT_FILES and sum(size for _, size, _ in files) <= KEPT_BYTES
+    if plan.split is None or not small:
+        return None
+    split = plan.split
+    return {
+        "files": split.suites, "suites": split.suites, "texts": dict(split.texts), "hidden": split.hidden,
+        "roots": split.roots, "own": dict(plan.own), "conftests": split.conftests, "settings": dict(split.settings),
+        "options": plan.options,
+        "paths": (), "environ": runtime.of_services, "executable": "", "preload": plan.preload,
+        "simple": dict(split.simple),
+    }  # fmt: skip
+
+
+def _instructions(
+    plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit, share: float
+) -> dict[str, object]:
+    """What the trusted parent is told; only `session` reaches a child that runs tested code."""
+    token = f"\x1e{secrets.token_hex(12)}"
+    session = {
+        "files": plan.order,
+        "options": (*plan.options, *(word for plugin in runtime.plugins for word in ("-p", plugin))),
+        "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
+        "own": dict(plan.own),
+        "environ": runtime.of_process,
+        "executable": runtime.executable,
+        "preload": plan.preload,
+        "without": plan.without,
+        "standing": [file.staged for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
+        "budget": {
+            "cpu_s": share * time.cpu_s,
+            "wall_s": share * time.wall_s,
+            "files": [file.staged for file in plan.files if file.role is Role.REGRESSION],
+        },
+        "token": token,
+    }
+    return {
+        "command": _command(plan.command, runtime),
+        "environ": runtime.of_process,
+        **services.told(runtime),
+        "calls": plan.calls,
+        "program": plan.program.job if plan.program else None,
+        "memory_mb": limits.memory_mb,
+        "node": None,
+        "go": None,
+        "must_fail": plan.must_fail,
+        **_told(time, plan),
+        "split_time": _told(TimeLimit.of(replace(limits, cpu_s=min(limits.cpu_s, SPLIT_S))), plan),
+        "output_bytes": limits.output_bytes,
+        "token": token,
+        "session": session,
+        **(plan.launch.instructions(must_fail=plan.must_fail, memory_mb=limits.memory_mb) if plan.launch else {}),
+    }
+
+
+def _told(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
+    """A limit as the trusted parent knows it; programs have budgets of their own, by the clock."""
+    if plan.program is not None:
+        return {"wall_s": time.cpu_s, "cpu_s": None, "idle_s": None}
+    return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
+
+
+def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
+    """A command with the interpreter inside in the place of one that need not exist there."""
+    return (*runtime.python, *command[1:]) if command and command[0] in {"python", "python3"} else command
+
+
+def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
+    """The isolation's limits: time for the tests and their split run, and room for the files.
+
+    They are the same for every run with the same `limits`, however short its time is, so that a pool has it begun.
+    """
+    files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
+    tests_s = limits.cpu_s + min(limits.cpu_s, SPLIT_S)
+    return replace(
+        limits,
+        cpu_s=max(1.0, limits.cpus) * tests_s + SPARE_S if plan.program is None else math.inf,
+        wall_s=(BUSIEST * clock(limits) if plan.program is None else 1.0) * tests_s + SPARE_S,
+        work_mb=limits.work_mb + files_mb,
+        memory_mb=limits.memory_mb + files_mb + (max(sizes, default=0) >> 20),
+        output_bytes=ANSWER_BYTES,
+        reserved_mb=plan.launch.reserved_mb if plan.launch else 0,
+    )
+
+
+def _digest(plan: Plan, digests: dict[str, str]) -> str:
+    seen = {path: digest for path, digest in digests.items() if path not in plan.mounted}
+    tests = {file.path: packing.sha256(encode(file.original)) for file in plan.files}
+    return packing.digest_of({**seen, **tests})

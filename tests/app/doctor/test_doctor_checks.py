@@ -1,0 +1,359 @@
+"""Each finding of the doctor's, provoked for real: broken files, damaged databases, a wrong clock, and so on."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from nightshift.app.doctor import backends, machine, repositories, running
+from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context
+from nightshift.app.doctor.home import check_backups, check_database, check_disk, check_home, check_settings
+from nightshift.config.load import load_settings
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.maintenance.instance_lock import InstanceLock
+from nightshift.server.auth.access import kept_token
+from nightshift.storage.db.backups import make
+from tests.support.git_repo import git, make_repo
+from tests.support.home import Home
+from tests.support.wire_server import WireServer
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    return Home(path=tmp_path / "home", capture=capsys)
+
+
+@pytest.fixture
+def used(home: Home) -> Home:
+    """A home with a database that holds one task."""
+    home.path.mkdir()
+    assert home.cli("a task").code == 0
+    return home
+
+
+def look(findings: Iterable[Finding], what: str) -> Finding:
+    """The one finding about something."""
+    found = list(findings)
+    named = [each for each in found if each.what == what]
+    assert len(named) == 1, [(each.what, each.text) for each in found]
+    return named[0]
+
+
+def graves(findings: Iterable[Finding]) -> dict[str, Grade]:
+    return {each.what: each.grade for each in findings if each.grade in {Grade.WARNING, Grade.FAULT}}
+
+
+def with_settings(of: Home, **values: object) -> CheckContext:
+    whom = check_context(of.path)
+    return replace(whom, settings=whom.settings.model_copy(update=values))
+
+
+# --- versions
+
+
+def test_what_runs_here_is_new_enough(home: Home) -> None:
+    found = list(machine.check_versions(check_context(home.path)))
+    assert not graves(found)
+    assert look(found, "sqlite").text.split()[0].count(".") == 2
+
+
+def test_packages_that_are_missing_or_too_old_are_named() -> None:
+    text = "pydantic<1\nno-such-thing-as-this\nclick  # fine\nnone; sys_platform == 'plan9'\n\n-r more.txt\n"
+    found = list(machine.against(text))
+    assert graves(found) == {"pydantic": Grade.FAULT, "no-such-thing-as-this": Grade.FAULT}
+    assert "make setup" in found[0].mend
+    assert look(machine.check_packages(check_context()), "packages").grade is Grade.OK
+
+
+# --- settings
+
+
+def test_broken_settings_are_faults_and_the_rest_is_looked_at_all_the_same(home: Home) -> None:
+    home.path.mkdir()
+    (home.path / "config.yaml").write_text("worker_cuont: 3\nflask_port: 99999\n")
+    whom = check_context(home.path)
+    found = list(check_settings(whom))
+    assert "worker_count" in look(found, "config.yaml").text
+    assert look(found, "flask_port (FLASK_PORT)").grade is Grade.FAULT
+    assert str(home.path / "config.yaml") in found[0].mend
+    assert whom.settings.db_path == home.path / "db" / "agent_logs.sqlite"
+    (home.path / "config.yaml").write_text("a: [")
+    assert graves(check_settings(check_context(home.path))) == {"config.yaml": Grade.FAULT}
+
+
+def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> None:
+    home.path.mkdir()
+    secret = "sk-hidden-hidden-hidden"
+    for name, text in (
+        (".env", f"OPENAI_API_KEY={secret}\n"),
+        ("config.yaml", f"api_token: {secret}\nworker_count: 5\n"),
+    ):
+        (home.path / name).write_text(text)
+        (home.path / name).chmod(0o644)
+    found = list(check_settings(check_context(home.path)))
+    assert graves(found) == {".env": Grade.WARNING, "config.yaml": Grade.WARNING}
+    assert f"chmod 600 {home.path / '.env'}" in look(found, ".env").mend
+    assert look(found, "openai_api_key").grade is Grade.OK
+    assert "worker_count" in look(found, "settings").text
+    assert secret not in str(found)
+    for name in (".env", "config.yaml"):
+        (home.path / name).chmod(0o600)
+    assert not graves(check_settings(check_context(home.path)))
+
+
+def test_an_owner_is_told_what_the_page_has_set_and_where_it_overrules_the_file(home: Home) -> None:
+    home.path.mkdir()
+    (home.path / "config.yaml").write_text("worker_count: 5\nlog_keep: 4\n")
+    (home.path / "settings.overrides.yaml").write_text("worker_count: 6\nlog_keep: 4\nnotify_secret: hush-hush-hush\n")
+    (home.path / "settings.overrides.yaml").chmod(0o644)
+    found = list(check_settings(check_context(home.path)))
+    assert look(found, "settings page").text == "has set log_keep, notify_secret, worker_count"
+    assert (look(found, "worker_count").grade, [each.what for each in found].count("log_keep")) == (Grade.NOTE, 0)
+    assert "or its line from settings.overrides.yaml" in look(found, "worker_count").mend
+    assert graves(found)["settings.overrides.yaml"] is Grade.WARNING
+    assert "hush" not in str(found)
+    (home.path / "settings.overrides.yaml").write_text("sandbox: process\n")
+    assert "config.yaml alone" in look(check_settings(check_context(home.path)), "settings.overrides.yaml").text
+
+
+def test_a_token_that_can_be_guessed_is_told(home: Home) -> None:
+    short = with_settings(home, api_token=SecretStr("letmein"))
+    told = look(check_settings(short), "api_token")
+    assert (told.grade, "7 characters" in told.text, "letmein" in str(told)) == (Grade.WARNING, True, False)
+    long = with_settings(home, api_token=SecretStr("x" * 16))
+    assert look(check_settings(long), "api_token").grade is Grade.OK
+
+
+# --- home and disk
+
+
+def test_files_that_only_the_owner_may_read(used: Home) -> None:
+    state = used.path / "state"
+    state.mkdir(exist_ok=True)
+    for name in ("token", "seal"):
+        (state / name).write_text("x")
+        (state / name).chmod(0o640)
+    database = used.path / "db" / "agent_logs.sqlite"
+    database.chmod(0o666)
+    found = list(check_home(check_context(used.path)))
+    assert graves(found) == {"token": Grade.FAULT, "seal": Grade.FAULT, "database": Grade.FAULT}
+    for path in (state / "token", state / "seal"):
+        path.chmod(0o600)
+    database.chmod(0o600)
+    assert not graves(check_home(check_context(used.path)))
+
+
+def test_a_home_that_is_none(home: Home) -> None:
+    assert look(check_home(check_context(home.path)), "home").mend.startswith("mkdir")
+    home.path.write_text("a file")
+    assert look(check_home(check_context(home.path)), "home").grade is Grade.FAULT
+
+
+def test_room_and_inodes_and_file_systems(home: Home) -> None:
+    assert look(check_disk(with_settings(home, disk_reserve_mb=10**9)), "disk").grade is Grade.FAULT
+    assert look(check_disk(with_settings(home, disk_reserve_mb=0)), "disk").grade is Grade.OK
+    shared = with_settings(home, home=Path("/dev/shm/nightshift"))
+    assert look(check_disk(shared), "file system").grade is Grade.WARNING
+    assert look(check_disk(check_context(home.path)), "file system").grade is Grade.OK
+
+
+# --- database
+
+
+def test_a_sound_database_and_one_that_is_not_there(used: Home, tmp_path: Path) -> None:
+    found = list(check_database(check_context(used.path)))
+    assert not graves(found)
+    assert "tasks: 1" in look(found, "schema").text
+    assert look(check_database(check_context(tmp_path / "none")), "database").grade is Grade.NOTE
+
+
+def test_a_damaged_database_is_a_fault_with_the_way_out(used: Home) -> None:
+    path = used.path / "db" / "agent_logs.sqlite"
+    whole = path.read_bytes()
+    path.write_bytes(b"no database at all" * 500)
+    found = list(check_database(check_context(used.path)))
+    assert {"schema", "quick check"} <= graves(found).keys()
+    assert "restores" in look(found, "schema").mend
+    middle = len(whole) // 2
+    path.write_bytes(whole[:middle] + os.urandom(8192) + whole[middle + 8192 :])
+    assert graves(check_database(check_context(used.path))).get("quick check") is Grade.FAULT
+
+
+def test_a_database_of_a_newer_program_is_no_damage(used: Home) -> None:
+    path = used.path / "db" / "agent_logs.sqlite"
+    with sqlite3.connect(path) as conn:
+        conn.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightshift', '9999_x', '')"
+        )
+    conn.close()
+    found = list(check_database(check_context(used.path)))
+    assert "bring this checkout up to date" in look(found, "schema").mend
+    assert look(found, "quick check").grade is Grade.OK
+
+
+def test_size_and_backups(used: Home) -> None:
+    assert look(check_backups(check_context(used.path)), "backups").grade is Grade.WARNING
+    whom = with_settings(used, database_max_mb=0)
+    assert look(check_database(whom), "size").grade is Grade.WARNING
+    now = datetime.now(UTC)
+    new = make(whom.settings.db_path, whom.settings.backups_dir, now - timedelta(days=2), keep=4, daily=0)
+    found = list(check_backups(whom))
+    assert look(found, "backups").text == "1 kept, the newest 2 d ago"
+    assert look(found, "newest backup").grade is Grade.OK
+    with InstanceLock(whom.settings.lock_file):
+        assert look(check_backups(whom), "backups").grade is Grade.WARNING
+    new.chmod(0o600)
+    new.write_bytes(b"torn" * 4096)
+    assert look(check_backups(whom), "newest backup").grade is Grade.FAULT
+
+
+# --- the daemon
+
+
+def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
+    home.path.mkdir()
+    with home.daemon() as context:
+        context.queue.add_pause(PauseSource.OWNER, "holiday").result()
+        found = list(running.check_daemon(check_context(home.path)))
+    assert not graves(found)
+    assert f"process {os.getpid()}" in look(found, "daemon").text
+    assert "late" in look(found, "health").text
+    held = look(found, "hold")
+    assert "holiday" in held.text
+    assert held.mend.startswith("it goes on ")
+
+
+@pytest.mark.parametrize("whose", ["owner", "daemon"])
+def test_a_daemon_that_asks_for_a_token_is_shown_it(home: Home, whose: str) -> None:
+    home.path.mkdir()
+    token = "t" * 20
+    if whose == "owner":
+        (home.path / "config.yaml").write_text(f"api_token: {token}\n")
+    else:
+        token = kept_token(load_settings(home=home.path).token_file)
+    with home.daemon(token=token):
+        assert look(running.check_daemon(check_context(home.path)), "state").text.startswith("running, version")
+
+
+def test_a_lock_without_an_answer_is_a_fault(home: Home) -> None:
+    whom = check_context(home.path)
+    home.path.mkdir()
+    with InstanceLock(whom.settings.lock_file):
+        whom.settings.port_file.write_text("1\n")
+        assert f"kill {os.getpid()}" in look(running.check_daemon(whom), "api").mend
+    assert look(running.check_daemon(whom), "daemon").grade is Grade.NOTE
+
+
+def test_how_the_last_run_ended(home: Home) -> None:
+    home.path.mkdir()
+    whom = check_context(home.path)
+    assert "never ran" in look(running.check_daemon(whom), "last stop").text
+    whom.settings.state_file.write_text('{"clean": false, "saved_at": "2026-11-22T00:00:00Z"}')
+    assert "killed" in look(running.check_daemon(whom), "last stop").text
+    whom.settings.state_file.write_text('{"clean": true}')
+    assert look(running.check_daemon(whom), "last stop").grade is Grade.OK
+
+
+# --- git
+
+
+def test_a_workspace_with_everything_wrong(home: Home) -> None:
+    whom = with_settings(home, git_auto_push=True)
+    assert look(repositories.check_workspace(whom), "workspace").grade is Grade.NOTE
+    place = make_repo(home.path / "workspace", {"a.py": "a = 1\n"})
+    assert not graves(repositories.check_workspace(whom))
+    assert "@" in look(repositories.check_workspace(whom), "identity").text
+    lock = place / ".git" / "refs" / "heads" / "main.lock"
+    lock.write_text("")
+    os.utime(lock, (1, 1))
+    git(place, "remote", "add", "origin", str(home.path / "nowhere.git"))
+    found = list(repositories.check_workspace(whom))
+    assert graves(found) == {"lock file": Grade.FAULT, "push": Grade.WARNING}
+    assert f"rm {lock}" in look(found, "lock file").mend
+    git(place, "remote", "set-url", "origin", "ext::sh -c true")
+    assert look(repositories.check_workspace(whom), "push").grade is Grade.FAULT
+    git(place, "init", "-q", "--bare", str(home.path / "there.git"))
+    git(place, "remote", "set-url", "origin", str(home.path / "there.git"))
+    assert look(repositories.check_workspace(whom), "push").grade is Grade.OK
+    blob = git(place, "rev-parse", "HEAD:a.py")
+    (place / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    assert look(repositories.check_workspace(whom), "fsck").grade is Grade.FAULT
+
+
+# --- sandbox and models
+
+
+def test_a_sandbox_that_holds_and_one_that_does_not_isolate(home: Home) -> None:
+    found = list(backends.check_sandbox(with_settings(home, sandbox="bubblewrap")))
+    assert look(found, "sandbox").grade is Grade.OK
+    assert "failed, as they should" in look(found, "self-test").text
+    weak = list(backends.check_sandbox(with_settings(home, sandbox="process")))
+    assert look(weak, "sandbox").grade is Grade.WARNING
+    assert [each for each in weak if each.what == "self-test" and each.grade is Grade.WARNING]
+    missing = backends.check_sandbox(with_settings(home, sandbox="docker", docker_host="unix:///nowhere.sock"))
+    assert graves(missing)["sandbox"] is Grade.FAULT
+
+
+def test_models_that_answer_that_do_not_and_that_are_unknown(home: Home) -> None:
+    key = "sk-quiet-quiet-quiet-quiet"
+    with WireServer(lambda _phase, _messages: "ready") as server:
+        whom = with_settings(
+            home, model_type="openai", model_name=server.model, openai_base_url=server.openai_base_url,
+            openai_api_key=SecretStr(key),
+        )  # fmt: skip
+        found = list(backends.check_models(whom))
+        assert look(found, f"openai {server.model}").text.startswith("answers")
+        assert look(found, "models").grade is Grade.NOTE
+        server.listed = {"owned_by": "library"}
+        advised = [one for one in backends.check_models(whom) if one.grade is Grade.WARNING]
+        assert ["this is Ollama" in one.text for one in advised] == [True]
+        deep = list(backends.check_models(replace(whom, deep=True)))
+        assert any("replied in" in one.text for one in deep)
+    gone = list(backends.check_models(whom))
+    assert graves(gone) == {f"openai {server.model}": Grade.WARNING, "models": Grade.WARNING}
+    assert key not in str([found, deep, gone])
+    assert look(backends.check_models(with_settings(home, model_type="oracle")), "models").grade is Grade.FAULT
+
+
+# --- inbox, clock, limits
+
+
+def test_a_broken_inbox_is_told_line_by_line(home: Home) -> None:
+    home.path.mkdir()
+    whom = check_context(home.path)
+    assert look(machine.check_intake(whom), "tasks.yaml").grade is Grade.OK
+    whom.settings.tasks_file.write_text("tasks:\n  - description: fine\n  - priority: 1\n")
+    broken = look(machine.check_intake(whom), "tasks.yaml")
+    assert (broken.grade, broken.text) == (Grade.FAULT, "3:5: description: Field required")
+    whom.settings.tasks_file.write_text("tasks:\n  - fine\n  - {description: b, repo: /nope}\n")
+    refused = look(machine.check_intake(whom), "tasks.yaml")
+    assert (refused.grade, refused.text) == (Grade.FAULT, "3:22: repo: there is no folder /nope")
+    whom.settings.tasks_file.write_text("tasks:\n  - fine\n")
+    assert look(machine.check_intake(whom), "tasks.yaml").text == "1 entry, all of them good"
+
+
+def test_a_clock_that_was_set_back(used: Home) -> None:
+    whom = check_context(used.path)
+    assert not graves(machine.check_clock(whom))
+    early = replace(whom, clock=lambda: datetime.now(UTC) - timedelta(hours=3))
+    assert graves(machine.check_clock(early)) == {"events": Grade.FAULT, "files": Grade.WARNING}
+    never = replace(whom, clock=lambda: datetime(1970, 1, 1, 0, 1, tzinfo=UTC))
+    assert graves(machine.check_clock(never))["clock"] is Grade.FAULT
+    assert "timedatectl" in look(machine.check_clock(never), "clock").mend
+
+
+def test_limits_and_the_service_are_told(home: Home) -> None:
+    assert {each.what for each in machine.check_limits(check_context(home.path))} == {
+        "open files",
+        "processes",
+        "inotify max_user_watches",
+        "inotify max_user_instances",
+    }
+    assert [each.grade for each in machine.check_service(check_context(home.path))]

@@ -1,0 +1,124 @@
+"""The doctor as a whole: whatever is broken it answers, in time, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context, note, ok
+from nightshift.app.doctor.examination import CHECKS, Check, examine, worst
+from tests.support.git_repo import fingerprint
+from tests.support.home import ROOT, Home
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
+    (tmp_path / "home").mkdir()
+    return Home(path=tmp_path / "home", capture=capsys)
+
+
+def test_a_check_that_fails_is_a_finding_and_what_it_found_before_counts(tmp_path: Path) -> None:
+    def breaks(_: CheckContext) -> Iterator[Finding]:
+        yield ok("first", "fine")
+        raise ZeroDivisionError("by zero")
+
+    (found,) = examine(check_context(tmp_path), [Check(section="x", run=breaks)])
+    first, second = found.findings
+    assert (first.what, second.grade) == ("first", Grade.FAULT)
+    assert "ZeroDivisionError: by zero" in second.text
+
+
+def test_a_check_that_hangs_is_waited_for_no_longer_than_its_time(tmp_path: Path) -> None:
+    for_ever = threading.Event()
+
+    def hangs(_: CheckContext) -> Iterator[Finding]:
+        yield note("first", "fine")
+        for_ever.wait()
+
+    checks = [Check(section="x", run=hangs, limit_s=0.2), Check(section="x", run=lambda _: [ok("y", "z")])]
+    (found,) = examine(check_context(tmp_path), checks)
+    for_ever.set()
+    assert [each.what for each in found.findings] == ["first", "x", "y"]
+    assert "did not end within 0.2 s" in found.findings[1].text
+    assert worst([found]) is Grade.WARNING
+
+
+def test_every_section_of_the_table_has_an_answer_on_an_empty_home(home: Home) -> None:
+    said = home.run("--doctor", "--json")
+    findings = said.json["findings"]
+    assert {each["section"] for each in findings} == {check.section for check in CHECKS}
+    assert (said.code, said.json["worst"] != "fault") == (0, True), said.out
+    assert all(each["fix"] for each in findings if each["grade"] in {"warning", "fault"})
+    assert list(home.path.iterdir()) == [], "nothing was written"
+
+
+def test_with_everything_broken_there_is_an_answer_and_nothing_is_touched(home: Home, tmp_path: Path) -> None:
+    (home.path / "config.yaml").write_text("worker_count: many\n")
+    (home.path / "tasks.yaml").write_text("tasks: 7\n")
+    (home.path / "db").mkdir()
+    (home.path / "db" / "agent_logs.sqlite").write_bytes(b"\0\1" * 4000)
+    (home.path / "workspace" / ".git").mkdir(parents=True)
+    (home.path / "workspace" / ".git" / "HEAD").write_text("nonsense")
+    (home.path / "state.json").write_text("{")
+    (tmp_path / "bin").mkdir()
+    before = fingerprint(home.path)
+    said = home.run("--doctor", "--json", PATH=str(tmp_path / "bin"))
+    found = {(each["section"], each["what"]): each["grade"] for each in said.json["findings"]}
+    assert (said.code, said.json["worst"]) == (1, "fault")
+    for which in (
+        ("versions", "git"),
+        ("settings", "worker_count (WORKER_COUNT)"),
+        ("database", "quick check"),
+        ("intake", "tasks.yaml"),
+        ("sandbox", "sandbox"),
+    ):
+        assert found[which] == "fault", found
+    assert found["versions", "node"] == "note"
+    assert fingerprint(home.path) == before
+
+
+def test_a_running_daemon_is_looked_at_and_not_disturbed(home: Home) -> None:
+    with home.daemon() as context:
+        newest = context.events.newest_id()
+        said = home.run("--doctor")
+        assert context.events.newest_id() == newest
+    lines = said.out.splitlines()
+    assert lines[0].split() == ["SECTION", "FOUND", "WHAT", "TEXT"]
+    assert any(line.startswith("daemon") and "holds the lock" in line for line in lines)
+    assert lines[-1] == "all is well" or lines[-1].split()[1].rstrip("s,") in {"fault", "warning", "note"}
+
+
+def test_a_home_that_may_not_be_written_is_a_fault(home: Home) -> None:
+    """Root may write anywhere but on a file system that is mounted for reading; anybody else is kept out by a mode."""
+    mount = f"mount -t tmpfs -o ro none {home.path} && " if os.geteuid() == 0 else ""
+    argv = ["unshare", "--mount"] if mount else []
+    argv += ["sh", "-c", f'{mount}exec "$@"', "sh", sys.executable, str(ROOT / "cli.py"), "--doctor", "--json"]
+    env = {"PATH": os.environ["PATH"], "NIGHTSHIFT_HOME": str(home.path)}
+    home.path.chmod(0o500)
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
+    home.path.chmod(0o700)
+    if not done.stdout:
+        pytest.skip(f"no file system can be mounted here: {done.stderr}")
+    findings = [each for each in json.loads(done.stdout)["findings"] if each["section"] == "home"]
+    assert next(each["what"] for each in findings if each["grade"] == "fault") == home.path.name
+    assert done.returncode == 1
+
+
+def test_limits_that_are_too_low_are_warned_of(home: Home) -> None:
+    argv = ["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", sys.executable, str(ROOT / "cli.py"), "--doctor", "--json"]
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
+    grades = {each["what"]: each for each in json.loads(done.stdout)["findings"]}
+    assert grades["open files"]["grade"] == "warning"
+    assert "ulimit -n" in grades["open files"]["fix"]
+
+
+def test_deep_belongs_to_the_doctor(home: Home) -> None:
+    assert home.cli("--status", "--deep").code == 2

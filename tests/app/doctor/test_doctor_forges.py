@@ -1,0 +1,93 @@
+"""What the doctor says of connections to forges: settings, token, remote, and whether the forge answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context
+from nightshift.app.doctor.forges import check_forges
+from tests.support.forges.github_api import GitHubApi
+from tests.support.forges.server import TOKEN, ForgeServer
+from tests.support.forges.world import World
+from tests.support.git_repo import git, make_repo
+
+
+@pytest.fixture
+def server() -> Iterator[ForgeServer]:
+    with ForgeServer(GitHubApi(World())) as running:
+        yield running
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    made = make_repo(tmp_path / "hello")
+    git(made, "remote", "add", "origin", "https://example.org/hello.git")
+    return made
+
+
+@pytest.fixture
+def context(tmp_path: Path, server: ForgeServer, repo: Path, monkeypatch: pytest.MonkeyPatch) -> CheckContext:
+    for name in ("GITHUB_TOKEN", "GH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    values = {
+        "forges": {f"{server.site}/octo/hello": str(repo)},
+        "forge_kinds": {server.site.partition("://")[2]: "github"},
+        "github_token": SecretStr(TOKEN),
+    }
+    return with_settings(check_context(tmp_path / "home"), **values)
+
+
+def with_settings(context: CheckContext, **values: object) -> CheckContext:
+    return replace(context, settings=context.settings.model_copy(update=values))
+
+
+def one(context: CheckContext) -> Finding:
+    (found,) = check_forges(context)
+    return found
+
+
+def test_a_connection_that_answers_is_fine_and_so_is_none(context: CheckContext) -> None:
+    found = one(context)
+    assert (found.grade, found.text) == (Grade.OK, "it answers; its default branch is main")
+    assert one(with_settings(context, forges={})).text == "none is followed"
+
+
+def test_a_missing_token_is_a_fault_that_names_the_variable(context: CheckContext, server: ForgeServer) -> None:
+    found = one(with_settings(context, github_token=None))
+    assert (found.grade, found.text) == (Grade.FAULT, "there is no token for it")
+    assert "GITHUB_TOKEN" in found.mend
+    assert server.seen == []
+
+
+def test_a_checkout_without_a_remote_is_a_fault_beside_an_answer(context: CheckContext, repo: Path) -> None:
+    git(repo, "remote", "remove", "origin")
+    grades = [(each.grade, each.text) for each in check_forges(context)]
+    assert [grade for grade, _ in grades] == [Grade.FAULT, Grade.OK]
+    assert "has no remote to push to" in grades[0][1]
+
+
+def test_a_folder_that_is_no_repository_is_a_fault(context: CheckContext, server: ForgeServer, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    elsewhere = with_settings(context, forges={f"{server.site}/octo/hello": str(tmp_path / "plain")})
+    grades = [(each.grade, each.text) for each in check_forges(elsewhere)]
+    assert [grade for grade, _ in grades] == [Grade.FAULT, Grade.OK]
+    assert "not in a git repository" in grades[0][1]
+
+
+def test_a_token_that_is_refused_is_told_without_the_token(context: CheckContext, server: ForgeServer) -> None:
+    server.fail_next(403, body={"message": f"no rights for {TOKEN}"})
+    found = one(context)
+    assert found.grade is Grade.WARNING
+    assert "no rights for ***" in found.text
+    assert TOKEN not in f"{found}"
+
+
+def test_settings_that_cannot_be_are_named(context: CheckContext) -> None:
+    found = one(with_settings(context, forges={"octo/hello": "/x"}))
+    assert (found.grade, found.what) == (Grade.FAULT, "settings")
+    assert "as the browser shows it" in found.text

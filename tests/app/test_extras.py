@@ -1,0 +1,216 @@
+"""Extras, installed by the real uv from a folder of wheels; a scripted uv plays what cannot be had here."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from nightshift.app import extras, packages
+from nightshift.app.extras import Extra, ExtrasInstaller, Policy, Progress
+from nightshift.core.errors import ExtraMissing, UnknownExtra
+from nightshift.core.events import Event, Kind
+from nightshift.core.status import ExtraState, ExtraStatus
+from tests.support.daemon import until
+
+TINY = Extra(name="tiny", modules=("nightshift_tiny",), purpose="trying", megabytes=1)
+
+
+def wheel(folder: Path, module: str) -> None:
+    info, text = f"{module}-1.0.dist-info", "ANSWER = 42\n"
+    files = {
+        f"{module}.py": text,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{name},sha256={_digest(each)},{len(each)}\n" for name, each in files.items())
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(folder / f"{module}-1.0-py3-none-any.whl", "w") as made:
+        for name, each in {**files, f"{info}/RECORD": record + f"{info}/RECORD,,\n"}.items():
+            made.writestr(name, each)
+
+
+def _digest(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+class Place:
+    """A checkout with one extra, and an environment to install it into."""
+
+    def __init__(self, folder: Path) -> None:
+        self.events: list[Event] = []
+        self.root, self.wheels, self.venv = folder / "root", folder / "wheels", folder / "venv"
+        (self.root / "nightshift" / "requirements").mkdir(parents=True)
+        (self.root / "nightshift" / "requirements" / "tiny.txt").write_text("nightshift-tiny\n")
+        (self.root / "nightshift" / "requirements" / "constraints.txt").write_text("nightshift-tiny==1.0\n")
+        self.wheels.mkdir()
+        self.python = self.venv / "bin" / "python"
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "PIP_FIND_LINKS": str(self.wheels),
+            "UV_NO_INDEX": "1",
+            "UV_CACHE_DIR": str(folder / "cache"),
+        }
+
+    def installer(self, policy: Policy = "auto", extra: Extra = TINY) -> ExtrasInstaller:
+        return ExtrasInstaller(
+            policy,
+            emit=self.events.append,
+            environ=self.environ,
+            root=self.root,
+            python=self.python,
+            extras={extra.name: extra},
+        )
+
+    def kinds(self) -> list[Kind]:
+        return [event.kind for event in self.events]
+
+    def script_uv(self, text: str) -> None:
+        """Put a program of ours where uv would be."""
+        program = packages.uv_program(self.python)
+        program.unlink(missing_ok=True)
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    found = Place(tmp_path)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", found.venv], check=True)
+    packages.uv_program(found.python).symlink_to(packages.uv_program(Path(sys.executable)))
+    # pip's settings are asked for with the environment's own pip; that of the tests stands in for it.
+    site = next((found.venv / "lib").glob("python*")) / "site-packages"
+    (site / "pip.pth").write_text(f"{Path(sys.prefix, 'lib', site.parent.name, 'site-packages')}\n")
+    monkeypatch.syspath_prepend(str(site))
+    yield found
+    sys.modules.pop("nightshift_tiny", None)
+
+
+def only(installer: ExtrasInstaller) -> ExtraStatus:
+    (status,) = installer.statuses()
+    return status
+
+
+def test_what_is_wanted_first_is_installed_and_can_be_imported(place: Place) -> None:
+    wheel(place.wheels, "nightshift_tiny")
+    installer = place.installer()
+    assert only(installer).state is ExtraState.MISSING
+    installer.ensure("tiny")
+    assert only(installer).state is ExtraState.INSTALLED
+    assert __import__("nightshift_tiny").ANSWER == 42
+    assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
+    installer.ensure("tiny")
+    assert len(place.events) == 2
+
+
+def test_several_that_want_it_at_once_install_it_once(place: Place) -> None:
+    wheel(place.wheels, "nightshift_tiny")
+    installer = place.installer()
+    threads = [threading.Thread(target=installer.ensure, args=("tiny",)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
+
+
+@pytest.mark.parametrize("policy", ["ask", "off"])
+def test_nothing_is_installed_that_the_settings_do_not_allow(place: Place, policy: Policy) -> None:
+    wheel(place.wheels, "nightshift_tiny")
+    installer = place.installer(policy)
+    with pytest.raises(ExtraMissing, match=f"EXTRAS={policy}.*pip install -r nightshift/requirements/tiny.txt"):
+        installer.ensure("tiny")
+    assert only(installer).state is ExtraState.MISSING
+    assert not place.events
+
+
+def test_with_ask_the_owners_word_installs_it(place: Place) -> None:
+    wheel(place.wheels, "nightshift_tiny")
+    installer = place.installer("ask")
+    installer.install("tiny")
+    for thread in threading.enumerate():
+        if thread.name == "install-tiny":
+            thread.join()
+    assert only(installer).state is ExtraState.INSTALLED
+    with pytest.raises(UnknownExtra, match="no extra 'tin'; known are tiny"):
+        installer.install("tin")
+    with pytest.raises(ExtraMissing, match="EXTRAS=off"):
+        place.installer("off", Extra(name="tiny", modules=("nightshift_none",), purpose="", megabytes=1)).install(
+            "tiny"
+        )
+
+
+def test_what_cannot_be_had_says_why_and_is_tried_again(place: Place) -> None:
+    installer = place.installer()
+    with pytest.raises(ExtraMissing, match="nightshift-tiny"):
+        installer.ensure("tiny")
+    assert only(installer).state is ExtraState.FAILED
+    assert "nightshift-tiny" in only(installer).detail
+    (notice,) = extras.notices(installer.statuses())
+    assert notice.startswith("tiny could not be installed, for trying: uv failed")
+    assert place.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_FAILED]
+    wheel(place.wheels, "nightshift_tiny")
+    installer.ensure("tiny")
+    assert only(installer).state is ExtraState.INSTALLED
+
+
+CUDA = """
+echo "$@" >> "$HOME/calls"
+case "$*" in
+*torch-backend*) echo "error: no index"; exit 2;;
+*dry-run*) echo " + torch==2.13.0"; echo " + nvidia-cudnn-cu13==9.1";;
+esac
+"""
+
+
+def test_cuda_is_never_installed_where_no_gpu_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.script_uv(CUDA)
+    monkeypatch.setattr(extras, "has_gpu", lambda: False)
+    with pytest.raises(ExtraMissing, match="no index"):
+        place.installer().ensure("tiny")
+    calls = Path(place.environ["HOME"], "calls").read_text().splitlines()
+    assert len(calls) == 2
+    assert "--dry-run" in calls[0]
+    assert calls[1].endswith("--torch-backend cpu")
+
+
+def test_an_installation_ends_with_the_daemon(place: Place) -> None:
+    place.script_uv('case "$*" in *dry-run*) ;; *) echo "Downloading big (1.5GiB)"; exec sleep 600;; esac')
+    installer, raised = place.installer(), list[str]()
+
+    def wanting() -> None:
+        try:
+            installer.ensure("tiny")
+        except ExtraMissing as error:
+            raised.append(str(error))
+
+    thread = threading.Thread(target=wanting)
+    thread.start()
+    until(lambda: "big" in only(installer).detail)
+    assert only(installer).state is ExtraState.INSTALLING
+    installer.close()
+    thread.join()
+    assert raised == ["the daemon is stopping"]
+
+
+LINES: Mapping[str, str] = {
+    "Resolved 45 packages in 1.03s": "finding out what is needed",
+    "Downloading scipy (33.7MiB)": "0 of 34 MB downloaded (scipy)",
+    "Downloading torch (1.5GiB)": "0 of 1570 MB downloaded (scipy, torch)",
+    " Downloaded scipy": "34 of 1570 MB downloaded (torch)",
+    " Downloaded torch": "1570 of 1570 MB downloaded (unpacking)",
+}
+
+
+def test_progress_is_read_from_what_uv_prints() -> None:
+    progress = Progress()
+    assert {line: progress.read(line) for line in LINES} == LINES

@@ -1,0 +1,127 @@
+"""What a daemon holds does not grow with the number of tasks it has done: a real one, in this process, does 130."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nightshift.app.daemon import Daemon
+from nightshift.config.load import Settings, load_settings
+from nightshift.core.tasks.states import DaemonState, Status
+from nightshift.core.tasks.submission import parse_spec
+from tests.support.answers import Answers, job
+from tests.support.daemon import settings_for
+from tests.support.growing import lengths
+from tests.support.wire_server import WireServer
+
+FIRST, MORE = 30, 100
+SHARE = 0.5
+"""A container that grew by so many items a task would never stop."""
+BOUNDED = {
+    "_objects": "trees and small files of a repository: 8 MB",
+    "_facts": "what files refer to: 50,000 files at most",
+    "_words": "one entry for each file of the workspace, of the four graphs at most",
+    "_indexed": "as above",
+    "_entries": "as above",
+    "_users": "as above, by word",
+    "_files": "as above, by name",
+    "_folders": "as above",
+    "_within": "as above",
+    "names": "as above",
+    "_records": "the files of a tree, of sixteen trees at most",
+    "records": "as above, and of the tree listed last",
+    "regular": "as above",
+    "_trees": "trees as bytes, 32 MB at most",
+    "trees": "sixteen at most",
+    "_names": "the names that a tree has, of the last trees",
+    "_longest": "what suites took: 2,000 of them at most",
+    "_ring": "the live stream's newest lines, 2,000 at most",
+    "_known": "the checker's and the engine's last answers: 256 at most",
+    "_starts": "as above",
+    "_origins": "as above",
+    "_seen": "32 shapes of jobs at most",
+    "_before": "what tests gave last, 64 at most",
+    "_found": "the linters of trees, 256 of them at most",
+    "_contents": "one entry for each file of the workspace, of 20,000 at most",
+    "_tags": "as above",
+    "_defining": "as above, by name",
+}
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """Those of a home of its own whose model answers at once, and rightly."""
+    with WireServer(Answers()) as server:
+        for name, value in settings_for(server, FLASK_PORT="0", GIT_AUTO_PUSH="false").items():
+            monkeypatch.setenv(name, value)
+        yield load_settings(home=tmp_path)
+
+
+async def do(daemon: Daemon, first: int, count: int) -> None:
+    """Have the daemon do some tasks."""
+    queue = daemon._store.queue
+    before = queue.counts()[Status.DONE]
+    for number in range(first, first + count):
+        await asyncio.wrap_future(queue.submit(parse_spec(job(number))))
+    async with asyncio.timeout(900):
+        while queue.counts()[Status.DONE] < before + count:
+            assert not queue.counts()[Status.FAILED], queue.find(Status.FAILED)[0].reason
+            await asyncio.sleep(0.1)
+
+
+async def rest(daemon: Daemon) -> None:
+    """Let what the last task began come to its end."""
+    async with asyncio.timeout(60):
+        while daemon._busy():  # noqa: ASYNC110  a state, not an event
+            await asyncio.sleep(0.05)
+    await asyncio.sleep(1.0)
+    gc.collect()
+
+
+def held(settings: Settings) -> dict[str, int]:
+    """What the process holds, and what lies on the disk beside the database and the workspace."""
+    state = [path for path in settings.state_dir.rglob("*") if path.is_file()]
+    return {
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+        "threads": threading.active_count(),
+        "tasks of the loop": len(asyncio.all_tasks()),
+        "children": len(Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()),
+        "files of state": len(state),
+        "temporary files": len(list(Path(tempfile.gettempdir()).glob(f"nightshift-*-{os.getpid()}-*"))),
+    }
+
+
+def growing(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
+    """Containers that grew with the tasks and have no bound of their own."""
+    grown = {path: after[path] - count for path, count in before.items() if path in after}
+    names = {path: path.replace("[]", "").rpartition(".")[2] for path in grown}
+    return {path: more for path, more in grown.items() if more > SHARE * MORE and names[path] not in BOUNDED}
+
+
+async def test_nothing_that_a_daemon_holds_grows_with_its_tasks(settings: Settings) -> None:
+    daemon = Daemon(settings, show=lambda _: None)
+    serving = asyncio.create_task(daemon.serve())
+    try:
+        async with asyncio.timeout(60):
+            while daemon._life is not DaemonState.RUNNING and not serving.done():  # noqa: ASYNC110  a state, not an event
+                await asyncio.sleep(0.05)
+        await do(daemon, 1, FIRST)
+        await rest(daemon)
+        before, containers = held(settings), lengths(daemon)
+        await do(daemon, 1 + FIRST, MORE)
+        await rest(daemon)
+        after, later = held(settings), lengths(daemon)
+    finally:
+        daemon.stop()
+        await asyncio.wait_for(serving, 60)
+        gc.unfreeze()
+    assert len(containers) > 100, "the walk sees the services"
+    assert growing(containers, later) == {}
+    assert {name: count for name, count in after.items() if count > before[name] + 8} == {}, before

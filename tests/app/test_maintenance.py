@@ -1,0 +1,152 @@
+"""Maintenance as the daemon has it, over weeks that pass in a moment."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.app.maintenance import Maintenance
+from nightshift.app.store import StoreServices, open_store
+from nightshift.config.load import load_settings
+from nightshift.core.events import Kind
+from nightshift.core.status import DaemonStatus
+from nightshift.core.tasks.states import DaemonState, Ending
+from nightshift.core.tasks.task import TaskSpec
+from tests.support.clocks import HandClocks
+
+DAY_S = 86400.0
+STEP_S = 7200.0
+"""Jobs that run every few seconds are done once in two hours here: the weeks would take hours otherwise."""
+
+
+class End(Exception):
+    """The simulated time is over."""
+
+
+@dataclass
+class Home:
+    """A home whose daemon runs for some simulated days; its owner resumes what waits for him, unless he is away."""
+
+    path: Path
+    clocks: HandClocks = field(default_factory=HandClocks)
+    settings: dict[str, Any] = field(default_factory=dict)
+    resumes: bool = True
+
+    def days(self, number: float, *, dies: bool = False) -> Counter[Kind]:
+        """Live them; what was told."""
+        import asyncio
+
+        with ExitStack() as stack:
+            settings = load_settings({"state_interval_s": DAY_S, **self.settings}, home=self.path)
+            self.store = open_store(settings, stack, self.clocks)
+            newest = self.store.events.newest_id()
+            asyncio.run(self._live(number, dies))
+            self.store.events.catch_up().result()
+            return Counter(event.kind for event in self.store.events.after(newest, limit=100_000))
+
+    async def _live(self, number: float, dies: bool) -> None:
+        end = self.clocks.monotonic() + number * DAY_S
+
+        async def sleep(seconds: float) -> None:
+            await self.maintenance.scheduler.settled()
+            if self.clocks.monotonic() >= end:
+                raise End
+            self.clocks.pass_s(max(seconds, STEP_S))
+            self.live(self.store)
+
+        began = self.clocks.monotonic()
+
+        def status() -> DaemonStatus:
+            pause = self.store.queue.pause_state()
+            up_s = self.clocks.monotonic() - began
+            return DaemonStatus(
+                state=pause.state, holds=pause.reasons, uptime_s=up_s, version="1",
+                next_checkpoint_at=self.maintenance.checkpoint.due_at(),
+            )  # fmt: skip
+
+        settings = load_settings({"state_interval_s": DAY_S, **self.settings}, home=self.path)
+        self.maintenance = Maintenance(lambda: settings, self.store, status, self.clocks.all(), sleep=sleep)
+        await self.maintenance.take_over()
+        with pytest.raises(End):
+            await self.maintenance.scheduler.run()
+        if not dies:
+            await self.maintenance.close()
+
+    def live(self, store: StoreServices) -> None:
+        """What happens in each step: a task is worked on, and the owner resumes what waits for him."""
+        store.queue.submit(TaskSpec(description="x")).result()
+        if task := store.queue.claim("w").result():
+            store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+        elif self.resumes:
+            store.queue.resume().result()
+
+    def state(self) -> dict[str, Any]:
+        read: dict[str, Any] = json.loads((self.path / "state.json").read_text())
+        return read
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_three_weeks_have_three_checkpoints_and_nothing_else_to_tell(home: Home) -> None:
+    told = home.days(21.5)
+    assert told[Kind.CHECKPOINT] == 3
+    assert told[Kind.STATE_SAVED] == 22 + 1
+    assert told[Kind.WORKER_ERROR] == told[Kind.CLOCK_JUMPED] == 0
+    assert len(list((home.path / "reports").glob("*.md"))) == 3
+    state = home.state()
+    assert (state["clean"], round(state["uptime_total_s"] / DAY_S, 1)) == (True, 21.5)
+
+
+def test_restarts_and_deaths_change_nothing_about_the_week(home: Home) -> None:
+    told = Counter[Kind]()
+    for day in range(16):
+        told += home.days(1.0, dies=day % 2 == 0)
+    assert told[Kind.CHECKPOINT] == 2
+    assert told[Kind.CLOCK_JUMPED] == told[Kind.WORKER_ERROR] == 0
+    assert (home.state()["starts"], home.state()["state"]) == (16, "running")
+
+
+def test_without_its_owner_the_daemon_waits_at_the_first_checkpoint(home: Home) -> None:
+    home.resumes = False
+    told = home.days(21)
+    assert told[Kind.CHECKPOINT] == 1
+    assert home.state()["state"] == DaemonState.CHECKPOINT
+    assert home.state()["next_checkpoint_at"] is None
+
+
+def test_a_wrong_clock_that_is_set_right_between_two_starts_brings_no_checkpoint(home: Home) -> None:
+    home.days(3)
+    home.clocks.set_by_s(-20 * 365 * DAY_S)
+    told = home.days(1)
+    assert (told[Kind.CLOCK_JUMPED], told[Kind.CHECKPOINT]) == (1, 0)
+    home.clocks.set_by_s(20 * 365 * DAY_S)
+    told = home.days(2.5)
+    assert told[Kind.CHECKPOINT] == 0, "six and a half days have passed"
+    assert home.days(1)[Kind.CHECKPOINT] == 1
+
+
+def test_a_long_absence_counts_after_a_clock_was_set_back_as_well(home: Home) -> None:
+    home.days(1)
+    home.clocks.set_by_s(-3 * DAY_S)
+    home.days(1)
+    home.clocks.pass_s(5 * DAY_S)
+    told = home.days(2)
+    assert told[Kind.CHECKPOINT] == 0, "three of the five days are taken for a clock that was set right"
+    assert home.days(2)[Kind.CHECKPOINT] == 1
+
+
+def test_quiet_hours_come_and_go_every_day(home: Home) -> None:
+    home.settings = {"quiet_hours": ["22:00-07:00"], "checkpoint_days": 100}
+    told = home.days(5)
+    assert told[Kind.HELD_BACK] == told[Kind.LET_GO] == 5
+    assert home.clocks() == HandClocks()() + timedelta(days=5)

@@ -1,0 +1,83 @@
+"""The forecast that the status tells: how fresh it is, and that its owner is told once a day of a short budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from nightshift.app.outlook import FRESH_S, OutlookWatch
+from nightshift.app.store import StoreServices, open_store
+from nightshift.config.load import load_settings
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Spent
+from tests.support.clocks import HandClocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """A home in which each task takes ten minutes and costs a dollar; a day's budget is $4.50."""
+
+    store: StoreServices
+    clocks: HandClocks
+    watch: OutlookWatch
+
+    def submit(self, count: int) -> None:
+        for number in range(count):
+            self.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
+
+    def work(self, count: int) -> None:
+        for _ in range(count):
+            task = self.store.queue.claim("worker-1").result()
+            assert task
+            self.clocks.pass_s(600)
+            self.store.queue.finish(task.id, task.fence, Ending.COMMITTED, spent=Spent(cost_usd=1.0)).result()
+
+    def told(self) -> int:
+        self.store.events.catch_up().result()
+        return sum(event.kind is Kind.BUDGET_SHORT for event in self.store.events.after(0, limit=1000))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    clocks = HandClocks()
+    with ExitStack() as stack:
+        settings = load_settings({"day_cost_usd": 4.5, "worker_count": 1}, home=tmp_path)
+        store = open_store(settings, stack, clocks)
+        yield Desk(store=store, clocks=clocks, watch=OutlookWatch(lambda: settings, store, clocks.all()))
+
+
+async def test_a_short_budget_is_told_once_a_day(desk: Desk) -> None:
+    desk.submit(12)
+    desk.work(3)
+    for _ in range(3):
+        await desk.watch.look()
+        desk.clocks.pass_s(FRESH_S)
+    assert desk.told() == 1
+    desk.clocks.pass_s(86_400)
+    await desk.watch.look()
+    assert desk.told() == 2
+
+
+async def test_a_budget_that_does_is_not_told_of(desk: Desk) -> None:
+    desk.submit(4)
+    desk.work(3)
+    await desk.watch.look()
+    assert desk.told() == 0
+    assert desk.watch().line.startswith("1 task, ")
+
+
+def test_a_forecast_is_kept_for_some_seconds_unless_the_queue_has_changed(desk: Desk) -> None:
+    desk.submit(4)
+    assert desk.watch(desk.store.queue.counts()).line.startswith("4 tasks")
+    desk.submit(1)
+    assert desk.watch().line.startswith("4 tasks")
+    assert desk.watch(desk.store.queue.counts()).line.startswith("5 tasks")
+    desk.submit(1)
+    desk.clocks.pass_s(FRESH_S)
+    assert desk.watch().line.startswith("6 tasks")

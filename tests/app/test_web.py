@@ -1,0 +1,114 @@
+"""The repositories as the dashboard shows them: which, with what of ours, and without waiting for git."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nightshift.app.web import MOST, RepositoryWatch
+from nightshift.config.load import Settings, load_settings
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Event
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.git.manager import GitManager
+from nightshift.queue.manager import QueueManager
+from nightshift.server.repository_answers import repositories
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import Commit, StateStore
+from tests.support.daemon import until
+from tests.support.git_repo import git, make_repo
+from tests.support.ready_database import ready
+
+
+class Bench:
+    """A home with a queue and a git manager."""
+
+    def __init__(self, home: Path) -> None:
+        self.settings: Settings = load_settings(home=home)
+        self.database = Database(ready(home / "db.sqlite"))
+        self.queue = QueueManager(self.database, EventLog(self.database))
+        self.events: list[Event] = []
+        self.git = GitManager(
+            workspace=self.settings.workspace, author=Author(name="Night", email="n@example.org"), auto_push=False,
+            emit=self.events.append, environ={"PATH": os.environ["PATH"]},
+        )  # fmt: skip
+        self.watch = RepositoryWatch(lambda: self.settings, self.database, self.git, utc_now)
+
+    def submit(self, repo: Path) -> None:
+        self.queue.submit(parse_spec({"description": "x", "repo": str(repo)})).result()
+
+    def close(self) -> None:
+        self.watch.stop()
+        self.git.close()
+        self.database.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    (tmp_path / "home").mkdir()
+    made = Bench(tmp_path / "home")
+    yield made
+    made.close()
+
+
+def commit(repo: Path, number: int, *, integrated: bool) -> Commit:
+    return Commit(
+        task_id=number, attempt=1, repo=str(repo), branch=f"agent/{number}-x", commit=f"{number:040x}", base="0" * 40,
+        subject="Add", label="verified", integrated=integrated,
+    )  # fmt: skip
+
+
+def test_the_repositories_of_tasks_are_told_with_what_is_ours(bench: Bench, tmp_path: Path) -> None:
+    shop, api = make_repo(tmp_path / "shop"), make_repo(tmp_path / "api")
+    (api / "README.md").write_text("changed\n")
+    for repo in (shop, api, api / ".", shop):
+        bench.submit(repo)
+    bench.submit(tmp_path / "gone")
+    state = StateStore(bench.database)
+    for number, integrated in ((1, True), (2, True), (3, False)):
+        state.record_commit(commit(shop, number, integrated=integrated)).result()
+    state.record_push(str(shop), f"{1:040x}").result()
+    told = repositories(bench.watch())
+    own, gone, first, second = told.repositories
+    assert (own.own, own.path) == (True, str(bench.settings.workspace))
+    assert (gone.path, "no folder" in gone.error, gone.branch) == (str(tmp_path / "gone"), True, None)
+    assert (first.path, first.branch, first.changed, first.our_commits, first.unpushed) == (str(shop), "main", 0, 3, 1)
+    assert first.pushed_at is not None
+    assert first.newest is not None
+    assert first.newest.commit == git(shop, "rev-parse", "HEAD")
+    assert (second.path, second.changed, second.our_commits, second.pushed_at) == (str(api), 1, 0, None)
+    assert (told.more, told.auto_push) == (0, bench.settings.git_auto_push)
+    assert told.at is not None
+
+
+def test_a_look_does_not_make_the_daemons_own_repository(bench: Bench) -> None:
+    (own,) = bench.watch().found
+    assert (own.is_own, own.error, own.status) == (True, "", None)
+    assert not bench.settings.workspace.exists()
+
+
+def test_only_so_many_are_looked_at_and_the_others_are_counted(bench: Bench, tmp_path: Path) -> None:
+    for number in range(MOST + 2):
+        bench.submit(tmp_path / f"gone-{number}")
+    told = repositories(bench.watch())
+    assert [row.path for row in told.repositories[1:3]] == [str(tmp_path / f"gone-{n}") for n in (MOST + 1, MOST)]
+    assert (len(told.repositories), told.more) == (1 + MOST, 2)
+
+
+def test_an_answer_does_not_wait_for_a_git_that_hangs(bench: Bench, tmp_path: Path) -> None:
+    shop = make_repo(tmp_path / "shop")
+    bench.submit(shop)
+    attributes = shop / ".git" / "index"
+    attributes.unlink()
+    os.mkfifo(attributes)  # whoever opens it waits for a writer
+    assert bench.watch().at is None
+    with attributes.open("wb") as writer:  # git goes on, and finds no index
+        fcntl.fcntl(writer, fcntl.F_GETFL)
+    until(lambda: bench.watch().at is not None)
+    assert bench.watch().found[1].status is not None

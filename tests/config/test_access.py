@@ -1,0 +1,158 @@
+"""What is remembered of settings is what all of them say, and holds only while nothing they are read from changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from nightshift.client.session import access_to
+from nightshift.config.access import KEPT, Access, remembered
+from nightshift.config.load import NAMES, Settings, load_access, load_settings
+from nightshift.config.places import Places
+from nightshift.core.errors import ConfigError
+
+SECRET = "t" * 24
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a daemon that has run, with no settings from outside."""
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "agent_logs.sqlite").touch()
+    return tmp_path
+
+
+def at(home: Path) -> Places:
+    return Places(home=home)
+
+
+SOURCES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    "defaults": ({}, {}),
+    "the file": ({"config.yaml": "flask_port: 5050\nflask_host: ::1\nworker_count: 7\n"}, {}),
+    "a token in the file": ({"config.yaml": f"flask_host: 0.0.0.0\napi_token: {SECRET}\n"}, {}),
+    "a token of digits": ({"config.yaml": "api_token: '0123456789'\n"}, {}),
+    "the page over the file": (
+        {"config.yaml": "flask_port: 5050\n", "settings.overrides.yaml": "flask_port: 6060\n"},
+        {},
+    ),
+    "the page's default over the file": (
+        {"config.yaml": "flask_port: 5050\n", "settings.overrides.yaml": "flask_port: null\n"},
+        {},
+    ),
+    ".env over the files": ({"config.yaml": "flask_port: 5050\n", ".env": "FLASK_PORT=7070\nexport A=b\n"}, {}),
+    "a token in .env": ({".env": f"API_TOKEN={SECRET}\n"}, {}),
+    "variables in .env": ({".env": "FLASK_HOST=${OTHER_HOST}\n"}, {"OTHER_HOST": "::1"}),
+    "the environment over all": (
+        {"config.yaml": "flask_port: 1\napi_token: no\n", ".env": "FLASK_PORT=7070\nAPI_TOKEN=neither\n"},
+        {"FLASK_PORT": " 8080 ", "API_TOKEN": SECRET},
+    ),
+    "a variable in small letters": ({}, {"flask_port": "8181", "api_token": SECRET}),
+    "an empty variable is the default": (
+        {"config.yaml": f"flask_port: 5050\napi_token: {SECRET}\n"},
+        {"FLASK_PORT": "", "API_TOKEN": ""},
+    ),
+    "a free port, written down": ({"state/port": "40123\n"}, {"FLASK_PORT": "0"}),
+    "a token that the daemon made": ({"state/token": f"{SECRET}\n"}, {"SANDBOX": "process"}),
+    "text that is no ASCII": ({"config.yaml": "api_token: größer\n"}, {"NOTIFY_COMMAND": '["sag", "größer"]'}),
+}
+
+
+def seen(access: Access) -> tuple[object, ...]:
+    return access.places, access.host, access.port, access.token, access.flask_host, access.flask_port
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_the_remembered_access_is_that_of_all_settings(home: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    files, variables = SOURCES[case]
+    for name, text in files.items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(text)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    whole = load_settings(home=home).access
+    assert seen(load_access(at(home))) == seen(whole)
+    again = remembered(at(home))
+    assert (again is None) == (case == "a token in .env"), "what a .env says is read by its own library alone"
+    assert again is None or seen(again) == seen(whole)
+
+
+CHANGES: Mapping[str, tuple[str, str]] = {
+    "config.yaml": ("config.yaml", "worker_conut: 3\n"),
+    "settings.overrides.yaml": ("settings.overrides.yaml", "max_retries: many\n"),
+    ".env": (".env", "MAX_RETRIES=many\n"),
+    "a variable": ("MAX_RETRIES", "many"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_fault_that_comes_later_is_reported_with_its_name(
+    home: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    load_access(at(home))
+    assert remembered(at(home)) is not None
+    name, text = CHANGES[what]
+    if name.isupper():
+        monkeypatch.setenv(name, text)
+    else:
+        (home / name).write_text(text)
+    assert remembered(at(home)) is None
+    with pytest.raises(ConfigError, match=r"worker_count\?|max_retries \(MAX_RETRIES\)"):
+        access_to(at(home))
+    assert remembered(at(home)) is None, "a fault is never remembered"
+
+
+def test_variables_that_are_no_settings_change_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_access(at(home))
+    monkeypatch.setenv("WINDOWID", "4711")
+    assert remembered(at(home)) is not None
+    (home / ".env").write_text("FLASK_HOST=${OTHER_HOST}\n")
+    monkeypatch.setenv("OTHER_HOST", "::1")
+    load_access(at(home))
+    monkeypatch.setenv("OTHER_HOST", "127.0.0.1")
+    assert remembered(at(home)) is None, "a .env may name any variable"
+
+
+def test_the_token_stays_where_its_owner_wrote_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN", SECRET)
+    load_access(at(home))
+    file = at(home).access_file
+    assert (file.stat().st_mode & 0o777, SECRET in file.read_text()) == (0o600, False)
+    assert SECRET not in repr(remembered(at(home)))
+
+
+def test_several_environments_are_remembered_and_the_oldest_goes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for port in range(5001, 5002 + KEPT):
+        monkeypatch.setenv("FLASK_PORT", str(port))
+        load_access(at(home))
+    assert len(json.loads(at(home).access_file.read_text())["known"]) == KEPT
+    monkeypatch.setenv("FLASK_PORT", "5001")
+    assert remembered(at(home)) is None
+    monkeypatch.setenv("FLASK_PORT", "5002")
+    found = remembered(at(home))
+    assert found is not None
+    assert found.port == 5002
+
+
+def test_a_home_that_was_never_used_is_left_empty(tmp_path: Path) -> None:
+    load_access(at(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"names": [], "known": []}', '{"names": 1, "known": {}}', "\xff"])
+def test_a_damaged_file_is_read_as_none_and_written_anew(home: Path, text: str) -> None:
+    load_access(at(home))
+    at(home).access_file.write_text(text, encoding="latin-1")
+    assert remembered(at(home)) is None
+    load_access(at(home))
+    assert remembered(at(home)) is not None
+
+
+def test_every_setting_counts(home: Path) -> None:
+    load_access(at(home))
+    assert set(json.loads(at(home).access_file.read_text())["names"]) == NAMES
+    assert "home" not in NAMES, "HOME is a variable of everybody's"

@@ -1,0 +1,43 @@
+"""Every setting has a heading and a text, and says when a change holds and why only its file may change it."""
+
+import re
+from pathlib import Path
+
+from nightshift.config.catalogue import describe
+from nightshift.config.fields import Takes, headings
+from nightshift.config.load import NAMES, Settings
+
+DOCS = Path(__file__).parents[2] / "docs"
+KNOWN = describe(Settings)
+SHOWN = NAMES
+
+
+def test_every_setting_stands_under_one_heading() -> None:
+    assert headings(Settings).keys() == SHOWN
+    assert list(dict.fromkeys(headings(Settings).values())) == [
+        "Models", "Limits and budgets", "Workers", "Reviews and questions", "Git", "Sandbox and checks",
+        "Checkpoint and quiet hours", "Notifications", "Forges", "MCP servers", "Hub", "Learning", "Dashboard",
+        "Storage and log",
+    ]  # fmt: skip
+
+
+def test_every_setting_tells_its_owner_what_it_is() -> None:
+    texts = {name: each.text for name, each in KNOWN.items()}
+    assert [name for name, text in texts.items() if not text.endswith(".") or "\n" in text] == []
+    assert max(map(len, texts.values())) < 180
+
+
+def test_the_list_for_owners_of_what_needs_a_restart_is_whole() -> None:
+    """Two of them are variables of their own and no settings."""
+    (sentence,) = re.findall(
+        r"These need a restart[^\n]*?\. After a change", (DOCS / "manual" / "service.md").read_text()
+    )
+    listed = set(re.findall(r"`([A-Z_]+)`", sentence)) - {"NIGHTSHIFT_HOME", "NIGHTSHIFT_LAYOUT"}
+    assert listed == {name.upper() for name, each in KNOWN.items() if each.takes is Takes.RESTART}
+
+
+def test_the_list_for_owners_of_what_is_changed_by_hand_is_whole() -> None:
+    page = (DOCS / "internals" / "security.md").read_text()
+    (table,) = re.findall(r"\| changed in `config.yaml` alone \|.*?\n\n", page, re.DOTALL)
+    listed = set(re.findall(r"`([A-Z_][A-Z0-9_]+)`", table))
+    assert listed == {name.upper() for name, each in KNOWN.items() if each.by_hand}

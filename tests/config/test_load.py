@@ -1,0 +1,192 @@
+"""Settings: which source wins, and what a person is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.config.load import Settings, load_settings, settings_at, sources
+from nightshift.config.origins import Origin
+from nightshift.config.places import Places
+from nightshift.core.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_the_defaults_are_those_of_the_documents(tmp_path: Path) -> None:
+    found = load_settings(home=tmp_path)
+    assert (found.worker_count, found.max_retries, found.task_timeout, found.flask_port) == (3, 3, 300, 5000)
+    assert (found.git_auto_push, found.checkpoint_days, found.model_type) == (True, 7, "auto")
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 4\nmax_retries: 5\ntask_timeout: 60\n")
+    (tmp_path / ".env").write_text("MAX_RETRIES=6\nTASK_TIMEOUT=70\n")
+    monkeypatch.setenv("TASK_TIMEOUT", "80")
+    monkeypatch.setenv("FLASK_PORT", "81")
+    found = load_settings({"flask_port": 82, "model_name": None}, tmp_path)
+    assert (found.worker_count, found.max_retries, found.task_timeout, found.flask_port) == (4, 6, 80, 82)
+
+
+def test_every_fault_is_reported_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.yaml").write_text("workr_count: 2\nlog_level: LOUD\n")
+    monkeypatch.setenv("FLASK_PORT", "many")
+    with pytest.raises(ConfigError) as refused:
+        load_settings(home=tmp_path)
+    faults = "\n".join(refused.value.faults)
+    assert "did you mean worker_count?" in faults
+    assert "log_level (LOG_LEVEL)" in faults
+    assert "flask_port (FLASK_PORT)" in faults
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "a: b: c", "\x00"])
+def test_a_file_that_is_no_mapping_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"config\.yaml"):
+        load_settings(home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variable", "kind"),
+    [("GITHUB_TOKEN", "github"), ("GH_TOKEN", "github"), ("GITLAB_TOKEN", "gitlab"), ("GITEA_TOKEN", "forgejo"),
+     ("FORGEJO_TOKEN", "gitea")],
+)  # fmt: skip
+def test_tokens_of_forges_are_found_under_their_usual_names_and_masked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, kind: str
+) -> None:
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "GITEA_TOKEN", "FORGEJO_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "a-token-of-the-forge")
+    (tmp_path / "config.yaml").write_text("forge_tokens: {git.lan: a-token-for-one-host}\n")
+    found = load_settings(home=tmp_path)
+    assert found.forge_token(kind, "any.host") == "a-token-of-the-forge"
+    assert found.forge_token(kind, "git.lan") == "a-token-for-one-host"
+    assert {"a-token-of-the-forge", "a-token-for-one-host"} <= set(found.secrets)
+    assert "a-token" not in repr(found)
+    assert "GITEA" in variable or found.forge_token("gitea" if kind != "gitea" else "github", "any.host") == ""
+
+
+def test_secrets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-0123456789")
+    found = load_settings(home=tmp_path)
+    assert "very-secret" not in repr(found)
+    assert "very-secret" not in str(found)
+    assert found.secrets == ("sk-very-secret-key-0123456789",)
+
+
+def test_a_secret_does_not_show_in_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN", "token-very-secret")
+    monkeypatch.setenv("FLASK_HOST", "0.0.0.0")
+    monkeypatch.setenv("WORKER_COUNT", "token-very-secret")
+    with pytest.raises(ConfigError) as refused:
+        load_settings(home=tmp_path)
+    assert "very-secret" not in str(refused.value)
+
+
+def test_an_open_address_without_a_token_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLASK_HOST", "0.0.0.0")
+    with pytest.raises(ConfigError, match="API_TOKEN"):
+        load_settings(home=tmp_path)
+
+
+def test_an_empty_variable_counts_as_unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL_NAME", "")
+    monkeypatch.setenv("WORKER_COUNT", "")
+    found = load_settings(home=tmp_path)
+    assert (found.model_name, found.worker_count) == (None, 3)
+
+
+def test_the_engine_may_be_kept_from_asking_first_but_needs_time_to_search(tmp_path: Path) -> None:
+    usual = load_settings(home=tmp_path)
+    assert (usual.repair_s, usual.repair_first_s) == (60, 10)
+    assert load_settings({"repair_first_s": 0}, tmp_path).repair_first_s == 0
+    for wrong in ({"repair_s": 0}, {"repair_first_s": -1}):
+        with pytest.raises(ConfigError, match="REPAIR_"):
+            load_settings(wrong, tmp_path)
+
+
+def test_models_are_asked_in_the_owners_order_unless_routing_is_measured(tmp_path: Path) -> None:
+    assert load_settings(home=tmp_path).routing == "fixed"
+    assert load_settings({"routing": "measured"}, tmp_path).routing == "measured"
+    with pytest.raises(ConfigError, match=r"routing.*'fixed' or 'measured'"):
+        load_settings({"routing": "cheapest"}, tmp_path)
+
+
+def test_rules_of_the_checker_are_read_and_a_bare_off_is_no_truth_value(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(
+        "checker_rules: {bandit: off, python.socket: note}\n"
+        "checker_allow: {/src/shop: [python.subprocess]}\n"
+        "blocked_commands: ['terraform apply *']\n"
+    )
+    found = load_settings(home=tmp_path)
+    assert found.checker_rules == {"bandit": "off", "python.socket": "note"}
+    assert found.checker_allow == {"/src/shop": ["python.subprocess"]}
+    assert found.blocked_commands == ["terraform apply *"]
+    (tmp_path / "config.yaml").write_text("checker_rules: {python.socket: loud}\n")
+    with pytest.raises(ConfigError, match=r"checker_rules\.python\.socket"):
+        load_settings(home=tmp_path)
+
+
+def test_all_state_lies_below_the_home(tmp_path: Path) -> None:
+    found = load_settings(home=tmp_path)
+    paths = (found.db_path, found.tasks_file, found.log_file, found.workspace, found.reports_dir, found.state_dir)
+    assert all(path.is_relative_to(tmp_path) for path in paths)
+
+
+def test_a_line_that_is_no_yaml_is_named_and_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 2\nopenai_api_key: very-secret: key\n")
+    with pytest.raises(ConfigError, match=r"config\.yaml: cannot be read: line 2, column") as refused:
+        load_settings(home=tmp_path)
+    assert "very-secret" not in str(refused.value)
+
+
+def test_each_value_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.yaml").write_text(
+        "worker_count: 4\nmax_retries: 5\ntask_timeout: 60\nmodel_name:\nlog_keep: 7\nlog_days: 8\n"
+    )
+    (tmp_path / "settings.overrides.yaml").write_text("log_keep: 9\nlog_days: 8\nrepair_s: 5\nmax_retries: 7\n")
+    (tmp_path / ".env").write_text("MAX_RETRIES=6\ntask_timeout=70\nOTHER=1\n")
+    monkeypatch.setenv("Task_Timeout", "80")
+    found = sources(load_settings(home=tmp_path))
+    assert found.origins == {
+        "worker_count": Origin.FILE, "max_retries": Origin.DOTENV, "task_timeout": Origin.ENVIRONMENT,
+        "log_keep": Origin.PAGE, "log_days": Origin.PAGE, "repair_s": Origin.PAGE,
+    }  # fmt: skip
+    assert found.overruled == ("log_keep",), "where both say something, not the same, and the page's value holds"
+
+
+def test_the_page_overrules_the_file_and_is_overruled_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 4\nmax_retries: 5\ntask_timeout: 60\n")
+    (tmp_path / "settings.overrides.yaml").write_text("worker_count: 6\nmax_retries: null\ntask_timeout: 70\n")
+    monkeypatch.setenv("TASK_TIMEOUT", "80")
+    found = load_settings(home=tmp_path)
+    assert (found.worker_count, found.max_retries, found.task_timeout) == (6, 3, 80), "null is the default"
+
+
+def test_other_overrides_are_judged_as_the_file_would_be(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("worker_count: 4\n")
+    (tmp_path / "settings.overrides.yaml").write_text("worker_count: 6\n")
+    assert settings_at(Places(home=tmp_path), overrides="worker_count: 5\n").worker_count == 5
+    assert settings_at(Places(home=tmp_path), overrides="").worker_count == 4
+    with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: workr_count.*did you mean worker_count"):
+        settings_at(Places(home=tmp_path), overrides="workr_count: 5\n")
+
+
+def test_what_is_changed_by_hand_alone_is_not_taken_from_the_page(tmp_path: Path) -> None:
+    for text in ("sandbox: process\n", "api_token: null\n"):
+        (tmp_path / "settings.overrides.yaml").write_text(text)
+        with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: .* config\.yaml alone, because it decides"):
+            load_settings(home=tmp_path)
+
+
+def test_a_variable_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASE_MODELS", "REVIEW=x")
+    with pytest.raises(ConfigError, match=r"phase_models.*write it as JSON"):
+        load_settings(home=tmp_path)

@@ -1,0 +1,91 @@
+"""What a repository ignores is what git says, whatever its ignore files hold."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nightshift.core.code.ignore_files import IgnoreRules
+from tests.support import tiers
+
+NAMES = st.sampled_from(["a", "b", "ab", "a.b", "dist", ".env", "[a]", "a b", "x-y", "!a", "#a", "a*"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+PIECES = st.sampled_from([
+    "a", "b", "ab", "*", "?", "**", "/", "/", "dist", ".env", "[ab]", "[!a]", "[^b]", "[a-c]", "[]a]", "[a", "\\*",
+    "\\", "a b", " ", "!", "#", ".", "[[:alpha:]]", "[[:nope:]]", "[\\]a]", "[a-]", "[c-a]", "[[]",
+])  # fmt: skip
+LINES = st.lists(PIECES, min_size=1, max_size=6).map("".join)
+FILES = st.lists(LINES, max_size=5).map("\n".join)
+
+
+def by_git(files: Mapping[str, str], paths: Sequence[str]) -> set[str]:
+    """Those of the paths that git calls ignored."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["git", "init", "-q", folder], check=True)
+        for path, text in files.items():
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / path).write_text(text)
+        command = ["git", "-C", folder, "-c", "core.excludesFile=", "check-ignore", "--no-index", "-z", "--stdin"]
+        given_in = "\0".join(paths).encode()
+        found = subprocess.run(command, input=given_in, capture_output=True, check=False)
+    assert found.returncode in {0, 1}, found.stderr
+    return set(found.stdout.decode().rstrip("\0").split("\0")) - {""}
+
+
+@pytest.mark.parametrize(
+    ("text", "ignored", "kept"),
+    [
+        ("node_modules/\n.env\n", ["node_modules/x/y.js", "web/node_modules/z", ".env", "api/.env"], [".env.example"]),
+        ("/dist\n*.log\n!keep.log\n", ["dist/a", "x.log", "a/b.log"], ["web/dist/a", "keep.log", "a/keep.log"]),
+        ("build/*\n!build/keep\n", ["build/a", "build/a/b"], ["build/keep", "web/build/a"]),
+        ("a/**/z\n**/tmp\nout/**\n", ["a/z", "a/b/c/z", "tmp/x", "q/tmp", "out/x/y"], ["z", "out"]),
+        ("# a\n\\#b\n\\!c\nd \ne\\ \n", ["#b", "!c", "d", "e "], ["# a", "b", "c", "e"]),
+        ("secret\r\n", ["secret"], ["secret2"]),
+        ("doc?.[ch]\n[!a]x\n", ["doc1.c", "bx"], ["doc.c", "ax", "doc1.d"]),
+    ],
+)
+def test_what_the_usual_patterns_ignore(text: str, ignored: list[str], kept: list[str]) -> None:
+    rules = IgnoreRules({".gitignore": text, "other.txt": "*"})
+    assert {path for path in (*ignored, *kept) if rules.ignore(path)} == set(ignored)
+
+
+@settings(max_examples=tiers.examples(400), deadline=None)
+@given(FILES, st.dictionaries(PATHS, FILES, max_size=2), st.lists(PATHS, min_size=1, max_size=12, unique=True))
+@example("a/**", {}, ["a", "a/b"])
+@example("**/a", {}, ["a", "b/a"])
+@example("a**b", {}, ["ab", "a/b"])
+@example("*\n!*/\n!a", {}, ["a", "b", "ab/a"])
+@example("dist", {"a": "!dist"}, ["a/dist", "dist"])
+def test_it_is_what_git_says(top: str, below: Mapping[str, str], paths: list[str]) -> None:
+    files = {".gitignore": top, **{f"{folder}/.gitignore": text for folder, text in below.items()}}
+    paths = [path for path in paths if not any(f"{folder}/".startswith(f"{path}/") for folder in below)]
+    assert {path for path in paths if IgnoreRules(files).ignore(path)} == by_git(files, paths)
+
+
+def test_a_folder_is_one_where_that_is_said() -> None:
+    rules = IgnoreRules({".gitignore": "dist/\n"})
+    assert (rules.ignore("dist"), rules.ignore("dist", folder=True)) == (False, True)
+
+
+def test_a_file_that_is_read_later_counts_from_then_on() -> None:
+    rules = IgnoreRules({".gitignore": "out\n"})
+    assert not rules.ignore("web/dist/a")
+    rules.add("web/.gitignore", "dist\n!out\n")
+    assert rules.ignore("web/dist/a")
+    assert (rules.ignore("web/out"), rules.ignore("out")) == (False, True)
+
+
+def test_a_hostile_pattern_takes_no_time() -> None:
+    rules = IgnoreRules({".gitignore": "\n".join(["*a" * 60 + "b", "**/" * 60 + "z", "[" * 5000])})
+    assert not rules.ignore("/".join(["a" * 200] * 10))
+
+
+@given(st.text(), st.text(min_size=1))
+def test_no_text_is_too_odd(text: str, path: str) -> None:
+    assert IgnoreRules({".gitignore": text}).ignore(path) in {True, False}

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from nightshift.core.code.imports import Import, facts_of
+
+
+def test_imports_of_every_form_are_listed() -> None:
+    text = "import a.b as x\nfrom c import d, e\nfrom . import f\nfrom ..g.h import *\ndef late():\n    import i\n"
+    assert set(facts_of("m.py", text.encode()).imports) == {
+        Import(module="a.b"),
+        Import(module="c", names=("d", "e")),
+        Import(module="", level=1, names=("f",)),
+        Import(module="g.h", level=2, names=("*",)),
+        Import(module="i"),
+    }
+
+
+def test_strings_that_may_name_a_file_are_mentions() -> None:
+    found = facts_of("m.py", b"open('./data/x.csv')\np = BASE / 'templates'\nnote = 'two\\nlines'\ndots = '..'\n")
+    assert found.mentions == {"data/x.csv", "templates"}
+    assert not found.dynamic
+
+
+def test_texts_mention_what_looks_like_a_path() -> None:
+    assert facts_of("page.html", b'{% extends "base.html" %} <img src="static/a.png">').mentions == {
+        "base.html",
+        "static/a.png",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import importlib",
+        "from importlib import import_module",
+        "import subprocess",
+        "import pickle",
+        "from glob import glob",
+        "__import__('x')",
+        "exec('import x')",
+        "eval(text)",
+        "import os\nos.listdir('.')",
+        "from os import walk",
+        "import os\nos.execvp('a', [])",
+        "from pathlib import Path\nlist(Path('.').iterdir())",
+        "import sys\nsys.path.append('lib')",
+        "from sys import path",
+        "open(f'data_{n}.json')",
+        "open('data_' + str(n) + '.json')",
+        "Path('data_%s' % n())",
+        "def broken(:",
+    ],
+)
+def test_what_may_reach_unseen_files_is_dynamic(text: str) -> None:
+    assert facts_of("m.py", text.encode()).dynamic
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import ast\nast.walk(tree)",
+        "import re\nre.compile('x')",
+        "open('data.json')",
+        "open(path)",
+        "from importlib.metadata import version",
+        "import os.path\nos.path.exists('x')",
+    ],
+)
+def test_what_names_its_files_is_not(text: str) -> None:
+    assert not facts_of("m.py", text.encode()).dynamic

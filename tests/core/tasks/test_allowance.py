@@ -1,0 +1,84 @@
+"""What a task may use: its limits, and what was granted on top, however often and in whatever order it is read."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.tasks.allowance import Measure, ask_for_more, raised
+from nightshift.core.tasks.change_checks import AskKind
+from nightshift.core.tasks.task import Limits, Spent
+
+NOTHING = Spent()
+
+
+def test_the_question_says_what_was_used_and_what_is_wished() -> None:
+    used = Spent(tokens_in=49_990, model_calls=3, cost_usd=0.4821)
+    limits = Limits(tokens=50_000, model_calls=3, cost_usd=0.5)
+
+    def question(measure: Measure, short: float) -> str:
+        ask = ask_for_more(measure, 12, limits, NOTHING, used, (), short)
+        assert ask
+        assert ask.kind is AskKind.BUDGET
+        return f"{ask.question} [{ask.subject}]"
+
+    assert question(Measure.TOKENS, 3000) == (
+        "task 12 has used 49,990 of 50,000 tokens, and the next call needs 3,000 more than is left; "
+        "grant as much again (50,000)? [budget:tokens:100000]"
+    )
+    assert question(Measure.TOKENS, 120_000) == (
+        "task 12 has used 49,990 of 50,000 tokens, and the next call needs 120,000 more than is left; "
+        "grant 150,000 more? [budget:tokens:200000]"
+    )
+    assert question(Measure.MODEL_CALLS, 1) == (
+        "task 12 has used 3 of 3 model calls; grant as much again (3)? [budget:model_calls:6]"
+    )
+    assert question(Measure.COST_USD, 0.01) == (
+        "task 12 has used $0.48 of $0.50, and the next call needs $0.0100 more than is left; "
+        "grant as much again ($0.50)? [budget:cost_usd:1]"
+    )
+
+
+def test_where_there_is_no_limit_or_none_that_grows_nothing_is_asked() -> None:
+    for limits in (Limits(), Limits(tokens=0), Limits(cost_usd=0.0)):
+        for measure in Measure:
+            assert ask_for_more(measure, 1, limits, NOTHING, NOTHING, (), 5) is None
+
+
+def test_subjects_of_other_asks_and_broken_ones_grant_nothing() -> None:
+    limits = Limits(tokens=100, cost_usd=1.0)
+    strange = ("package:toolz", "", "budget:tokens:", "budget:tokens:x", "budget:model_calls:900", "tokens:900")
+    assert raised(limits, NOTHING, strange) == limits
+
+
+@given(
+    st.sampled_from([Measure.TOKENS, Measure.MODEL_CALLS]),
+    st.integers(1, 10**6),
+    st.integers(0, 10**7),
+    st.lists(st.integers(1, 10**7), min_size=1, max_size=6),
+)
+def test_grants_add_up_in_any_order_and_the_next_question_is_always_a_new_one(
+    measure: Measure, own: int, before_used: int, shorts: list[int]
+) -> None:
+    limits = Limits(**{measure.value: own})
+    before = Spent(tokens_in=before_used, model_calls=before_used)
+    granted: list[str] = []
+    expected = own
+    for short in shorts:
+        ask = ask_for_more(measure, 1, limits, before, NOTHING, granted, short)
+        assert ask
+        assert ask.subject not in granted
+        granted.append(ask.subject)
+        expected += own * max(1, -(-short // own))
+        for read in (granted, granted[::-1], granted * 2):
+            assert getattr(raised(limits, before, read), measure) == expected
+
+
+def test_a_retry_begins_at_the_full_limit_whatever_was_granted_before_it() -> None:
+    limits = Limits(tokens=1000)
+    granted = ("budget:tokens:2000", "budget:tokens:3000")
+    at_retry = Spent(tokens_in=2950)
+    assert raised(limits, at_retry, granted).tokens == 1000
+    ask = ask_for_more(Measure.TOKENS, 1, limits, at_retry, Spent(tokens_in=990), granted, 100)
+    assert ask
+    assert ask.subject == "budget:tokens:4950"

@@ -1,0 +1,148 @@
+"""Forecasts: what the draws make of measured tasks, workers, rests and budgets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.tasks.forecast import LEAST_MEASURED, SUMMED_FROM, Conditions, MeasuredTask, OpenTask, forecast
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+ALONE = Conditions(now=NOW, workers=1)
+ALIKE = [MeasuredTask(work_s=60.0, cost_usd=0.1)] * 5
+MIXED = [MeasuredTask(work_s=work_s, cost_usd=work_s / 1000) for work_s in (10.0, 20.0, 30.0, 60.0, 300.0)]
+OPEN = OpenTask()
+
+measured_tasks = st.lists(
+    st.builds(MeasuredTask, work_s=st.floats(0, 1e4), cost_usd=st.floats(0, 10)), min_size=LEAST_MEASURED, max_size=8
+)
+
+
+def test_tasks_that_are_all_alike_leave_nothing_to_chance() -> None:
+    found = forecast([OPEN] * 4, ALIKE, replace(ALONE, workers=2))
+    assert found.takes_s is not None
+    assert found.cost_usd is not None
+    assert found.done_at is not None
+    assert {found.takes_s.low, found.takes_s.middle, found.takes_s.high} == {120.0}
+    assert round(found.cost_usd.middle, 6) == 0.4
+    assert found.done_at.middle == NOW + timedelta(minutes=2)
+    assert found.tasks == 4
+    assert found.over_budget is None
+
+
+def test_with_few_measured_tasks_nothing_is_said() -> None:
+    found = forecast([OPEN], ALIKE[: LEAST_MEASURED - 1], ALONE)
+    assert (found.tasks, found.measured) == (1, LEAST_MEASURED - 1)
+    assert (found.takes_s, found.cost_usd, found.done_at) == (None, None, None)
+
+
+def test_an_empty_queue_is_done_now_and_costs_nothing() -> None:
+    found = forecast([], ALIKE, replace(ALONE, left_today_usd=0.0))
+    assert found.takes_s is not None
+    assert found.cost_usd is not None
+    assert (found.takes_s.high, found.cost_usd.high, found.over_budget, found.fit_budget) == (0.0, 0.0, 0.0, 0)
+
+
+def test_what_a_running_task_took_already_is_not_counted_again() -> None:
+    begun = OpenTask(is_running=True, work_s=45.0, cost_usd=0.04)
+    found = forecast([begun], ALIKE, ALONE)
+    assert found.takes_s is not None
+    assert found.cost_usd is not None
+    assert found.takes_s.middle == 15.0
+    assert round(found.cost_usd.middle, 6) == 0.06
+
+
+def test_a_task_that_took_longer_than_any_before_is_taken_to_need_as_much_again() -> None:
+    found = forecast([OpenTask(is_running=True, work_s=600.0)], ALIKE, ALONE)
+    assert found.takes_s is not None
+    assert found.takes_s.middle == 600.0
+
+
+def test_a_task_is_not_begun_before_it_is_due() -> None:
+    found = forecast([OPEN, OpenTask(due_in_s=500.0)], ALIKE, ALONE)
+    assert found.takes_s is not None
+    assert found.takes_s.middle == 560.0
+
+
+def test_more_running_tasks_than_workers_go_on_side_by_side() -> None:
+    found = forecast([OpenTask(is_running=True)] * 3, ALIKE, ALONE)
+    assert found.takes_s is not None
+    assert found.takes_s.middle == 60.0
+
+
+def test_the_budget_of_the_day_is_held_against_what_is_left_of_it() -> None:
+    enough = forecast([OPEN] * 10, ALIKE, replace(ALONE, left_today_usd=1.5))
+    short = forecast([OPEN] * 10, ALIKE, replace(ALONE, left_today_usd=0.45))
+    assert (enough.over_budget, enough.fit_budget) == (0.0, 10)
+    assert (short.over_budget, short.fit_budget) == (1.0, 4)
+
+
+def test_without_a_price_no_cost_is_told() -> None:
+    unpriced = [*ALIKE, MeasuredTask(work_s=60.0, cost_usd=None)]
+    found = forecast([OPEN], unpriced, replace(ALONE, left_today_usd=1.0))
+    assert found.takes_s is not None
+    assert (found.cost_usd, found.over_budget, found.fit_budget) == (None, None, None)
+
+
+def test_quiet_hours_put_the_end_off() -> None:
+    local = NOW.astimezone()
+    rest = f"{local:%H:%M}-{local + timedelta(hours=2):%H:%M}"
+    found = forecast([OPEN], ALIKE, replace(ALONE, quiet_hours=(rest,)))
+    assert found.done_at is not None
+    assert found.done_at.middle == NOW + timedelta(hours=2, minutes=1)
+
+
+def test_an_end_beyond_two_weeks_is_not_told() -> None:
+    found = forecast([OPEN], [MeasuredTask(work_s=15 * 86_400.0, cost_usd=0.0)] * 3, ALONE)
+    assert found.takes_s is not None
+    assert found.done_at is not None
+    assert found.done_at.middle is None
+
+
+def test_many_tasks_are_summed_as_fewer_are_drawn() -> None:
+    drawn = forecast([OPEN] * SUMMED_FROM, MIXED, replace(ALONE, workers=3, left_today_usd=16.8))
+    summed = forecast([OPEN] * (SUMMED_FROM + 1), MIXED, replace(ALONE, workers=3, left_today_usd=16.884))
+    for name in ("takes_s", "cost_usd"):
+        one, other = getattr(drawn, name), getattr(summed, name)
+        for part in ("low", "middle", "high"):
+            assert abs(getattr(one, part) / getattr(other, part) - 1) < 0.06
+    assert drawn.over_budget is not None
+    assert summed.over_budget is not None
+    assert abs(drawn.over_budget - summed.over_budget) < 0.1
+
+
+def test_above_two_hundred_tasks_begun_work_and_due_times_still_count() -> None:
+    crowd = [OPEN] * SUMMED_FROM
+    begun = forecast([OpenTask(is_running=True, work_s=45.0, cost_usd=0.04), *crowd], ALIKE, ALONE)
+    assert begun.takes_s is not None
+    assert begun.cost_usd is not None
+    assert round(begun.takes_s.middle) == 15 + SUMMED_FROM * 60
+    assert round(begun.cost_usd.middle, 6) == round(0.06 + SUMMED_FROM * 0.1, 6)
+    late = forecast([*crowd, OpenTask(due_in_s=50_000.0)], ALIKE, ALONE)
+    assert late.takes_s is not None
+    assert round(late.takes_s.middle) == 50_060
+
+
+def test_it_tells_when_the_budget_is_used_up_and_no_day_pays_for_the_next() -> None:
+    short = forecast([OPEN] * 10, ALIKE, replace(ALONE, left_today_usd=0.45))
+    assert short.used_up_at == NOW + timedelta(minutes=5)
+    assert short.day_ends_at == datetime(2026, 11, 23, tzinfo=UTC)
+    late = datetime(2026, 11, 22, 23, 57, 30, tzinfo=UTC)
+    over_midnight = forecast([OPEN] * 10, ALIKE, Conditions(now=late, workers=1, left_today_usd=0.45))
+    assert (over_midnight.over_budget, over_midnight.used_up_at, over_midnight.fit_budget) == (0.0, None, 10)
+
+
+@given(measured_tasks, st.integers(0, 30), st.integers(1, 8))
+def test_estimates_are_ordered_and_more_workers_are_never_slower_than_one(
+    measured: list[MeasuredTask], count: int, workers: int
+) -> None:
+    alone = forecast([OPEN] * count, measured, ALONE).takes_s
+    shared = forecast([OPEN] * count, measured, replace(ALONE, workers=workers)).takes_s
+    assert alone is not None
+    assert shared is not None
+    assert alone.low <= alone.middle <= alone.high
+    assert shared.high <= alone.high
+    assert shared == forecast([OPEN] * count, measured, replace(ALONE, workers=workers)).takes_s

@@ -1,0 +1,105 @@
+"""What holds for a repository: validated with words of its own, below a task's fields and above the settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nightshift.core.code.repository_commands import Linter
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks import repository_settings
+from nightshift.core.tasks.repository_settings import (
+    HELP,
+    RepositorySettings,
+    RepositorySettingsIn,
+    changed,
+    parse,
+    readable,
+)
+from nightshift.core.tasks.task import Language, Limits, TaskSpec
+
+ALL: dict[str, Any] = {
+    "test_command": ["make", "test", "test"], "test_paths": ["tests/", "unit"], "base": "main", "target": "develop",
+    "integrate": True, "review": True, "audit": False, "linters": ["ruff"], "allow": ["python.subprocess", "ruff.E501"],
+    "packages": ["requests"], "wall_s": 60.0, "cost_usd": 1.5, "iterations": 4,
+}  # fmt: skip
+
+
+def test_all_fields_are_read_and_told_to_the_owner() -> None:
+    read = parse(ALL)
+    assert read == RepositorySettings(
+        test_command=("make", "test", "test"), test_paths=("tests", "unit"), base="main", target="develop",
+        integrate=True, review=True, audit=False, linters=(Linter.RUFF,), allow=("python.subprocess", "ruff.E501"),
+        packages=("requests",), limits=Limits(wall_s=60, cost_usd=1.5, iterations=4),
+    )  # fmt: skip
+    assert set(HELP) == set(RepositorySettingsIn.model_fields) - {repository_settings.BENCHMARK}, (
+        "set by another command"
+    )
+    assert repository_settings.BY_HAND in HELP
+
+
+@pytest.mark.parametrize(("values", "field", "words"), [
+    ({"wall_s": 0}, "wall_s", "for example 1800"),
+    ({"review": "yes"}, "review", "on or off"),
+    ({"linters": ["pylint"]}, "linters.0", "some of ruff, flake8"),
+    ({"test_command": []}, "test_command", "make test"),
+    ({"test_paths": ["../x"]}, "test_paths", "without . or .."),
+    ({"packages": ["a b"]}, "packages.0", "for example requests"),
+    ({"attempts": 3}, "attempts", "there are test_command, test_paths"),
+])  # fmt: skip
+def test_a_fault_names_its_field_and_what_it_takes(values: dict[str, Any], field: str, words: str) -> None:
+    with pytest.raises(InvalidTask) as error:
+        parse(values)
+    assert words in error.value.fields[field]
+
+
+def test_changes_add_to_what_is_kept_and_none_takes_back() -> None:
+    kept = changed({"base": "main", "wall_s": 60.0}, {"base": None, "review": True})
+    assert kept == {"wall_s": 60.0, "review": True}
+    with pytest.raises(InvalidTask):
+        changed(kept, {"wall_s": "long"})
+
+
+def test_stored_values_that_cannot_be_read_are_left_out_and_told() -> None:
+    read, faults = readable({"wall_s": 60.0, "review": "yes", "of_a_later_version": 1})
+    assert read == RepositorySettings(limits=Limits(wall_s=60))
+    assert set(faults) == {"review", "of_a_later_version"}
+    assert readable({})[1] == {}
+
+
+def test_a_tasks_own_fields_go_before_those_of_its_repository() -> None:
+    own = TaskSpec(
+        description="x", repo="/r", base="next", review=False, integrate=False, test_command=("pytest",),
+        limits=Limits(wall_s=5), allow=("js.eval",), packages=("rich",),
+    )  # fmt: skip
+    got = parse(ALL).applied(own)
+    assert (got.base, got.review, got.integrate, got.test_command) == ("next", False, False, ("pytest",))
+    assert got.limits == Limits(wall_s=5, cost_usd=1.5, iterations=4)
+    assert got.allow[:3] == ("js.eval", "python.subprocess", "ruff.E501")
+    assert got.packages == ("rich", "requests")
+
+
+def test_a_task_that_says_nothing_gets_what_its_repository_has() -> None:
+    got = parse(ALL).applied(TaskSpec(description="x", repo="/r"))
+    assert (got.base, got.review, got.audit, got.integrate) == ("main", True, False, True)
+    assert got.test_command == ("make", "test", "test")
+    assert RepositorySettings().applied(got) == got
+
+
+def test_a_task_with_tests_or_cases_is_judged_by_them_alone() -> None:
+    given = parse(ALL).applied(TaskSpec(description="x", tests={"test_a.py": "def test_a(): assert 1"}))
+    assert given.test_command == ()
+
+
+def test_a_linter_that_is_left_out_is_a_rule_that_does_not_hold() -> None:
+    some = parse({"linters": ["ruff", "mypy"]}).applied(TaskSpec(description="x"))
+    assert set(some.allow) == set(Linter) - {Linter.RUFF, Linter.MYPY}
+    assert set(parse({"linters": []}).applied(TaskSpec(description="x")).allow) == set(Linter)
+    assert parse({}).applied(TaskSpec(description="x")).allow == ()
+
+
+def test_packages_are_for_python_and_a_base_for_a_repository_of_the_owners() -> None:
+    script = parse(ALL).applied(TaskSpec(description="x", language=Language.JAVASCRIPT))
+    assert script.packages == ()
+    assert script.base is None

@@ -1,0 +1,169 @@
+"""The one validation of tasks: what every door accepts and refuses."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.errors import InvalidTask
+from nightshift.core.tasks.submission import as_input, parse_spec
+from nightshift.core.tasks.task import Kind, Limits
+
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_a_description_is_enough() -> None:
+    spec = parse_spec({"description": "  Build it \n"})
+    assert (spec.description, spec.priority, spec.limits) == ("Build it", 1, Limits())
+
+
+def test_every_field_arrives() -> None:
+    spec = parse_spec(
+        {
+            "description": "x", "priority": 5, "repo": "/r", "base": "main", "kind": "cli_tool", "language": "python",
+            "tests": {"test_x.py": "t"}, "files": {"x.py": "f"}, "depends_on": [2, 1, 2], "key": "k",
+            "not_before": "2030-01-01T00:00:00", "limits": {"iterations": 3}, "review": True, "audit": False,
+            "clarify": None, "integrate": True, "metadata": {"category": "api"},
+        }
+    )  # fmt: skip
+    assert spec.kind is Kind.CLI_TOOL
+    assert spec.depends_on == (2, 1)
+    assert spec.not_before == datetime(2030, 1, 1, tzinfo=UTC)
+    assert spec.limits.iterations == 3
+
+
+def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
+    sent = {
+        "description": "x", "priority": 5, "repo": "/r", "base": "main", "kind": "cli_tool", "language": "javascript",
+        "test_command": ["make", "test"], "files": {"x.py": "f"}, "depends_on": [2, 1], "key": "k",
+        "not_before": "2030-01-01T00:00:00.000000Z", "limits": {"iterations": 3}, "review": True, "audit": False,
+        "metadata": {"category": ["api", None]},
+    }  # fmt: skip
+    assert as_input(parse_spec(sent)) == sent
+    assert as_input(parse_spec({"description": "x", "priority": 1, "tests": {}})) == {"description": "x"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "hint"),
+    [
+        ({}, "description", "required"),
+        ({"description": "  "}, "description", "describe"),
+        ({"description": "x", "priority": "5"}, "priority", "integer"),
+        ({"description": "x", "priority": True}, "priority", "integer"),
+        ({"description": "x", "prio": 5}, "prio", "known are"),
+        ({"description": "x", "kind": "game"}, "kind", "web_app"),
+        ({"description": "x", "files": {"../x": ""}}, "files", ".."),
+        ({"description": "x", "tests": {"/etc/x": ""}}, "tests", "relative"),
+        ({"description": "x", "limits": {"iterations": 0}}, "limits.iterations", "1"),
+        ({"description": "x", "limits": {"time": 1}}, "limits.time", "wall_s"),
+        ({"description": "x", "limits": {"memory_mb": 8}}, "limits.memory_mb", "64"),
+        ({"description": "x", "limits": {"cpus": 0}}, "limits.cpus", "0.1"),
+        ({"description": "x", "limits": {"cost_usd": False}}, "limits.cost_usd", "number"),
+        ({"description": "x", "limits": {"pids": 2}}, "limits.pids", "16"),
+        ({"description": "x", "limits": {"work_mb": 0}}, "limits.work_mb", "1"),
+        ({"description": "x", "depends_on": ["a"]}, "depends_on.0", "integer"),
+        ({"description": "x", "not_before": 5}, "not_before", "2026-12-24T18:00:00Z"),
+        ({"description": "x", "not_before": "0.5"}, "not_before", "2026-12-24T18:00:00Z"),
+        ({"description": "x", "packages": ["numpy==2.4.0"]}, "packages.0", "a name alone: numpy; a version"),
+        ({"description": "x", "base": "main"}, "task", "repo"),
+        ({"description": "x", "tests": {"a": ""}, "files": {"a": ""}}, "task", "both"),
+        ({"description": "x", "tests": {"a": ""}, "test_command": ["make"]}, "task", "either"),
+        ({"description": "x", "files": {"a": "", "a/b": ""}}, "task", "beside"),
+        ({"description": "x", "files": {"Foo.py": ""}, "tests": {"foo.py": ""}}, "task", "beside"),
+        ([], "task", "mapping"),
+    ],
+)
+def test_a_fault_names_its_field_and_the_mend(sent: Any, field: str, hint: str) -> None:
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec(sent)
+    assert hint.lower() in refused.value.fields[field].lower()
+
+
+def test_all_faults_are_reported_together() -> None:
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec({"priority": "high", "kind": "game", "x": 1})
+    assert refused.value.fields.keys() == {"description", "priority", "kind", "x"}
+
+
+@pytest.mark.parametrize("field", ["metadata", "cases", "files", "description", "nothing_we_know"])
+def test_a_field_that_is_nested_too_deeply_is_refused_by_its_name(field: str) -> None:
+    deep: Any = 1
+    for _ in range(300):
+        deep = {"a": deep}
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec({"description": "x", field: deep})
+    assert refused.value.fields == {field: "nested more than 50 deep; make it flatter"}
+
+
+def test_what_was_taken_so_deep_before_is_taken_still() -> None:
+    deep: Any = 1
+    for _ in range(49):
+        deep = {"a": deep}
+    spec = parse_spec({"description": "x", "metadata": {"a": deep}})
+    assert as_input(spec) == {"description": "x", "metadata": {"a": deep}}
+
+
+def test_of_many_unknown_fields_some_are_named_and_the_others_counted() -> None:
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec({"description": "x", "limits": {f"k{number}": 1 for number in range(200_000)}})
+    (why,) = refused.value.fields.values()
+    assert why.startswith("unknown fields: k0, k1, k2, k3, k4, k5, k6, k7, k8, k9 and 199,990 more; known are ")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "hint"),
+    [
+        ("depends_on", [""] * 1001, "at most 1000"),
+        ("test_command", ["x"] * 1001, "at most 1000"),
+        ("test_command", ["x" * 200_000], "at most 100000"),
+        ("allow", ["A"] * 201, "at most 200"),
+        ("packages", ["requests"] * 201, "at most 200"),
+        ("tests", {f"test_{number}.py": 1 for number in range(501)}, "at most 500"),
+        ("files", {f"{number}.py": 1 for number in range(501)}, "at most 500"),
+        ("oracle", {f"{number}.py": 1 for number in range(501)}, "at most 500"),
+    ],
+)
+def test_a_list_that_is_too_long_is_one_fault_whatever_it_holds(field: str, value: Any, hint: str) -> None:
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec({"description": "x", field: value})
+    assert len(refused.value.fields) <= 2
+    assert any(hint in why for why in refused.value.fields.values())
+
+
+def test_where_everything_is_wrong_the_answer_stays_small() -> None:
+    wrong: dict[str, Any] = {
+        "description": 1, "depends_on": [""] * 1000, "test_command": [""] * 1000, "allow": ["A"] * 200,
+        "packages": [""] * 200, "tests": {f"{number}": 1 for number in range(500)},
+        "cases": [{f"u{number}": 1 for number in range(40)}] * 500,
+    }  # fmt: skip
+    with pytest.raises(InvalidTask) as refused:
+        parse_spec(wrong)
+    assert refused.value.more > 20_000
+    assert len(str(refused.value)) < 20_000
+
+
+@given(json)
+def test_any_json_is_a_task_or_refused_by_name(sent: Any) -> None:
+    try:
+        parse_spec(sent)
+    except InvalidTask as refused:
+        assert refused.fields  # noqa: PT017 - most input is refused, some is not
+
+
+def test_tools_of_servers_are_named_with_their_server_and_need_a_model_that_uses_tools() -> None:
+    assert parse_spec({"description": "x", "mcp": ["docs.search", "docs.search"]}).mcp == ("docs.search",)
+    with pytest.raises(InvalidTask, match=r"mcp\.0"):
+        parse_spec({"description": "x", "mcp": ["search"]})
+    with pytest.raises(InvalidTask, match="explore is off"):
+        parse_spec({"description": "x", "mcp": ["docs.search"], "explore": "off"})
+
+
+def test_packages_are_refused_where_nothing_would_install_them() -> None:
+    with pytest.raises(InvalidTask, match="packages are for tasks in Python"):
+        parse_spec({"description": "add", "language": "javascript", "packages": ["lodash"]})

@@ -1,0 +1,85 @@
+"""Functions, classes and files that the words of a task ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.tasks.word_names import find_paths, read_names
+
+
+@pytest.mark.parametrize(
+    ("words", "defined", "files"),
+    [
+        ("Write `solution.py` with `add(a, b)`, the sum of a and b.", ["add"], ["solution.py"]),
+        ("Write the Python function `add` in a new file `calc.py`.", ["add"], ["calc.py"]),
+        ("Please write a fast, small function `fib(n)`.", [], []),
+        ("Please write a fast function `fib(n)`.", ["fib"], []),
+        ("Add `add(a, b)` and `sub(a, b)` to `calc.py`", ["add", "sub"], ["calc.py"]),
+        ("Write `add()` and tests for `sub()`.", ["add"], []),
+        ("Implement a class `Stack` with `push(x)` and `pop()`.", ["Stack"], []),
+        ("Fix the imports. Then add a function called `Shape.area`!", ["area"], []),
+        ("- Create the module `shop/cart.py` that defines `total(prices)`\n- Write `class Cart:`",
+         ["total", "Cart"], ["shop/cart.py"]),
+        ("## Add `add(a, b)`", ["add"], []),
+        ("Create a file `hello.txt` that says hello", [], ["hello.txt"]),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_asks_for_directly_counts(words: str, defined: Sequence[str], files: Sequence[str]) -> None:
+    found = read_names(words)
+    assert (list(found.defined), list(found.files), found.mentioned) == (defined, files, ())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Do not add `add(a, b)`.",
+        "Write a program that creates `out.py`.",
+        "The tool has to read a.csv and write `out.csv`.",
+        "Read the file. Create a file `out.txt` when it is there.",
+        "The script does this:\n1. Read a.csv\n2. Write `out.py`",
+        "Add tests for `add()`.",
+        "Write tests for the function `add`.",
+        "Write a function `test_add()` in `calc.py`.",
+        "Write a test `test_add()` in `tests/test_add.py`.",
+        "Add the `--verbose` flag.",
+        "Add a column `created_at` to users.",
+        "Add `build.sh` to `.gitignore`.",
+        "Implement `null` handling.",
+        "Write `hello` to the screen.",
+        "Write `x` and `y`.".replace("Write", "Rename"),
+        "Use `print()`. Write `print()` statements.",
+        "Create `../x.py`.",
+        "Write add(a, b).",
+        "`add(a, b)`",
+        "",
+    ],
+)
+def test_what_it_does_not_ask_for_directly_does_not(words: str) -> None:
+    found = read_names(words)
+    assert (found.defined, found.files, found.mentioned) == ((), (), ())
+
+
+def test_a_name_of_which_the_words_do_not_say_what_it_is_has_to_occur() -> None:
+    assert read_names("Implement `slugify` in text.py.").mentioned == ("slugify",)
+    assert read_names("Implement `slugify` in text.py.", ["slugify"]).defined == ("slugify",)
+
+
+def test_a_name_without_backticks_counts_where_an_example_calls_it() -> None:
+    assert read_names("Write add(a, b): the sum.", ["add"]).defined == ("add",)
+
+
+def test_paths_of_python_files_are_found_once() -> None:
+    assert list(find_paths("Mend `shop/cart.py`, a.py and shop/cart.py; not b.pyc, /etc/c.py")) == [
+        "shop/cart.py",
+        "a.py",
+    ]
+
+
+@given(st.text("addwrite `().py,\n-#:éand", max_size=400))
+def test_no_text_raises(words: str) -> None:
+    found = read_names(words, ["add"])
+    assert all(name.isidentifier() for name in (*found.defined, *found.mentioned))

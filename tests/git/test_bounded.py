@@ -1,0 +1,99 @@
+"""What the git manager keeps open and in memory does not grow with the repositories and commits it has seen."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from nightshift.core.tasks.projects import ROOT, Scope
+from nightshift.git import registry, repository, trees
+from nightshift.git.objects import parse_tree
+from tests.git.conftest import Bench, message
+from tests.support.git_repo import git, make_repo
+from tests.support.processes import words
+
+
+def is_reader(process: psutil.Process, below: str) -> bool:
+    """Tell whether this reads objects of a repository below a folder; one that goes meanwhile does not."""
+    try:
+        return "cat-file" in words(process) and below in str(process.environ())
+    except psutil.Error:
+        return False
+
+
+def test_only_the_repositories_used_last_stay_open(bench: Bench, tmp_path: Path) -> None:
+    names = [str(make_repo(tmp_path / f"repo{number}", {"a.py": "1\n"})) for number in range(registry.OPEN + 4)]
+    bench.git.open(None, None, 1, "x")
+    for _ in range(2):
+        for name in names:
+            where = bench.git.open(name, None, 7, "x")
+            assert bench.git.tree(where, where.base).read("a.py") == b"1\n"
+    held = [process for process in psutil.Process().children() if is_reader(process, str(tmp_path))]
+    assert len(held) <= 2 * (registry.OPEN + 1)
+    assert bench.git.tip(bench.git.open(None, None, 2, "y"))
+
+
+def test_a_repository_that_was_closed_meanwhile_is_still_of_use(bench: Bench, tmp_path: Path) -> None:
+    first = bench.git.open(str(make_repo(tmp_path / "first", {"a.py": "1\n"})), None, 7, "x")
+    for number in range(registry.OPEN + 1):
+        bench.git.open(str(make_repo(tmp_path / f"repo{number}", {"a.py": "1\n"})), None, 7, "x")
+    made = bench.git.commit(first, first.base, {"a.py": "2\n"}, message())
+    assert made
+    assert first.tree.read("a.py") == b"1\n"
+    assert git(tmp_path / "first", "show", f"{made.branch}:a.py") == "2"
+
+
+def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
+    where = bench.git.open(None, None, 1, "x")
+    files = {f"module_{number:05}_{'x' * 180}.py": "" for number in range(3000)}
+    made = bench.git.commit(where, where.base, dict(files), message(1))
+    assert made
+    reader = bench.git._repositories.find(where).reader
+    for number in range(50):  # each has a root of some 800 KB
+        made = bench.git.commit(where, made.id, {"a.py": f"{number}\n"}, message(1))
+        assert made
+        assert len(bench.git.tree(where, made.id).entries()) == 3001
+    held = sum(map(len, reader._objects.values()))
+    assert held == reader._object_bytes
+    assert trees.MAX_KEPT_BYTES / 2 < held <= trees.MAX_KEPT_BYTES
+    assert threading.active_count() < 50
+
+
+def test_the_root_of_a_new_commit_is_not_read_back(bench: Bench) -> None:
+    where = bench.git.open(None, None, 1, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "1\n", "pkg/b.py": "1\n"}, message(1))
+    assert made
+    kept = bench.git._repositories.find(where).reader._objects
+    assert [name for _, name, _ in parse_tree(kept[made.tree], 20)] == ["a.py", "pkg"]
+
+
+def test_the_part_that_a_task_sees_is_made_once(bench: Bench) -> None:
+    where = bench.git.open(None, None, 1, "x")
+    files = {"shop/README.md": "", "shop/requirements.txt": "", "a.py": ""}
+    made = bench.git.commit(where, where.base, dict(files), message(1))
+    assert made
+    root = bench.git.at(replace(where, scope=Scope(project=ROOT)), made.id)
+    assert list(root.tree.entries()) == ["a.py"]
+    assert bench.git.tree(root, made.id) is root.tree
+    for number in range(repository.TREES + 1):
+        bench.git.tree(replace(where, scope=Scope(project="shop", moved=(str(number),))), made.id)
+    assert len(bench.git._repositories.find(where).parts) <= repository.TREES
+    assert bench.git.tree(where, made.id).entries().keys() == files.keys()
+
+
+def test_a_small_file_is_asked_for_once_whatever_commit_it_is_read_from(bench: Bench, tmp_path: Path) -> None:
+    large = "x" * (trees.MAX_BLOB_BYTES + 1)
+    root = make_repo(tmp_path / "repo", {"small.txt": "1\n", "large.txt": large})
+    where = bench.git.open(str(root), None, 7, "x")
+    assert [where.tree.read(path) for path in ("small.txt", "large.txt")] == [b"1\n", large.encode()]
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    kept = bench.git._repositories.find(where).reader._objects
+    tree = bench.git.tree(where, made.id)
+    assert tree.entries()["small.txt"] in kept
+    assert tree.entries()["large.txt"] not in kept
+    kept[tree.entries()["small.txt"]] = b"from memory"
+    assert tree.read("small.txt") == b"from memory"

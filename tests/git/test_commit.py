@@ -1,0 +1,275 @@
+"""Commits: exactly the change, on the task's own branch, and nothing else of the owner's is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.code.git_ids import blob_id
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.projects import Scope
+from nightshift.core.tasks.revisions import Author, Commit, Workspace
+from nightshift.core.tasks.task import Change
+from tests.git.conftest import Bench, message
+from tests.support.git_repo import fingerprint, git, make_repo, write
+
+OURS = (".git/objects/", ".git/refs/heads/agent/", ".git/logs/refs/heads/agent/", ".git/refs/notes/nightshift")
+
+
+def commit(bench: Bench, where: Workspace, change: Change) -> Commit:
+    made = bench.git.commit(where, where.base, change, message(where.task_id))
+    assert made is not None
+    return made
+
+
+def test_a_commit_holds_the_change_and_nothing_else(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "Add a door")
+    made = commit(bench, where, {"a.py": "a = 2\n", "new/ü.py": "ü\n", "pkg/b.py": None})
+    assert made.branch == "agent/7-add-a-door"
+    assert git(repo, "rev-parse", made.branch, f"{made.branch}^{{tree}}") == f"{made.id}\n{made.tree}"
+    assert git(repo, "-c", "core.quotePath=false", "diff", "--name-status", where.base, made.id).split("\n") == [
+        "M\ta.py", "A\tnew/ü.py", "D\tpkg/b.py",
+    ]  # fmt: skip
+    assert git(repo, "show", f"{made.id}:new/ü.py") == "ü"
+    assert git(repo, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_message_author_and_date_are_ours(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"a.py": "a = 2\n"})
+    assert git(repo, "log", "-1", "--format=%an <%ae> %at|%cn <%ce> %ct", made.id) == (
+        "Night <night@example.org> 1772366400|Night <night@example.org> 1772366400"
+    )
+    assert git(repo, "log", "-1", "--format=%(trailers:key=Task,valueonly)", made.id).strip() == "7"
+    assert git(repo, "log", "-1", "--format=%B", made.id) == "Do it\n\nTask: 7\nModel: m\nIterations: 1"
+
+
+def test_an_author_that_is_not_set_is_the_one_of_the_repository(bench: Bench, repo: Path) -> None:
+    git(repo, "config", "user.name", "Ow <ner>")
+    manager = bench.another(author=Author(email="night@example.org"))
+    where = manager.open(str(repo), None, 7, "x")
+    made = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert made
+    assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Ow ner <night@example.org>"
+
+
+def test_another_author_holds_from_the_next_commit_on_also_where_a_task_works_already(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    bench.git.renew(Author(name="Day", email="day@example.org"), auto_push=False)
+    made = commit(bench, where, {"a.py": "a = 3\n"})
+    assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Day <day@example.org>"
+    assert where.tree.read("a.py") == b"a = 1\n", "what was read before can still be read"
+
+
+def test_a_change_that_changes_nothing_is_no_commit(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    assert bench.git.commit(where, where.base, {"a.py": "a = 1\n", "gone.py": None}, message()) is None
+    assert bench.git.commit(where, where.base, {}, message()) is None
+    assert git(repo, "branch", "--list", "agent/*") == ""
+
+
+def test_modes_links_and_submodules_are_kept(bench: Bench, repo: Path) -> None:
+    (repo / "run.sh").chmod(0o755)
+    (repo / "link").symlink_to("a.py")
+    git(repo, "add", "-A")
+    git(repo, "update-index", "--add", "--cacheinfo", f"160000,{git(repo, 'rev-parse', 'HEAD')},sub")
+    git(repo, "commit", "-q", "-m", "Second")
+    before = git(repo, "ls-tree", "HEAD")
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"run.sh": "echo ho\n"})
+    after = git(repo, "ls-tree", made.id)
+    old, new = blob_id(b"echo hi\n", "sha1"), blob_id(b"echo ho\n", "sha1")
+    assert after == before.replace(old, new)
+    assert f"100755 blob {new}" in after
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("../out.py", "relative"), ("/etc/passwd", "relative"), (".git/config", "not allowed"),
+        ("x/.GIT/y", "not allowed"),
+        ("a\nb", "control"), (".gitattributes", "not allowed"), ("link", "symbolic link"), ("link/x.py", "no folder"),
+        ("a.py/x.py", "no folder"), ("pkg", "it is a folder"), ("", "1 to 400"),
+    ],
+)  # fmt: skip
+def test_a_path_that_may_not_be_written_is_refused(bench: Bench, repo: Path, path: str, says: str) -> None:
+    (repo / "link").symlink_to("pkg")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "Second")
+    where = bench.git.open(str(repo), None, 7, "x")
+    with pytest.raises(GitError, match=says):
+        bench.git.commit(where, where.base, {"fine.py": "", path: "x"}, message())
+    assert git(repo, "branch", "--list", "agent/*") == ""
+
+
+def test_a_file_may_become_a_folder_and_back_when_the_change_says_so(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"a.py": None, "a.py/x.py": "1", "pkg/b.py": None, "pkg": "2"})
+    assert list(bench.git.tree(where, made.id).entries()) == ["a.py/x.py", "pkg", "run.sh"]
+    with pytest.raises(GitError, match="no folder"):
+        bench.git.commit(where, where.base, {"q": "1", "q/x.py": "1"}, message())
+
+
+def test_text_that_is_no_text_is_refused(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    with pytest.raises(GitError, match=r"a\.py: holds half of a surrogate pair, which is no text"):
+        bench.git.commit(where, where.base, {"a.py": "\ud800"}, message())
+
+
+def test_attributes_change_no_byte(bench: Bench, repo: Path) -> None:
+    write(repo, {".gitattributes": "* text eol=crlf ident export-subst working-tree-encoding=UTF-16LE\n"})
+    git(repo, "add", ".gitattributes")
+    git(repo, "commit", "-q", "-m", "Second")
+    git(repo, "config", "core.autocrlf", "true")
+    where = bench.git.open(str(repo), None, 7, "x")
+    text = "$Id$ $Format:%H$\r\nü\n"
+    made = commit(bench, where, {"a.txt": text})
+    assert bench.git.tree(where, made.id).read("a.txt") == text.encode()
+    assert where.tree.read("a.py") == b"a = 1\n"
+
+
+def test_a_branch_of_somebody_else_is_left_alone(bench: Bench, repo: Path) -> None:
+    git(repo, "branch", "agent/7-x")
+    where = bench.git.open(str(repo), None, 7, "x")
+    assert commit(bench, where, {"a.py": ""}).branch == "agent/7-x-2"
+    assert git(repo, "rev-parse", "agent/7-x") == where.base
+
+
+def test_a_branch_below_the_name_of_the_tasks_is_left_alone(bench: Bench, repo: Path) -> None:
+    git(repo, "branch", "agent/7-x/review")
+    git(repo, "branch", "agent/7-x-2/review")
+    git(repo, "pack-refs", "--all")
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"a.py": ""})
+    assert made.branch == "agent/7-x-3"
+    assert bench.git.find_commit(where, 7) == made
+
+
+def test_a_branch_that_no_name_can_be_given_to_says_why(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    git(repo, "branch", "agent")
+    with pytest.raises(GitError, match=r"branch agent/7-x could not be made: .*'refs/heads/agent' exists"):
+        commit(bench, where, {"a.py": ""})
+
+
+def test_a_second_attempt_takes_over_the_branch_of_the_first(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x", bench.now)
+    commit(bench, where, {"a.py": "1"})
+    bench.later(hours=1)
+    second = commit(bench, where, {"a.py": "2"})
+    assert second.branch == "agent/7-x"
+    assert git(repo, "rev-parse", "agent/7-x") == second.id
+
+
+def test_a_branch_of_an_older_task_of_the_same_number_is_left_alone(bench: Bench, repo: Path) -> None:
+    old = commit(bench, bench.git.open(str(repo), None, 7, "x", bench.now), {"a.py": "1"})
+    bench.later(days=1)
+    where = bench.git.open(str(repo), None, 7, "x", bench.now)
+    assert bench.git.find_commit(where, 7) is None
+    assert commit(bench, where, {"a.py": "2"}).branch == "agent/7-x-2"
+    assert git(repo, "rev-parse", "agent/7-x") == old.id
+
+
+def test_a_branch_that_the_owner_looks_at_is_not_moved_under_him(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    first = commit(bench, where, {"a.py": "1"})
+    git(repo, "checkout", "-q", first.branch)
+    assert commit(bench, where, {"a.py": "2"}).branch == "agent/7-x-2"
+    assert git(repo, "status", "--porcelain") == ""
+
+
+def test_nothing_of_the_owners_changes(bench: Bench, repo: Path) -> None:
+    write(repo, {"a.py": "a = 'not committed'\n", "untracked.py": "x\n", "staged.py": "y\n", "stashed.py": "z\n"})
+    git(repo, "add", "stashed.py")
+    git(repo, "stash", "push", "-q", "--", "stashed.py")
+    git(repo, "add", "staged.py")
+    git(repo, "worktree", "add", "-q", "-b", "side", str(bench.root / "side"))
+    before, side = fingerprint(repo, except_=OURS), fingerprint(bench.root / "side")
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"a.py": "a = 3\n", "staged.py": "mine\n", "untracked.py": "mine\n"})
+    rebased = bench.git.rebase(where, made, where.base)
+    bench.git.note(where, rebased.id, "evidence")
+    bench.git.recent_commits(where, 5)
+    bench.git.find_commit(where, 7)
+    bench.git.close()
+    assert fingerprint(repo, except_=OURS) == before
+    assert fingerprint(bench.root / "side") == side
+
+
+def test_the_fingerprint_would_notice(bench: Bench, repo: Path) -> None:
+    before = fingerprint(repo, except_=OURS)
+    git(repo, "status")
+    git(repo, "update-ref", "refs/heads/other", "HEAD")
+    assert fingerprint(repo, except_=OURS) != before
+
+
+SCRIPT = """
+import os, sys
+from nightshift.git.manager import Author, GitManager
+from nightshift.core.tasks.commit_message import CommitMessage
+from pathlib import Path
+manager = GitManager(
+    workspace=Path(sys.argv[1]), author=Author(), auto_push=False, emit=print, environ=dict(os.environ)
+)
+where = manager.open(sys.argv[2], None, 7, "x")
+made = manager.commit(where, where.base, {"a.py": "2"}, CommitMessage(subject="s", trailers={"Task": "7"}))
+print(made.id, where.repo)
+manager.close()
+"""
+
+
+def test_the_environment_of_the_daemon_does_not_leak(bench: Bench, repo: Path, tmp_path: Path) -> None:
+    other = make_repo(tmp_path / "other")
+    before = fingerprint(other)
+    leaks = {
+        "GIT_DIR": f"{other}/.git", "GIT_WORK_TREE": str(other), "GIT_INDEX_FILE": f"{other}/.git/index",
+        "GIT_OBJECT_DIRECTORY": f"{other}/.git/objects", "GIT_COMMON_DIR": f"{other}/.git",
+        "GIT_AUTHOR_NAME": "Leak", "GIT_COMMITTER_DATE": "1", "GIT_NAMESPACE": "leak",
+    }  # fmt: skip
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **leaks}
+    command = [sys.executable, "-c", SCRIPT, str(bench.workspace), str(repo)]
+    out = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.split()
+    assert out == [git(repo, "rev-parse", "agent/7-x"), str(repo)]
+    assert fingerprint(other) == before
+
+
+def test_the_dates_come_from_the_clock(bench: Bench, repo: Path) -> None:
+    bench.now = datetime(2031, 5, 6, 7, 8, 9, 999_999, tzinfo=UTC)
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"a.py": "2"})
+    assert git(repo, "log", "-1", "--format=%cI", made.id) == "2031-05-06T07:08:09+00:00"
+    assert bench.git.recent_commits(where, 1, made.id)[0].at == bench.now.replace(microsecond=0)
+
+
+def test_a_commit_that_moves_a_project_keeps_bytes_and_modes_and_makes_the_change_on_top(bench: Bench) -> None:
+    where = bench.git.open(None, None, 7, "Rename it")
+    repo = where.repo
+    old = repo / "stat"
+    write(
+        old,
+        {"README.md": "# stat\n", "requirements.txt": "", "run.sh": "#!/bin/sh\n", "stat.py": "x = 1\n", "go.py": ""},
+    )
+    (old / "odd.dat").write_bytes(bytes(range(256)))
+    (old / "run.sh").chmod(0o755)
+    (old / "go.sh").write_text("#!/bin/sh\n")
+    (old / "go.sh").chmod(0o755)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "stat")
+    at = bench.git.within(bench.git.open(None, None, 7, "Rename it"), Scope(project="figures", moved=("stat",)))
+    made = commit(bench, at, {"stat.py": "x = 2\n", "run.sh": "#!/bin/sh\nls\n", "go.py": None, "new.py": ""})
+    assert git(repo, "ls-tree", "-r", "--name-only", made.id).split() == [
+        "figures/README.md", "figures/go.sh", "figures/new.py", "figures/odd.dat", "figures/requirements.txt",
+        "figures/run.sh", "figures/stat.py",
+    ]  # fmt: skip
+    modes = {line.split("\t")[1]: line[:6] for line in git(repo, "ls-tree", "-r", made.id).split("\n")}
+    assert (modes["figures/run.sh"], modes["figures/go.sh"], modes["figures/stat.py"]) == ("100755", "100755", "100644")
+    tree = bench.git.tree(None, made.id)
+    assert tree.read("figures/odd.dat") == bytes(range(256))
+    assert tree.read("figures/stat.py") == b"x = 2\n"
+    assert tree.read("figures/README.md") == b"# figures\n"
+    assert git(repo, "fsck", "--strict", "--no-dangling") == ""

@@ -1,0 +1,181 @@
+"""Integration: rebase without a checkout, compare-and-swap, and many at once without a loss."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import GitError, MergeConflict
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.task import Change
+from nightshift.git.manager import GitManager
+from tests.git.conftest import Bench, message
+from tests.support.git_repo import git, write
+
+
+def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
+    """What the executor does, without a judge."""
+    made = manager.commit(where, where.base, change, message(where.task_id))
+    assert made
+    while True:
+        tip = manager.tip(where)
+        candidate = made if tip == made.parent else manager.rebase(where, made, tip)
+        if manager.advance(where, candidate, tip):
+            return candidate
+
+
+@pytest.fixture
+def dev(bench: Bench, repo: Path) -> Workspace:
+    """A branch that nobody has checked out."""
+    git(repo, "branch", "dev")
+    return bench.git.open(str(repo), "dev", 7, "x")
+
+
+def test_a_tip_that_did_not_move_is_advanced_to_the_commit_itself(bench: Bench, dev: Workspace) -> None:
+    made = land(bench.git, dev, {"a.py": "2"})
+    assert git(dev.repo, "rev-parse", "dev", made.branch).split("\n") == [made.id, made.id]
+    assert git(dev.repo, "rev-parse", "main") == dev.base
+    assert bench.git.contains(dev, made)
+
+
+def test_a_change_is_rebased_onto_a_tip_that_moved(bench: Bench, repo: Path, dev: Workspace) -> None:
+    made = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
+    assert made
+    other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"pkg/b.py": "b = 2\n", "new.py": "n\n"})
+    bench.later(minutes=1)
+    assert not bench.git.advance(dev, made, made.parent)
+    moved = bench.git.rebase(dev, made, other.id)
+    assert (moved.parent, moved.branch) == (other.id, made.branch)
+    merged = bench.git.tree(dev, moved.id)
+    assert [merged.read(p) for p in ("a.py", "pkg/b.py", "new.py")] == [b"a = 2\n", b"b = 2\n", b"n\n"]
+    assert not bench.git.contains(dev, moved)
+    assert bench.git.advance(dev, moved, other.id)
+    assert git(repo, "log", "--format=%H", "dev").split("\n") == [moved.id, other.id, dev.base]
+    assert git(repo, "rev-parse", made.branch) == moved.id
+    show = "--format=%an %at %B"
+    assert git(repo, "show", "-s", show, moved.id) == git(repo, "show", "-s", show, made.id)
+    assert git(repo, "show", "-s", "--format=%ct", moved.id) == str(int(bench.now.timestamp()))
+
+
+def test_two_changes_of_one_file_merge_where_their_lines_differ(bench: Bench, repo: Path) -> None:
+    lines = [f"line {n}\n" for n in range(20)]
+    write(repo, {"long.py": "".join(lines)})
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "Long")
+    git(repo, "branch", "dev")
+    first, second = (bench.git.open(str(repo), "dev", n, "x") for n in (7, 8))
+    land(bench.git, first, {"long.py": "top\n" + "".join(lines[1:])})
+    end = land(bench.git, second, {"long.py": "".join(lines[:-1]) + "end\n"})
+    assert bench.git.tree(second, end.id).read("long.py").split(b"\n")[::19] == [b"top", b"end"]
+
+
+def test_a_conflict_names_the_files_and_shows_the_lines(bench: Bench, repo: Path, dev: Workspace) -> None:
+    made = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n", "c.py": "c\n"}, message())
+    assert made
+    other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"a.py": "a = 3\n"})
+    with pytest.raises(MergeConflict) as caught:
+        bench.git.rebase(dev, made, other.id)
+    assert caught.value.paths == ("a.py",)
+    assert str(caught.value) == (
+        "newer work conflicts with this change in a.py\n\na.py:\n"
+        "<<<<<<< the newer work\na = 3\n=======\na = 2\n>>>>>>> this change\n"
+    )
+    assert git(repo, "rev-parse", "dev", made.branch).split("\n") == [other.id, made.id]
+
+
+def test_a_change_of_a_removed_file_is_a_conflict(bench: Bench, repo: Path, dev: Workspace) -> None:
+    made = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
+    assert made
+    other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"a.py": None})
+    with pytest.raises(MergeConflict, match=r"a\.py"):
+        bench.git.rebase(dev, made, other.id)
+
+
+def test_a_rewritten_target_does_not_bring_back_what_was_taken_out(bench: Bench, repo: Path, dev: Workspace) -> None:
+    made = bench.git.commit(dev, dev.base, {"c.py": "c\n"}, message())
+    assert made
+    git(repo, "checkout", "-q", "--orphan", "fresh")
+    git(repo, "rm", "-q", "--cached", "run.sh")
+    git(repo, "commit", "-q", "-m", "Fresh")
+    git(repo, "branch", "-f", "dev", "fresh")
+    moved = bench.git.rebase(dev, made, bench.git.tip(dev))
+    assert list(bench.git.tree(dev, moved.id).entries()) == ["a.py", "c.py", "pkg/b.py"]
+
+
+def test_a_branch_that_is_checked_out_is_never_moved(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    assert f"main is checked out in {repo}" in str(bench.git.blocked(where))
+    made = bench.git.commit(where, where.base, {"a.py": ""}, message())
+    assert made
+    with pytest.raises(GitError, match="git merge"):
+        bench.git.advance(where, made, where.base)
+    assert git(repo, "rev-parse", "main") == where.base
+    assert git(repo, "status", "--porcelain") == ""
+
+
+def test_a_branch_that_is_being_rebased_is_never_moved(bench: Bench, repo: Path) -> None:
+    git(repo, "checkout", "-q", "-b", "topic")
+    for text in ("a = 2\n", "a = 3\n"):
+        write(repo, {"a.py": text})
+        git(repo, "commit", "-q", "-a", "-m", text)
+    git(repo, "-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "main")
+    assert git(repo, "branch", "--show-current") == ""
+    assert "rebase" in str(bench.git.blocked(bench.git.open(str(repo), "topic", 7, "x")))
+
+
+def test_a_commit_is_found_again_on_its_branch_or_in_the_target(bench: Bench, repo: Path, dev: Workspace) -> None:
+    assert bench.git.find_commit(dev, 7) is None
+    made = bench.git.commit(dev, dev.base, {"a.py": "2"}, message())
+    assert made
+    assert bench.another().find_commit(dev, 7) == made
+    assert bench.git.advance(dev, made, dev.base)
+    land(bench.git, bench.git.open(str(repo), "dev", 77, "y"), {"pkg/b.py": "3"})
+    git(repo, "branch", "-D", made.branch)
+    found = bench.git.find_commit(dev, 7)
+    assert found
+    assert found.id == made.id
+    assert bench.git.contains(dev, found)
+
+
+def test_a_commit_of_the_owner_that_quotes_the_trailer_is_not_taken_for_ours(bench: Bench, repo: Path) -> None:
+    git(repo, "commit", "-q", "--allow-empty", "-m", "Revert\n\nIt said:\nTask: 7\nand more.")
+    git(repo, "branch", "agent/7-mine")
+    assert bench.git.find_commit(bench.git.open(str(repo), None, 7, "x"), 7) is None
+
+
+def test_forty_commits_by_four_threads_make_one_line_of_history(bench: Bench) -> None:
+    start = bench.git.open(None, None, 1, "x")
+
+    def run(task_id: int) -> Commit:
+        where = bench.git.open(None, None, task_id, f"task {task_id}")
+        return land(bench.git, where, {f"m{task_id}.py": f"x = {task_id}\n", "same.py": "same\n"})
+
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(run, range(1, 41)))
+    history = git(bench.workspace, "log", "--format=%H %P", "main").split("\n")
+    assert [line.split()[1:] for line in history[:-2]] == [[line.split()[0]] for line in history[1:-1]]
+    assert {line.split()[0] for line in history} == {c.id for c in made} | {start.base}
+    assert len(history) == 41
+    files = bench.git.tree(start, bench.git.tip(start)).entries()
+    assert len(files) == 41
+    assert git(bench.workspace, "status", "--porcelain") == ""
+    assert git(bench.workspace, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_two_managers_of_one_repository_do_not_lose_each_others_work(bench: Bench, dev: Workspace) -> None:
+    managers = [bench.another(), bench.another()]
+    barrier = threading.Barrier(2)
+
+    def run(number: int) -> None:
+        barrier.wait()
+        for turn in range(5):
+            task_id = 10 * number + turn
+            where = managers[number - 1].open(str(dev.repo), "dev", task_id, "x")
+            land(managers[number - 1], where, {f"m{task_id}.py": "1"})
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, (1, 2)))
+    assert git(dev.repo, "rev-list", "--count", "dev") == "11"

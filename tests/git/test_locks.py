@@ -1,0 +1,134 @@
+"""A lock that somebody left behind: git waits for it once, and what waits there is told and lost no more than that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import GitError, ReferenceLocked
+from nightshift.core.tasks.revisions import Workspace
+from nightshift.git.manager import GitManager
+from tests.git.conftest import Bench, message
+from tests.support.git_repo import git, write
+
+DAY_S = 86_400
+
+
+class HastyGit:
+    """A git on PATH that waits a moment for locks, and notes how it was called."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.path, self._calls = f"{folder}:{os.environ['PATH']}", folder / "calls"
+        real = next(path for path in (Path(each, "git") for each in os.environ["PATH"].split(":")) if path.exists())
+        script = folder / "git"
+        script.write_text(f'#!/bin/bash\necho "$*" >> {self._calls}\nexec {real} "${{@/Timeout=10000/Timeout=50}}"\n')
+        script.chmod(0o755)
+
+    def moves(self) -> int:
+        """How many processes were started that move references."""
+        calls = self._calls.read_text().split("\n") if self._calls.exists() else []
+        self._calls.unlink(missing_ok=True)
+        return sum("update-ref" in call for call in calls)
+
+
+@pytest.fixture
+def hasty(tmp_path: Path) -> HastyGit:
+    return HastyGit(tmp_path / "hasty")
+
+
+@pytest.fixture
+def manager(bench: Bench, hasty: HastyGit) -> GitManager:
+    return bench.another(path=hasty.path)
+
+
+@pytest.fixture
+def dev(manager: GitManager, repo: Path) -> Workspace:
+    git(repo, "branch", "dev")
+    return manager.open(str(repo), "dev", 7, "x")
+
+
+def lock(repo: Path, name: str) -> Path:
+    """Leave the lock of a reference behind, a day old."""
+    path = repo / ".git" / f"{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (time.time() - DAY_S,) * 2)
+    return path
+
+
+def test_a_locked_target_is_told_once_and_the_commit_keeps_its_branch(
+    manager: GitManager, dev: Workspace, hasty: HastyGit
+) -> None:
+    made = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
+    assert made
+    left = lock(dev.repo, "refs/heads/dev")
+    hasty.moves()
+    with pytest.raises(ReferenceLocked) as told:
+        manager.advance(dev, made, dev.base)
+    assert "cannot lock ref 'refs/heads/dev'" in str(told.value)
+    assert f"(the lock {left} is 1 d old; if no git is at work there, remove it)" in str(told.value)
+    assert "\n" not in str(told.value)
+    assert hasty.moves() <= 1
+    assert git(dev.repo, "rev-parse", "dev", made.branch).split() == [dev.base, made.id]
+    left.unlink()
+    assert manager.advance(dev, made, dev.base)
+
+
+def test_a_locked_branch_of_the_task_is_told_once(manager: GitManager, dev: Workspace, hasty: HastyGit) -> None:
+    lock(dev.repo, "refs/heads/agent/7-x")
+    hasty.moves()
+    with pytest.raises(ReferenceLocked, match=r"agent/7-x\.lock is 1 d old"):
+        manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
+    assert hasty.moves() == 1
+    assert git(dev.repo, "branch", "--list", "agent/*") == ""
+
+
+def test_locked_notes_are_told_once(manager: GitManager, dev: Workspace, hasty: HastyGit) -> None:
+    lock(dev.repo, "refs/notes/nightshift")
+    hasty.moves()
+    with pytest.raises(ReferenceLocked, match=r"refs/notes/nightshift\.lock"):
+        manager.note(dev, dev.base, "evidence")
+    assert hasty.moves() == 1
+
+
+def test_the_branch_of_an_integrated_task_that_is_locked_ends_the_cleaning(
+    manager: GitManager, hasty: HastyGit
+) -> None:
+    for number in (1, 2, 3):
+        where = manager.open(None, None, number, "x")
+        made = manager.commit(where, where.base, {f"{number}.py": ""}, message(number))
+        assert made
+        assert manager.advance(where, made, where.base)
+    lock(where.repo, "packed-refs")
+    hasty.moves()
+    with pytest.raises(ReferenceLocked, match=r"packed-refs\.lock"):
+        manager.maintenance.delete_of(lambda ids: ids)
+    assert hasty.moves() == 1
+
+
+def test_a_target_that_git_refuses_to_move_for_another_reason_is_tried_once(
+    manager: GitManager, dev: Workspace, hasty: HastyGit
+) -> None:
+    made = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
+    assert made
+    log = dev.repo / ".git/logs/refs/heads/dev"
+    log.unlink()
+    write(log, {"in the way": ""})
+    hasty.moves()
+    with pytest.raises(GitError, match=r"refs/heads/dev could not be moved: .*logs/refs/heads/dev"):
+        manager.advance(dev, made, dev.base)
+    assert hasty.moves() <= 1
+
+
+def test_a_lock_that_goes_while_git_waits_is_no_lock(bench: Bench, repo: Path) -> None:
+    git(repo, "branch", "dev")
+    where = bench.git.open(str(repo), "dev", 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    with subprocess.Popen(["sh", "-c", f"sleep 0.5; rm {lock(repo, 'refs/heads/dev')}"]):
+        assert bench.git.advance(where, made, where.base)

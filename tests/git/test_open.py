@@ -1,0 +1,199 @@
+"""Opening: every kind of checkout is found, and what cannot be used is refused with words that help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import GitError
+from tests.git.conftest import Bench, message
+from tests.support.git_repo import git, make_repo, write
+
+
+def test_the_checked_out_branch_is_base_and_target(bench: Bench, repo: Path) -> None:
+    found = bench.git.open(str(repo), None, 7, "Add a door")
+    assert found.base == git(repo, "rev-parse", "HEAD")
+    assert (found.target, found.branch, found.repo, found.is_own) == (
+        "refs/heads/main",
+        "agent/7-add-a-door",
+        repo,
+        False,
+    )
+
+
+def test_a_named_branch_is_base_and_target(bench: Bench, repo: Path) -> None:
+    git(repo, "branch", "dev/next")
+    for name in ("dev/next", "refs/heads/dev/next"):
+        assert bench.git.open(str(repo), name, 7, "x").target == "refs/heads/dev/next"
+
+
+def test_a_tag_or_a_commit_is_a_base_without_a_target(bench: Bench, repo: Path) -> None:
+    git(repo, "tag", "-a", "v1", "-m", "one")
+    head = git(repo, "rev-parse", "HEAD")
+    for name in ("v1", head, head[:10], "HEAD~0"):
+        found = bench.git.open(str(repo), name, 7, "x")
+        assert (found.base, found.target) == (head, None)
+    assert bench.git.blocked(found) == "the base is no branch that could be moved"
+
+
+def test_a_branch_wins_over_a_tag_of_its_name(bench: Bench, repo: Path) -> None:
+    git(repo, "tag", "twin")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "Second")
+    git(repo, "branch", "twin")
+    assert bench.git.open(str(repo), "twin", 7, "x").base == git(repo, "rev-parse", "refs/heads/twin")
+
+
+def test_a_detached_checkout_has_no_target(bench: Bench, repo: Path) -> None:
+    git(repo, "checkout", "-q", "--detach")
+    assert bench.git.open(str(repo), None, 7, "x").target is None
+
+
+def test_a_folder_inside_and_a_linked_worktree_work_too(bench: Bench, repo: Path, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    inside = bench.git.open(str(repo / "pkg"), None, 7, "x")
+    linked = bench.git.open(str(tmp_path / "side" / "pkg"), None, 7, "x")
+    assert (inside.repo, inside.target) == (repo, "refs/heads/main")
+    assert (linked.repo, linked.target) == (tmp_path / "side", "refs/heads/side")
+
+
+def test_a_tree_shows_regular_files_and_their_bytes(bench: Bench, repo: Path) -> None:
+    write(repo, {"ü/ß.txt": "ß\n", "bin": b"\x00\xff", "run.sh": "echo\n"})
+    (repo / "link").symlink_to("a.py")
+    (repo / "run.sh").chmod(0o755)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "Second")
+    tree = bench.git.open(str(repo), None, 7, "x").tree
+    assert list(tree.entries()) == ["a.py", "bin", "pkg/b.py", "run.sh", "ü/ß.txt"]
+    assert (tree.read("bin"), tree.read("ü/ß.txt")) == (b"\x00\xff", "ß\n".encode())
+    assert tree.entries()["a.py"] == git(repo, "rev-parse", "HEAD:a.py")
+    with pytest.raises(KeyError):
+        tree.read("link")
+    assert "link" in tree.unwritable()
+    with pytest.raises(KeyError):
+        tree.read("no.py")
+
+
+def test_a_hand_made_tree_cannot_lead_out_of_its_folder(bench: Bench, repo: Path) -> None:
+    blob = git(repo, "rev-parse", "HEAD:a.py")
+    entry = bytes.fromhex(blob)
+    raw = b"".join(b"100644 " + name + b"\0" + entry for name in (b"..", b".GIT", b"../x", b"fine"))
+    tree = git(repo, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
+    commit = git(repo, "commit-tree", tree, "-m", "Trap")
+    assert list(bench.git.open(str(repo), commit, 7, "x").tree.entries()) == ["fine"]
+
+
+@pytest.mark.parametrize(
+    ("base", "says"),
+    [("nowhere", "no branch, tag or commit 'nowhere'"), ("--all", "no branch"), ("a\nb", "one line")],
+)
+def test_an_unknown_base_is_refused(bench: Bench, repo: Path, base: str, says: str) -> None:
+    with pytest.raises(GitError, match=f"^base: .*{says}"):
+        bench.git.open(str(repo), base, 7, "x")
+
+
+def test_what_is_no_repository_is_refused(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(GitError, match=r"^repo: .*not in a git repository; run `git init`"):
+        bench.git.open(str(tmp_path / "plain"), None, 7, "x")
+    with pytest.raises(GitError, match=r"^repo: there is no folder"):
+        bench.git.open(str(tmp_path / "nowhere"), None, 7, "x")
+    with pytest.raises(GitError, match=r"^repo: .*absolute"):
+        bench.git.open("plain", None, 7, "x")
+
+
+def test_a_bare_or_an_empty_repository_is_refused(bench: Bench, tmp_path: Path) -> None:
+    for name, option in (("bare", "--bare"), ("empty", "-q")):
+        (tmp_path / name).mkdir()
+        git(tmp_path / name, "init", "-q", option)
+    with pytest.raises(GitError, match=r"^repo: .*bare"):
+        bench.git.open(str(tmp_path / "bare"), None, 7, "x")
+    with pytest.raises(GitError, match=r"^repo: .*no commit yet"):
+        bench.git.open(str(tmp_path / "empty"), None, 7, "x")
+
+
+def test_a_branch_named_agent_is_in_the_way(bench: Bench, repo: Path) -> None:
+    git(repo, "branch", "agent")
+    with pytest.raises(GitError, match=r"^repo: .*branch named agent.*rename it"):
+        bench.git.open(str(repo), None, 7, "x")
+
+
+def test_a_submodule_that_is_not_checked_out_is_not_taken_for_its_parent(
+    bench: Bench, repo: Path, tmp_path: Path
+) -> None:
+    make_repo(tmp_path / "lib")
+    git(repo, "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
+    git(repo, "commit", "-q", "-m", "Add lib")
+    assert bench.git.open(str(repo / "lib"), None, 7, "x").repo == repo / "lib"
+    git(repo, "submodule", "--quiet", "deinit", "--all", "-f")
+    with pytest.raises(GitError, match=r"^repo: .*submodule that is not checked out"):
+        bench.git.open(str(repo / "lib"), None, 7, "x")
+    assert "lib" not in bench.git.open(str(repo), None, 7, "x").tree.entries()
+
+
+def test_a_sha256_repository_works(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    git(tmp_path / "new", "init", "-q", "-b", "main", "--object-format=sha256")
+    write(tmp_path / "new", {"a.py": "a\n"})
+    git(tmp_path / "new", "add", "-A")
+    git(tmp_path / "new", "commit", "-q", "-m", "First")
+    found = bench.git.open(str(tmp_path / "new"), None, 7, "x")
+    assert len(found.base) == 64
+    assert found.tree.read("a.py") == b"a\n"
+
+
+def test_the_workspace_is_made_on_first_use_and_found_again(bench: Bench) -> None:
+    first = bench.git.open(None, None, 7, "x")
+    again = bench.another().open(None, None, 8, "y")
+    by_path = bench.git.open(str(bench.workspace), None, 9, "z")
+    assert first.is_own
+    assert by_path.is_own
+    assert first.base == again.base == by_path.base == git(bench.workspace, "rev-parse", "main")
+    assert git(bench.workspace, "status", "--porcelain", "--branch") == "## main"
+    assert list(first.tree.entries()) == []
+
+
+def test_a_workspace_that_was_removed_is_made_again(bench: Bench) -> None:
+    bench.git.open(None, None, 7, "x")
+    bench.workspace.rename(bench.root / "gone")
+    bench.git.open(None, None, 8, "x")
+    assert git(bench.workspace, "log", "--format=%s") == "Begin"
+
+
+def test_the_doctor_names_the_version(bench: Bench) -> None:
+    assert bench.git.doctor().startswith("git version 2.")
+
+
+def test_a_git_that_is_too_old_is_named(bench: Bench, tmp_path: Path) -> None:
+    old = tmp_path / "bin" / "git"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho git version 2.30.2\n")
+    old.chmod(0o755)
+    manager = bench.another()
+    manager._repositories._env["PATH"] = str(old.parent)
+    with pytest.raises(GitError, match=r"2\.30\.2 is too old: version 2\.38"):
+        manager.doctor()
+
+
+def test_a_worktree_of_a_bare_repository_works(bench: Bench, repo: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+    git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    where = bench.git.open(str(tmp_path / "side"), None, 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    assert where.target == "refs/heads/side"
+    assert git(tmp_path / "bare.git", "rev-parse", made.branch) == made.id
+    assert "checked out" in str(bench.git.blocked(where))
+
+
+def test_a_shallow_clone_works(bench: Bench, repo: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        git(repo, "commit", "-q", "--allow-empty", "-m", f"More {number}")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
+    git(tmp_path / "shallow", "branch", "dev")
+    where = bench.git.open(str(tmp_path / "shallow"), "dev", 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    assert bench.git.advance(where, made, where.base)
+    assert bench.git.contains(where, made)
+    assert [line.task_id for line in bench.git.recent_commits(where, 9, "dev")] == [7, None]

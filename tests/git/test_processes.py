@@ -1,0 +1,143 @@
+"""Git processes: their own end counts, they have a limit, and all that run can be ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from nightshift.core.errors import GitError, GitStopped
+from nightshift.git import protocol
+from nightshift.git.commands import Git
+from nightshift.git.processes import Output, Processes, communicate
+from tests.support.git_repo import git, make_repo
+
+PATH = {"PATH": "/usr/bin:/bin"}
+LONG_S = 600.0
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    made = Processes()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return make_repo(tmp_path / "repo")
+
+
+def start(processes: Processes, *command: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+    return processes.start(command, cwd=Path("/"), env=PATH, stderr=stderr)
+
+
+def aliased(repo: Path, command: str, processes: Processes | None = None) -> Git:
+    """A git whose command `run` is a command of the shell."""
+    return Git(repo / ".git", protocol.private_environment(PATH), ("-c", f"alias.run=!{command}"), processes=processes)
+
+
+def is_over(pid: int) -> bool:
+    """Tell whether a process has ended, also one that nobody has asked about since."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_until_over(pid: int) -> None:
+    while not is_over(pid):
+        time.sleep(0.01)
+
+
+def test_a_command_is_over_when_it_ends_though_what_it_started_keeps_its_pipes(repo: Path, tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    answer = aliased(repo, f"setsid sleep 300 & echo $! > {left}; echo out; echo error >&2").ask("run")
+    try:
+        assert (answer.code, answer.text, answer.error) == (0, "out", "error")
+        assert not is_over(int(left.read_text())), "it is somebody's, and goes on"
+    finally:
+        os.kill(int(left.read_text()), 9)
+
+
+def test_input_and_output_that_fit_in_no_pipe_do_not_block_each_other(processes: Processes) -> None:
+    data = os.urandom(3_000_000)
+    process = start(processes, "sh", "-c", "tee /dev/stderr")
+    assert communicate(process, data, LONG_S) == (data, data)
+    processes.end(process)
+
+
+def test_a_command_that_reads_no_input_is_no_error(processes: Processes) -> None:
+    process = start(processes, "sh", "-c", "exec 0<&-; echo done")
+    assert communicate(process, b"x" * 1_000_000, LONG_S) == (b"done\n", b"")
+    processes.end(process)
+
+
+def test_a_command_that_takes_too_long_is_ended_with_what_it_started(repo: Path, tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    with pytest.raises(GitError, match=r"git run did not end within 1 s"):
+        aliased(repo, f"trap '' TERM; sleep 600 & echo $! > {child}; wait; sleep 600").ask("run", timeout_s=1)
+    wait_until_over(int(child.read_text()))
+
+
+def test_a_git_that_is_ended_removes_its_locks(repo: Path, processes: Processes) -> None:
+    head, lock = git(repo, "rev-parse", "HEAD"), repo / ".git/refs/heads/new.lock"
+    locking = Git(repo / ".git", protocol.private_environment(PATH), processes=processes)
+    process = locking.start("update-ref", "--stdin")
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(f"start\ncreate refs/heads/new {head}\nprepare\n".encode())
+    output = Output(process.stdout)
+    output.deadline = time.monotonic() + LONG_S
+    assert [output.readline(), output.readline()] == [b"start: ok\n", b"prepare: ok\n"]
+    assert lock.exists()
+    processes.end(process)
+    assert not lock.exists()
+    assert process.returncode is not None
+
+
+def test_a_stop_ends_what_runs_and_nothing_starts_after_it(repo: Path, tmp_path: Path) -> None:
+    processes, began, faults = Processes(), tmp_path / "began", list[Exception]()
+    slow = aliased(repo, f"trap '' TERM; echo $$ > {began}; sleep 600", processes)
+
+    def ask() -> None:
+        try:
+            slow.ask("run", timeout_s=LONG_S)
+        except GitError as error:
+            faults.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    while not (began.exists() and began.read_text()):
+        time.sleep(0.01)
+    processes.stop()
+    asking.join()
+    assert [type(error) for error in faults] == [GitStopped]
+    wait_until_over(int(began.read_text()))
+    with pytest.raises(GitStopped):
+        slow.ask("version")
+
+
+def test_what_a_process_prints_is_read_by_lines_and_by_bytes_until_it_ends(processes: Processes) -> None:
+    process = start(processes, "sh", "-c", "printf 'one\\n'; sleep 0.05; printf 'two\\nthree fo'; printf 'ur'")
+    assert process.stdout
+    output = Output(process.stdout)
+    output.deadline = time.monotonic() + LONG_S
+    assert [output.readline(), output.readline(), output.read(6)] == [b"one\n", b"two\n", b"three "]
+    assert [output.readline(), output.readline(), output.read(3)] == [b"four", b"", b""]
+    processes.end(process)
+
+
+def test_what_a_process_does_not_print_in_time_is_not_waited_for(processes: Processes) -> None:
+    process = start(processes, "sleep", "600")
+    assert process.stdout
+    with pytest.raises(TimeoutError):
+        Output(process.stdout).readline()
+    processes.end(process)
+    assert process.returncode is not None

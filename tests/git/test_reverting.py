@@ -1,0 +1,154 @@
+"""Taking back: a three-way merge on the tip, never a rewritten history, and what history tells of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import GitError, MergeConflict
+from nightshift.core.tasks.commit_message import CommitMessage, task_of
+from nightshift.core.tasks.revert import revert_message, undoes
+from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.task import Change
+from nightshift.git.manager import GitManager
+from tests.git.conftest import Bench, message
+from tests.support.git_repo import fingerprint, git, write
+
+THREE = {"a.py": "def a():\n    return 1\n", "tests/test_a.py": "from a import a\n", "b.py": "b = 1\n"}
+
+
+def land(bench: Bench, task_id: int, change: Change) -> tuple[Workspace, Commit]:
+    where = bench.git.open(None, None, task_id, f"task {task_id}")
+    made = bench.git.commit(where, where.base, change, message(task_id, f"Task {task_id}"))
+    assert made
+    assert bench.git.advance(where, made, where.base)
+    return where, made
+
+
+def undo(manager: GitManager, where: Workspace, commit: str, *, reapply: bool = False) -> Commit:
+    tip = manager.tip(where)
+    said = revert_message("Task", commit, where.task_id, "nothing was run", reapply=reapply)
+    made = manager.revert(where, commit, tip, said)
+    assert manager.advance(where, made, tip)
+    return made
+
+
+def test_a_change_is_taken_back_and_later_work_stays(bench: Bench) -> None:
+    where, first = land(bench, 1, THREE)
+    _, second = land(bench, 2, {"c.py": "c = 1\n"})
+    third_where, third = land(bench, 3, {"a.py": "def a():\n    return 3\n"})
+    made = undo(bench.git, third_where, third.id)
+    assert bench.git.tree(where, made.id).read("a.py") == THREE["a.py"].encode()
+    assert set(bench.git.tree(where, made.id).entries()) == {*THREE, "c.py"}
+    assert git(bench.workspace, "rev-list", "main").split("\n")[:4] == [made.id, third.id, second.id, first.id]
+    assert (bench.workspace / "a.py").read_text() == THREE["a.py"]
+
+
+def test_files_that_were_added_go_and_files_that_were_removed_come_back(bench: Bench) -> None:
+    land(bench, 1, THREE)
+    where, second = land(bench, 2, {"b.py": None, "new/c.py": "c = 1\n"})
+    made = undo(bench.git, where, second.id)
+    assert set(bench.git.tree(where, made.id).entries()) == set(THREE)
+    assert not (bench.workspace / "new").exists()
+
+
+def test_a_revert_bears_its_own_trailers_and_not_those_of_a_task(bench: Bench) -> None:
+    where, made = land(bench, 1, THREE)
+    text = bench.git.describe(where, undo(bench.git, where, made.id).id).message
+    assert text.startswith('Revert "Task"\n')
+    assert (undoes(text), task_of(text)) == (made.id, None)
+    assert "Reverted-Task: 1" in text
+
+
+def test_history_tells_what_was_taken_back_and_what_was_brought_back(bench: Bench) -> None:
+    where, made = land(bench, 1, THREE)
+    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) is None
+    back = undo(bench.git, where, made.id)
+    land(bench, 2, {"c.py": "c = 1\n"})
+    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) == back.id
+    again = undo(bench.git, where, back.id, reapply=True)
+    assert bench.git.tree(where, again.id).read("b.py") == b"b = 1\n"
+    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) is None
+    assert bench.git.reverted_by(where, back.id, bench.git.tip(where)) == again.id
+    last = undo(bench.git, where, made.id)
+    assert bench.git.reverted_by(where, made.id, bench.git.tip(where)) == last.id
+
+
+def test_a_revert_that_the_owner_made_with_git_counts_as_one(bench: Bench) -> None:
+    where, made = land(bench, 1, THREE)
+    git(bench.workspace, "revert", "--no-edit", made.id)
+    mine = git(bench.workspace, "rev-parse", "HEAD")
+    assert bench.git.reverted_by(where, made.id, mine) == mine
+
+
+def test_a_task_cannot_say_that_it_reverts_another(bench: Bench) -> None:
+    where, made = land(bench, 1, THREE)
+    body = f"This reverts commit {made.id}.\n\nReverts: {made.id}"
+    said = CommitMessage(subject="x", body=body, trailers={"Task": "2", "Model": "m"})
+    tip = bench.git.tip(where)
+    forged = bench.git.commit(bench.git.open(None, None, 2, "y"), tip, {"c.py": ""}, said)
+    assert forged
+    assert bench.git.advance(where, forged, tip)
+    assert bench.git.reverted_by(where, made.id, forged.id) is None
+
+
+def test_recovery_does_not_find_a_commit_that_was_taken_back(bench: Bench) -> None:
+    where, made = land(bench, 1, THREE)
+    assert bench.git.find_commit(where, 1) == made
+    back = undo(bench.git, where, made.id)
+    assert bench.git.find_commit(where, 1) is None
+    git(bench.workspace, "branch", "-D", made.branch)
+    assert bench.git.find_commit(where, 1) is None
+    undo(bench.git, where, back.id, reapply=True)
+    found = bench.git.find_commit(where, 1)
+    assert found
+    assert found.id == made.id
+
+
+def test_a_conflict_names_the_files_and_changes_nothing(bench: Bench) -> None:
+    where, made = land(bench, 1, THREE)
+    _, later = land(bench, 2, {"a.py": "def a():\n    return 2\n", "x.py": ""})
+    land(bench, 3, {"b.py": "b = 1\n\n"})
+    before = fingerprint(bench.workspace, except_=(".git/objects",))
+    tip = bench.git.tip(where)
+    with pytest.raises(MergeConflict) as caught:
+        bench.git.revert(where, made.id, tip, revert_message("t", made.id, 1, ""))
+    assert caught.value.paths == ("a.py", "b.py")
+    assert [line.task_id for line in bench.git.later(where, made.id, tip, caught.value.paths)] == [3, 2]
+    assert [line.id for line in bench.git.later(where, made.id, tip, ["a.py", "nowhere.py"])] == [later.id]
+    assert fingerprint(bench.workspace, except_=(".git/objects",)) == before
+
+
+def test_what_is_gone_already_gives_the_tip_s_own_tree(bench: Bench) -> None:
+    where, made = land(bench, 1, {"c.py": "c = 1\n"})
+    land(bench, 2, {"c.py": None})
+    tip = bench.git.tip(where)
+    made = bench.git.revert(where, made.id, tip, revert_message("t", made.id, 1, ""))
+    assert made.tree == bench.git.describe(where, tip).tree
+
+
+def test_a_merge_and_a_first_commit_cannot_be_taken_back(bench: Bench, repo: Path) -> None:
+    first = git(repo, "rev-parse", "HEAD")
+    git(repo, "checkout", "-q", "-b", "side")
+    write(repo, {"s.py": ""})
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "Side")
+    git(repo, "checkout", "-q", "main")
+    git(repo, "merge", "-q", "--no-ff", "--no-edit", "side")
+    where = bench.git.open(str(repo), None, 1, "x")
+    for commit, parents in ((first, 0), (where.base, 2)):
+        with pytest.raises(GitError, match=f"has {parents} parents"):
+            bench.git.revert(where, commit, where.base, revert_message("t", commit, 1, ""))
+
+
+def test_another_wording_is_another_commit_of_the_same_tree(bench: Bench) -> None:
+    where, made = land(bench, 1, THREE)
+    tip = bench.git.tip(where)
+    draft = bench.git.revert(where, made.id, tip, revert_message("t", made.id, 1, "draft"))
+    final = bench.git.reworded(where, draft, revert_message("t", made.id, 1, "3 tests passed"))
+    assert (final.tree, final.parent) == (draft.tree, draft.parent)
+    assert "3 tests passed" in bench.git.describe(where, final.id).message
+    assert bench.git.changed(where, tip, final.id) == set(THREE)
+    assert bench.git.advance(where, final, tip)
+    assert git(bench.workspace, "rev-parse", made.branch) == made.id

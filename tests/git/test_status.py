@@ -1,0 +1,107 @@
+"""A look at a repository: what is told, and that nothing is written or started for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import GitError
+from tests.git.conftest import Bench, message
+from tests.git.test_hostile import script
+from tests.support.git_repo import fingerprint, git, make_repo, write
+from tests.support.home import ROOT
+
+
+def test_a_look_tells_branch_newest_commit_and_changed_files(bench: Bench, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop", {"a.py": "1\n", "b.py": "1\n", "c.py": "1\n"})
+    clean = bench.git.statuses.read(str(repo))
+    assert (clean.root, clean.branch, clean.changed, clean.upstream, clean.remote) == (
+        str(repo), "main", 0, None, None,
+    )  # fmt: skip
+    assert clean.newest is not None
+    assert (clean.newest.subject, clean.newest.author, clean.newest.id) == (
+        "First", "Owner", git(repo, "rev-parse", "HEAD"),
+    )  # fmt: skip
+    write(repo, {"a.py": "2\n", "new.py": "1\n"})
+    write(repo, {"b.py": "2\n"})
+    git(repo, "add", "b.py")
+    (repo / "c.py").unlink()
+    assert bench.git.statuses.read(str(repo)).changed == 3
+
+
+def test_a_file_that_was_only_touched_has_not_changed(bench: Bench, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop", {"a.py": "1\n"})
+    write(repo, {"a.py": "1\n"})
+    assert bench.git.statuses.read(str(repo)).changed == 0
+
+
+def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Path) -> None:
+    origin = make_repo(tmp_path / "origin")
+    repo = tmp_path / "shop"
+    git(tmp_path, "clone", "-q", str(origin), str(repo))
+    for number in range(2):
+        git(repo, "commit", "-q", "--allow-empty", "-m", f"ours {number}")
+    git(origin, "commit", "-q", "--allow-empty", "-m", "theirs")
+    git(repo, "fetch", "-q")
+    git(repo, "remote", "set-url", "origin", "https://me:secret@example.invalid/x.git")
+    found = bench.git.statuses.read(str(repo))
+    assert (found.upstream, found.ahead, found.behind) == ("origin/main", 2, 1)
+    assert found.remote == "https://***@example.invalid/x.git"
+
+
+def test_a_detached_head_has_no_branch(bench: Bench, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "checkout", "-q", "--detach")
+    found = bench.git.statuses.read(str(repo))
+    assert found.branch is None
+    assert found.newest is not None
+
+
+def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
+    where = bench.git.open(None, None, 7, "x")
+    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert commit
+    assert bench.git.advance(where, commit, where.base)
+    found = bench.git.statuses.read(None)
+    assert (found.branch, found.changed) == ("main", 0)
+    assert found.newest is not None
+    assert (found.newest.id, found.newest.task_id) == (commit.id, 7)
+
+
+def test_a_repository_without_a_commit_is_told_too(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    git(tmp_path / "empty", "init", "-q", "-b", "main")
+    found = bench.git.statuses.read(str(tmp_path / "empty"))
+    assert (found.branch, found.newest, found.changed) == ("main", None, None)
+
+
+def test_what_is_no_repository_is_an_error(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(GitError, match="no folder"):
+        bench.git.statuses.read(str(tmp_path / "gone"))
+
+
+def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(bench: Bench, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop", {"a.py": "1\n", ".gitattributes": "*.py filter=evil diff=evil\n"})
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    program = script(tmp_path / "evil.sh", marks)
+    with (repo / ".git" / "config").open("a") as config:
+        config.write(f'[filter "evil"]\nclean = {program}\nsmudge = {program}\n[diff "evil"]\ntextconv = {program}\n')
+        config.write(f"[core]\nfsmonitor = {program}\n[diff]\nexternal = {program}\n")
+    bench.git.statuses.read(str(repo))  # what git keeps of the repository in its view is made now
+    (repo / "a.py").write_text("2\n")
+    before = fingerprint(repo)
+    assert bench.git.statuses.read(str(repo)).changed == 1
+    assert not list(marks.iterdir())
+    assert fingerprint(repo) == before
+
+
+def test_the_daemons_own_repository_is_asked_about_from_a_shell(tmp_path: Path) -> None:
+    asked = "from git_manager import git_manager; print(git_manager.get_repository_stats())"  # as its owner wrote it
+    env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert f"root='{tmp_path / 'workspace'}', branch='main'" in run.stdout

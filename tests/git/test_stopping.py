@@ -1,0 +1,112 @@
+"""A stop ends every git process, whatever it waits for, and no thread waits after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from nightshift.core.errors import GitStopped
+from tests.git.conftest import Bench, message
+from tests.git.test_locks import lock
+from tests.support.git_repo import git
+from tests.support.processes import words
+
+LONG_S = 600.0
+
+
+class Asking:
+    """A call on a thread of its own, and the error that it ends with."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.error: Exception | None = None
+        self._call, self.thread = call, threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._call()
+        except Exception as error:  # noqa: BLE001  the test looks at it
+            self.error = error
+
+
+def wait_for_git(*parts: str) -> None:
+    """Wait until a git process runs whose command has these words."""
+    while not any(set(parts) <= set(words(each)) for each in psutil.Process().children(recursive=True)):
+        pass
+
+
+@pytest.fixture
+def silent_remote(repo: Path) -> Iterator[socket.socket]:
+    """A remote that takes a connection and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        git(repo, "remote", "add", "origin", f"git://127.0.0.1:{server.getsockname()[1]}/x.git")
+        yield server
+
+
+def test_a_push_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, silent_remote: socket.socket) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    results = list[bool]()
+    asking = Asking(lambda: results.append(bench.git.push(where, made.branch, LONG_S).pushed))
+    connection, _ = silent_remote.accept()
+    bench.git.close()
+    asking.thread.join()
+    connection.close()
+    assert (results, asking.error) == ([False], None)
+    assert "Git was stopped" in bench.events[-1].message
+
+
+def test_a_fetch_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, silent_remote: socket.socket) -> None:
+    asking = Asking(lambda: bench.git.fetch_branch(str(repo), "main", LONG_S))
+    connection, _ = silent_remote.accept()
+    bench.git.close()
+    asking.thread.join()
+    connection.close()
+    assert isinstance(asking.error, GitStopped)
+
+
+def test_a_move_that_waits_for_a_lock_ends_with_the_manager(bench: Bench, repo: Path) -> None:
+    git(repo, "branch", "dev")
+    where = bench.git.open(str(repo), "dev", 7, "x")
+    made = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    assert made
+    left = lock(repo, "refs/heads/dev")
+    asking = Asking(lambda: bench.git.advance(where, made, where.base))
+    wait_for_git("update-ref")
+    bench.git.close()
+    asking.thread.join()
+    assert asking.error is not None
+    assert left.exists(), "it is somebody else's"
+    assert git(repo, "rev-parse", "dev") == where.base
+
+
+def test_a_git_that_does_not_answer_ends_with_the_manager(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    reader = bench.git._repositories.find(where).reader
+    assert where.tree.read("a.py") == b"a = 1\n"
+    assert reader._session._process
+    os.kill(reader._session._process.pid, signal.SIGSTOP)
+    asking = Asking(lambda: bench.git.describe(where, where.base))
+    while not reader._session._lock.locked():
+        pass
+    bench.git.close()
+    asking.thread.join()
+    assert isinstance(asking.error, GitStopped)
+    with pytest.raises(GitStopped):
+        bench.git.tip(where)
+
+
+def test_nothing_runs_after_a_stop(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    assert bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
+    bench.git.close()
+    left = [words(each) for each in psutil.Process().children(recursive=True)]
+    assert not [each for each in left if "git" in each[:1]]

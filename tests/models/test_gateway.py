@@ -1,0 +1,545 @@
+"""The gateway to the models, over real HTTP and with the real store of replies; pauses are milliseconds here."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.core.clock import utc_now
+from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.errors import BudgetSpent, ModelRefused, OwnerSpoke, Parked
+from nightshift.core.events import Kind
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Limits, Spent
+from nightshift.core.text.masking import Masker
+from nightshift.models.base import BackendSettings, BaseModelHandler, OnText
+from nightshift.models.budgets import SpendingLimits
+from nightshift.models.chain import build_chain
+from tests.support.gateway import PRICE, QUICK, TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask, backend
+from tests.support.wire_server import WireServer
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> GatewaySetup:
+    return GatewaySetup(tmp_path)
+
+
+# Answering and remembering.
+
+
+async def test_an_answer_is_told_stored_and_replayed(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with setting.gateway(backend(server)) as gateway:
+            first = await gateway.task().complete(ask(step_no=3, call_no=1))
+            assert (first.text, first.tokens_out, first.replayed) == (TEN_TOKENS_OUT, 10, False)
+            again = await gateway.task().complete(ask(step_no=3, call_no=1))
+            assert (again.text, again.replayed) == (TEN_TOKENS_OUT, True)
+            assert not (await gateway.task().complete(ask(step_no=4))).replayed
+            assert len(server.requests) == 2
+    assert gateway.kinds() == [Kind.MODEL_UP, Kind.MODEL_CALLED, Kind.MODEL_REPLAYED, Kind.MODEL_CALLED]
+    called = gateway.of(Kind.MODEL_CALLED)[0]
+    assert (called.task_id, called.phase) == (7, Phase.CODING)
+    assert {"backend", "model", "tokens_in", "tokens_out", "cost_usd", "latency_s", "finish"} <= called.data.keys()
+
+
+async def test_after_a_crash_every_reply_is_counted_exactly_once(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        server.fail_next("cut")  # was paid for as well, and is no reply
+        async with setting.gateway(backend(server)) as gateway:
+            task = gateway.task()
+            await task.complete(ask(step_no=0))
+            await task.complete(ask(step_no=1, call_no=0))
+            await task.complete(ask(step_no=1, call_no=1))
+            before = task.spent
+        async with setting.gateway(backend(server)) as gateway:  # the daemon died in step 1 and was started again
+            resumed = gateway.task(spent=gateway.steps.spent_of(7))
+            for call_no in range(2):
+                assert (await resumed.complete(ask(step_no=1, call_no=call_no))).replayed
+            assert replace(resumed.spent, model_s=0.0) == replace(before, model_s=0.0)
+            assert resumed.spent.model_calls == 4
+    assert len(server.requests) == 4
+
+
+async def test_a_reply_that_came_is_stored_even_when_its_step_is_cancelled(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server)) as gateway:
+            free = threading.Event()
+            gateway.db.write(lambda _conn: free.wait(60))
+            task = asyncio.create_task(gateway.task().complete(ask()))
+            await asyncio.to_thread(server.until, lambda: Kind.MODEL_CALLED in gateway.kinds())
+            task.cancel()
+            free.set()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.wrap_future(gateway.db.write(lambda _conn: None))
+            assert (await gateway.task().complete(ask())).replayed
+            assert len(server.requests) == 1
+
+
+async def test_secrets_do_not_leave_the_house(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server), masker=Masker(["hunter2-is-secret"])) as gateway:
+            await gateway.task().complete(ask("the password is hunter2-is-secret and ghp_0123456789abcdefghijKL"))
+        assert "hunter2" not in str(server.requests[0].body)
+        assert "ghp_" not in str(server.requests[0].body)
+
+
+async def test_a_request_outside_a_task_is_answered_and_counted_too(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server)) as gateway:
+            await gateway.handler.for_task(None, Limits(), Spent()).complete(ask(task_id=None))
+            assert gateway.state.spent_total().model_calls == 1
+
+
+# Patience.
+
+
+async def test_passing_failures_are_tried_again(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.fail_next("500")
+        server.fail_next("quiet")
+        async with setting.gateway(backend(server)) as gateway:
+            assert (await gateway.task().complete(ask())).text
+        assert [request.fault for request in server.requests] == ["500", "quiet", None]
+    failed = gateway.of(Kind.MODEL_FAILED)
+    assert [event.data["try"] for event in failed] == [1, 2]
+    assert all(event.data["retry_in_s"] is not None for event in failed)
+
+
+async def test_the_waits_are_drawn_from_a_range_that_doubles(setting: GatewaySetup) -> None:
+    policy = replace(QUICK, tries=9, breaker_failures=100, backoff_s=0.0005, backoff_max_s=0.032)
+    with WireServer() as server:
+        server.fail_next("500", 8)
+        async with setting.gateway(backend(server), policy=policy) as gateway:
+            await gateway.task().complete(ask())
+    waits = [event.data["retry_in_s"] for event in gateway.of(Kind.MODEL_FAILED)]
+    assert len(waits) == 8
+    assert all(wait <= min(0.0005 * 2**n, 0.032) for n, wait in enumerate(waits))
+    assert max(waits) > 0.002
+
+
+async def test_the_status_adds_up(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT, latency_s=0.05) as server:
+        server.fail_next("500")
+        async with setting.gateway(backend(server)) as gateway:
+            for step_no in range(3):
+                await gateway.task().complete(ask(step_no=step_no))
+            (state,) = gateway.handler.status()
+    assert (state.calls, state.failures, state.tokens_in, state.tokens_out) == (3, 1, 18, 30)
+    assert state.latency_s
+    assert state.latency_s > 0.05
+
+
+async def test_a_short_wait_that_the_server_asks_for_is_kept_by_everyone(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.fail_next("429", retry_after=0.15)
+        async with setting.gateway(backend(server)) as gateway:
+            first = asyncio.create_task(gateway.task(1).complete(ask(task_id=1)))
+            await asyncio.to_thread(server.until, lambda: gateway.of(Kind.MODEL_FAILED))
+            await asyncio.gather(first, gateway.task(2).complete(ask(task_id=2)))
+        times = [request.at_s for request in server.requests]
+        assert len(times) == 3
+        assert min(times[1:]) - times[0] >= 0.15
+        assert gateway.handler.status()[0].circuit == "closed"
+
+
+async def test_a_long_wait_sends_the_request_elsewhere_and_parks_where_there_is_no_elsewhere(
+    setting: GatewaySetup,
+) -> None:
+    with WireServer() as busy, WireServer(lambda _p, _m: "from the other one") as other:
+        busy.fail_always("429", retry_after=3600)
+        async with setting.gateway(backend(busy), backend(other, "ollama")) as gateway:
+            assert (await gateway.task().complete(ask())).text == "from the other one"
+            assert len(busy.requests) == 1
+            await gateway.task().complete(ask(step_no=1))
+            assert len(busy.requests) == 1, "the busy one was asked again before its time"
+            assert len(gateway.of(Kind.MODEL_FALLBACK)) == 1, "going on as before is no news"
+        async with setting.gateway(backend(busy)) as gateway:
+            with pytest.raises(Parked, match="429") as caught:
+                await gateway.task(8).complete(ask(task_id=8))
+            assert caught.value.until
+            assert timedelta(seconds=3500) < caught.value.until - utc_now() < timedelta(seconds=3700)
+
+
+async def test_the_circuit_opens_after_failures_in_a_row_and_closes_after_a_probe(setting: GatewaySetup) -> None:
+    policy = replace(QUICK, tries=2, breaker_failures=4)
+    clock = ManualClock(utc_now())
+    with WireServer() as server:
+        server.fail_always("503")
+        async with setting.gateway(backend(server), policy=policy, clock=clock) as gateway:
+            for step_no in range(2):
+                with pytest.raises(Parked):
+                    await gateway.task().complete(ask(step_no=step_no))
+            assert gateway.handler.status()[0].circuit == "open"
+            with pytest.raises(Parked) as caught:
+                await gateway.task().complete(ask(step_no=2))
+            assert len(server.requests) == 4, "an open circuit lets nothing through"
+            assert caught.value.until
+            server.heal()
+            clock.at += timedelta(seconds=0.21)
+            assert gateway.handler.status()[0].circuit == "half_open"
+            await gateway.task().complete(ask(step_no=3))
+            assert gateway.handler.status()[0].circuit == "closed"
+
+
+@pytest.mark.parametrize("kind", ["hang", "stall"])
+async def test_silence_is_a_failure_that_parks_and_the_connection_is_closed(setting: GatewaySetup, kind: str) -> None:
+    with WireServer(lambda _p, _m: "word " * 100) as server:
+        server.fail_next(kind)
+        # Long enough for a busy machine to connect: who never asked is not kept waiting either.
+        async with setting.gateway(backend(server), policy=replace(QUICK, gap_s=0.1, total_s=2.0)) as gateway:
+            with pytest.raises(Parked) as caught:
+                await gateway.task().complete(ask())
+            assert caught.value.until, "it is tried again by itself"
+            await asyncio.to_thread(server.until, lambda: server.requests and server.requests[0].gone)
+        assert len(server.requests) == 1, "a time-out went by; asking again at once would take another"
+        assert "answer" in gateway.of(Kind.MODEL_FAILED)[0].message
+        async with setting.gateway(backend(server)) as gateway:
+            assert (await gateway.task().complete(ask())).finish is Finish.STOP
+
+
+async def test_cancelling_passes_at_once_and_closes_the_connection(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.fail_next("hang")
+        async with setting.gateway(backend(server)) as gateway:
+            task = asyncio.create_task(gateway.task().complete(ask()))
+            await asyncio.to_thread(server.until, lambda: server.requests)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
+            assert (await gateway.task().complete(ask())).text
+
+
+# When the owner speaks.
+
+
+async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_written_is_paid_for(
+    setting: GatewaySetup,
+) -> None:
+    with WireServer(lambda _p, _m: "word " * 400) as server:
+        server.fail_next("stall")
+        async with setting.gateway(backend(server), prices={"tiny-coder": PRICE}) as gateway:
+            model = gateway.task()
+            worker = asyncio.create_task(model.complete(ask(heard=3)))
+            live = gateway.handler.live
+            await asyncio.to_thread(server.until, lambda: any(call.parts for call in live.open()))
+            gateway.handler.interrupt(8, 4)
+            gateway.handler.interrupt(7, 3)
+            await asyncio.sleep(0.02)
+            assert not worker.done(), "neither another task's word nor one that the request carries"
+            gateway.handler.interrupt(7, 4)
+            with pytest.raises(OwnerSpoke):
+                await worker
+            assert not worker.cancelled()
+            await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
+            # The database's writer is a thread of its own.
+            await asyncio.to_thread(server.until, lambda: gateway.state.spent_total().model_calls)
+            assert model.spent.model_calls == gateway.state.spent_total().model_calls == 1
+            assert model.spent.tokens_out > 100
+            assert live.open() == []
+            assert (await model.complete(ask(heard=4))).text.startswith("word")
+            assert gateway.handler.status()[0].failures == 0, "it is no fault of the model's"
+
+
+async def test_a_worker_that_is_cancelled_is_not_told_that_the_owner_spoke(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        server.fail_next("hang")
+        async with setting.gateway(backend(server)) as gateway:
+            worker = asyncio.create_task(gateway.task().complete(ask()))
+            await asyncio.to_thread(server.until, lambda: server.requests)
+            gateway.handler.interrupt(7, 1)
+            worker.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await worker
+            gateway.handler.interrupt(7, 2)
+            assert (await gateway.task().complete(ask())).text
+
+
+# The chain.
+
+
+async def test_the_next_backend_answers_for_a_failing_one(setting: GatewaySetup) -> None:
+    with WireServer() as bad, WireServer(lambda _p, _m: "saved") as good:
+        bad.fail_always("500")
+        async with setting.gateway(backend(bad), backend(good, "anthropic")) as gateway:
+            assert (await gateway.task().complete(ask())).text == "saved"
+    assert len(bad.requests) == QUICK.tries
+    (event,) = gateway.of(Kind.MODEL_FALLBACK)
+    assert (event.data["from"], event.data["to"]) == ("openai=tiny-coder", "anthropic=tiny-coder")
+
+
+async def test_a_phase_may_have_a_model_of_its_own(setting: GatewaySetup) -> None:
+    with WireServer(models=["big", "small"]) as server:
+        chain = (backend(server, model="big"), backend(server, model="small"))
+        async with setting.gateway(*chain, phase_models={Phase.REVIEW: "openai=small"}) as gateway:
+            await gateway.task().complete(ask())
+            await gateway.task().complete(ask(phase=Phase.REVIEW, step_no=1))
+        assert [request.body["model"] for request in server.requests] == ["big", "small"]
+
+
+async def test_being_stuck_raises_the_temperature_and_then_changes_the_model(setting: GatewaySetup) -> None:
+    with WireServer(models=["first", "second"]) as server:
+        async with setting.gateway(backend(server, model="first"), backend(server, model="second")) as gateway:
+            for escalation in range(4):
+                await gateway.task().complete(ask(step_no=escalation, escalation=escalation))
+            await gateway.task().complete(ask(step_no=9, escalation=1, temperature=0.9))
+        sent = [(request.body["model"], request.body["temperature"]) for request in server.requests]
+        assert sent == [("first", 0.2), ("first", 0.8), ("second", 0.8), ("first", 1.0), ("first", 0.9)]
+
+
+async def test_what_every_backend_refuses_is_refused_and_not_tried_again(setting: GatewaySetup) -> None:
+    with WireServer() as one, WireServer() as two:
+        one.fail_always("400", message="the prompt is too long")
+        two.fail_always("413", message="far too long")
+        async with setting.gateway(backend(one), backend(two, "ollama")) as gateway:
+            with pytest.raises(ModelRefused, match=r"too long.*far too long"):
+                await gateway.task().complete(ask())
+        assert (len(one.requests), len(two.requests)) == (1, 1)
+
+
+async def test_a_refusal_waits_where_another_backend_may_still_answer(setting: GatewaySetup) -> None:
+    with WireServer() as one, WireServer() as two:
+        one.fail_always("400")
+        two.fail_always("503")
+        async with setting.gateway(backend(one), backend(two, "ollama")) as gateway:
+            with pytest.raises(Parked):
+                await gateway.task().complete(ask())
+
+
+async def test_a_refusal_stands_where_the_other_backends_are_not_there_or_have_no_valid_key(
+    setting: GatewaySetup,
+) -> None:
+    nowhere = build_chain(BackendSettings(ollama_base_url="http://127.0.0.1:9"), model_type="ollama")[0]
+    with WireServer() as one, WireServer() as two:
+        one.fail_always("400", message="the prompt is too long")
+        two.fail_always("401")
+        async with setting.gateway(backend(one), nowhere, backend(two, "anthropic")) as gateway:
+            with pytest.raises(ModelRefused, match="too long"):
+                await gateway.task().complete(ask())
+
+
+async def test_a_key_that_stopped_working_parks_the_tasks_instead_of_failing_them(setting: GatewaySetup) -> None:
+    with WireServer(keys=["sk-another-one-entirely"]) as server:
+        async with setting.gateway(backend(server)) as gateway:
+            with pytest.raises(Parked, match="OPENAI_API_KEY") as caught:
+                await gateway.task().complete(ask())
+            assert caught.value.until is None
+            assert "sk-test" not in str(caught.value)
+    with WireServer() as server:
+        server.fail_always("403", message="your account may not")
+        async with setting.gateway(backend(server)) as gateway:
+            with pytest.raises(Parked, match="may not") as caught:
+                await gateway.task().complete(ask())
+            assert caught.value.until
+            assert caught.value.until - utc_now() > timedelta(seconds=20)
+
+
+# Nobody there.
+
+
+async def test_without_any_model_the_task_is_parked_and_the_owner_is_told_what_to_do(setting: GatewaySetup) -> None:
+    chain = build_chain(BackendSettings(ollama_base_url="http://127.0.0.1:9"))
+    for backends in ((), chain):
+        async with setting.gateway(*backends) as gateway:
+            with pytest.raises(Parked) as caught:
+                await gateway.task().complete(ask())
+            assert caught.value.until is None
+            for hint in ("https://ollama.com", "ollama pull", "OPENAI_API_KEY", "GPT4ALL_MODEL_PATH"):
+                assert hint in str(caught.value)
+
+
+async def test_a_model_that_goes_parks_and_one_that_comes_back_is_noticed(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server, "ollama")) as gateway:
+            await gateway.task().complete(ask())
+            server.stop()
+            with pytest.raises(Parked) as caught:
+                await gateway.task().complete(ask(step_no=1))
+            assert caught.value.until is None, "nobody knows when it will be back"
+            ups: list[bool] = []
+            watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
+            await asyncio.sleep(0.06)
+            assert ups == []
+            server.start()
+            await asyncio.to_thread(server.until, lambda: ups)
+            assert (await gateway.task().complete(ask(step_no=1))).text
+            await asyncio.sleep(0.1)
+            calls = len(ups)
+            await asyncio.sleep(0.1)
+            assert len(ups) == calls, "it goes on calling though nobody waits"
+            watch.cancel()
+    assert [k for k in gateway.kinds() if k in (Kind.MODEL_UP, Kind.MODEL_DOWN)] == [
+        Kind.MODEL_UP, Kind.MODEL_DOWN, Kind.MODEL_UP,
+    ]  # fmt: skip
+
+
+async def test_a_task_that_is_parked_just_as_the_model_comes_back_is_not_forgotten(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server, "ollama")) as gateway:
+            server.stop()
+            with pytest.raises(Parked):
+                await gateway.task().complete(ask())
+            server.start()
+            await gateway.handler.probe()  # the change to “up” is seen here, before `watch` looks
+            ups: list[bool] = []
+            watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
+            await asyncio.to_thread(server.until, lambda: ups)
+            watch.cancel()
+
+
+async def test_all_backends_are_probed_at_once_and_their_status_is_told(setting: GatewaySetup) -> None:
+    together = threading.Barrier(3)
+
+    class Slow(BaseModelHandler):
+        name = "slow"
+
+        def is_available(self) -> bool:
+            together.wait(30)  # ends only when three are in here
+            return True
+
+        async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+            return Completion(text="done", backend=self.name, model="m", tokens_in=1, tokens_out=1)
+
+    class Broken(Slow):
+        name = "broken"
+
+        def is_available(self) -> bool:
+            raise RuntimeError("a bug of the backend")
+
+    async with setting.gateway(Slow(), Slow(), Slow(), Broken()) as gateway:
+        states = await gateway.handler.probe()
+        assert [(state.name, state.available) for state in states] == [("slow", True)] * 3 + [("broken", False)]
+        assert "a bug of the backend" in states[3].detail
+        await gateway.task().complete(ask())
+        assert gateway.handler.status()[0].calls == 1
+
+
+# SpendingLimits.
+
+
+async def test_the_limits_of_a_task_end_it_and_say_which(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with setting.gateway(backend(server), prices={"tiny-coder": PRICE}) as gateway:
+            calls = gateway.task(model_calls=1)
+            await calls.complete(ask())
+            with pytest.raises(BudgetSpent, match=r"task 7: the limit of 1 model calls is reached \(1 used\)"):
+                await calls.complete(ask(step_no=1))
+            with pytest.raises(BudgetSpent, match=r"limit of 500 tokens is reached \(450 used"):
+                await gateway.task(tokens=500, spent=Spent(tokens_in=450)).complete(ask(step_no=2))
+            with pytest.raises(BudgetSpent, match=r"limit of \$2\.00 is reached \(\$1\.99 used"):
+                await gateway.task(cost_usd=2.0, spent=Spent(cost_usd=1.99)).complete(ask(step_no=3))
+        assert len(server.requests) == 1
+    assert [event.data["budget"] for event in gateway.of(Kind.BUDGET_REACHED)] == ["task 7"] * 3
+
+
+async def test_the_last_reply_is_kept_as_short_as_the_rest_of_the_budget(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server)) as gateway:
+            await gateway.task(tokens=200).complete(ask())
+            await gateway.task(tokens=10**6).complete(ask(step_no=1))
+            await gateway.task(tokens=10**6).complete(ask(step_no=2, max_tokens=50))
+        limits = [request.body["max_tokens"] for request in server.requests]
+        assert 64 <= limits[0] < 200
+        assert limits[1:] == [QUICK.reply_tokens, 50]
+
+
+async def test_the_budget_of_a_day_parks_until_midnight_and_outlives_a_restart(setting: GatewaySetup) -> None:
+    clock = ManualClock(datetime(2026, 3, 31, 22, 15, tzinfo=UTC))
+    budgets = SpendingLimits(day_tokens=1000)
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+
+        def ledger(since: datetime | None) -> Spent:
+            return Spent(tokens_in=990) if since == datetime(2026, 3, 31, tzinfo=UTC) else Spent()
+
+        async with setting.gateway(backend(server), clock=clock, budgets=budgets, spent_since=ledger) as gateway:
+            for _ in range(2):
+                with pytest.raises(Parked, match="today") as caught:
+                    await gateway.task().complete(ask())
+                assert caught.value.until == datetime(2026, 4, 1, tzinfo=UTC)
+            assert len(gateway.of(Kind.BUDGET_REACHED)) == 1
+            clock.at = datetime(2026, 4, 1, 0, 0, 1, tzinfo=UTC)
+            await gateway.task().complete(ask())
+
+
+async def test_the_total_budget_parks_for_good(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        used = Spent(cost_usd=5.0)
+        money: dict[str, Any] = {"budgets": SpendingLimits(total_cost_usd=5.0), "prices": {"openai=tiny-coder": PRICE}}
+        async with setting.gateway(backend(server), spent_since=lambda _: used, **money) as gateway:
+            with pytest.raises(Parked, match="TOTAL_COST_USD") as caught:
+                await gateway.task().complete(ask())
+            assert caught.value.until is None
+        assert server.requests == []
+
+
+async def test_when_the_money_is_spent_a_free_backend_goes_on(setting: GatewaySetup) -> None:
+    with WireServer() as paid, WireServer(lambda _p, _m: "for free") as free:
+        money: dict[str, Any] = {"budgets": SpendingLimits(day_cost_usd=0.0001), "prices": {"openai=tiny-coder": PRICE}}
+        async with setting.gateway(backend(paid), backend(free, "ollama"), **money) as gateway:
+            completion = await gateway.task().complete(ask())
+            assert (completion.text, completion.cost_usd) == ("for free", 0.0)
+        assert paid.requests == []
+        assert len(gateway.of(Kind.BUDGET_REACHED)) == 1
+
+
+async def test_calls_at_once_do_not_overspend(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT, latency_s=0.02) as server:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(day_tokens=400)) as gateway:
+            done = await asyncio.gather(
+                *(gateway.task(n).complete(ask(task_id=n)) for n in range(1, 41)), return_exceptions=True
+            )
+            spent = gateway.state.spent_total().tokens
+    answered = [each for each in done if isinstance(each, Completion)]
+    assert len(answered) == len(server.requests)
+    assert all(isinstance(each, Completion | Parked) for each in done)
+    assert 5 < len(answered) < 40
+    assert spent <= 400
+
+
+async def test_a_call_is_cut_to_its_own_budget_or_refused_with_what_would_mend_it(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(call_tokens=500)) as gateway:
+            with pytest.raises(Parked, match=r"one call: the limit of 500 tokens.*CALL_TOKENS") as caught:
+                await gateway.task().complete(ask("word " * 2000))
+            assert caught.value.until is None
+            assert server.requests == []
+            assert (await gateway.task().complete(ask(step_no=1))).text
+            assert server.requests[0].body["max_tokens"] < 500
+    dear: dict[str, Any] = {"budgets": SpendingLimits(call_cost_usd=0.5), "prices": {"openai=tiny-coder": PRICE}}
+    with WireServer() as paid, WireServer(lambda _p, _m: "for free") as free:
+        async with setting.gateway(backend(paid), backend(free, "ollama"), **dear) as gateway:
+            assert (await gateway.task().complete(ask("word " * 2000, step_no=2))).text == "for free"
+        assert paid.requests == []
+
+
+async def test_prices_are_applied_or_left_unknown_but_never_guessed(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with setting.gateway(backend(server), prices={"tiny-coder": PRICE}) as gateway:
+            task = gateway.task()
+            completion = await task.complete(ask("a b c d"))
+            assert completion.cost_usd == pytest.approx((8 * 1_000 + 10 * 10_000) / 1e6)
+            assert task.spent.cost_usd == completion.cost_usd
+            assert gateway.handler.status()[0].cost_usd == completion.cost_usd
+    elsewhere = BackendSettings(openai_base_url="https://models.example/v1")
+    async with setting.gateway(*build_chain(elsewhere, model_type="openai", model_name="m")) as gateway:
+        assert gateway.handler.status()[0].detail.startswith("its price is not set")
+
+
+async def test_a_reply_that_broke_off_was_paid_for_too(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: "word " * 400) as server:
+        server.fail_next("cut")
+        async with setting.gateway(backend(server), prices={"tiny-coder": PRICE}) as gateway:
+            task = gateway.task()
+            completion = await task.complete(ask())
+            assert task.spent.model_calls == 2
+            assert task.spent.tokens_out > completion.tokens_out + 100
+            assert task.spent.cost_usd > (completion.cost_usd or 0) * 1.2
+            assert gateway.state.spent_total().model_calls == 2
+            assert (await gateway.task().complete(ask())).text == completion.text

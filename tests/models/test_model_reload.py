@@ -1,0 +1,209 @@
+"""Other settings while calls are under way: nothing is cut off, nothing that was counted is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.errors import Parked
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.models.backend_pool import RoutingConfig
+from nightshift.models.base import BaseModelHandler, OnText
+from nightshift.models.budgets import SpendingLimits
+from tests.support.gateway import PRICE, QUICK, TEN_TOKENS_OUT, Gateway, GatewaySetup, ask, backend
+from tests.support.wire_server import WireServer
+
+CONFIG = RoutingConfig(policy=QUICK)
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> GatewaySetup:
+    return GatewaySetup(tmp_path)
+
+
+class Patient(BaseModelHandler):
+    """Answers when it is told to, and knows whether it was closed."""
+
+    name = "patient"
+    is_there = True
+
+    def __init__(self) -> None:
+        super().__init__(model="m")
+        self.asked, self.go, self.closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.asked_twice = asyncio.Event()
+
+    def is_available(self) -> bool:
+        return self.is_there
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        (self.asked_twice if self.asked.is_set() else self.asked).set()
+        await self.go.wait()
+        assert not self.closed.is_set()
+        return Completion(text="the old one", backend=self.name, model=self.model, tokens_in=5, tokens_out=5)
+
+    async def aclose(self) -> None:
+        self.closed.set()
+
+
+async def test_a_request_under_way_ends_as_it_began_and_then_its_backend_is_closed(setting: GatewaySetup) -> None:
+    old = Patient()
+    with WireServer(lambda _p, _m: "the new one") as server:
+        async with setting.gateway(old) as gateway:
+            under_way = asyncio.create_task(gateway.task(1).complete(ask(task_id=1)))
+            await old.asked.wait()
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
+            assert (await gateway.task(2).complete(ask(task_id=2))).text == "the new one"
+            assert not old.closed.is_set()
+            old.go.set()
+            assert (await under_way).text == "the old one"
+            await old.closed.wait()
+            assert [state.name for state in gateway.handler.status()] == ["openai"]
+
+
+async def test_backends_of_earlier_settings_are_closed_at_the_end_whoever_uses_them(setting: GatewaySetup) -> None:
+    first, second = Patient(), Patient()
+    async with setting.gateway(first) as gateway:
+        under_way = asyncio.create_task(gateway.task().complete(ask()))
+        await first.asked.wait()
+        gateway.handler.reload((second,), CONFIG, SpendingLimits())
+    assert first.closed.is_set()
+    assert second.closed.is_set()
+    under_way.cancel()
+    await asyncio.wait({under_way})
+
+
+async def until_parked(gateway: Gateway, steps: Iterable[int]) -> None:
+    """Ask until the budget is spent."""
+    with pytest.raises(Parked, match="TOTAL_TOKENS"):
+        await asyncio.wait_for(_ask_all(gateway, steps), 30)
+
+
+async def _ask_all(gateway: Gateway, steps: Iterable[int]) -> None:
+    for number in steps:
+        await gateway.task().complete(ask(step_no=number))
+
+
+async def test_a_raised_total_lets_go_on_and_what_was_spent_still_counts(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(total_tokens=300)) as gateway:
+            await until_parked(gateway, range(20))
+            asked = len(server.requests)
+            assert asked > 2
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total_tokens=300))
+            with pytest.raises(Parked, match="TOTAL_TOKENS"):
+                await gateway.task().complete(ask(step_no=30))
+            assert len(server.requests) == asked
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total_tokens=600))
+            await until_parked(gateway, range(40, 60))
+            assert gateway.state.spent_total().tokens <= 600
+            assert asked < len(server.requests) < 2.5 * asked
+            (state,) = gateway.handler.status()
+            assert state.calls == len(server.requests), "the counts of a model that stays go on"
+
+
+async def test_who_waits_for_room_in_a_budget_looks_again_when_it_is_raised(setting: GatewaySetup) -> None:
+    old = Patient()
+    with WireServer() as server:
+        async with setting.gateway(old, budgets=SpendingLimits(day_tokens=300)) as gateway:
+            holding = asyncio.create_task(gateway.task(1).complete(ask(task_id=1)))
+            await old.asked.wait()
+            waiting = asyncio.create_task(gateway.task(2).complete(ask(task_id=2)))
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            assert not old.asked_twice.is_set()
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(day_tokens=100_000))
+            async with asyncio.timeout(30):
+                await old.asked_twice.wait()
+            old.go.set()
+            assert {(await holding).text, (await waiting).text} == {"the old one"}
+
+
+async def test_prices_secrets_and_phase_models_are_the_new_ones(setting: GatewaySetup) -> None:
+    with WireServer(models=["small", "big"]) as server:
+        chain = (backend(server, model="small"), backend(server, model="big"))
+        async with setting.gateway(*chain) as gateway:
+            assert (await gateway.task().complete(ask())).cost_usd == 0.0
+            config = RoutingConfig(
+                policy=QUICK,
+                prices={"big": PRICE},
+                masker=Masker(["hunter2-is-secret"]),
+                phase_models={Phase.REVIEW: "big"},
+            )
+            gateway.handler.reload(
+                (backend(server, model="small"), backend(server, model="big")), config, SpendingLimits()
+            )
+            said = await gateway.task().complete(ask("hunter2-is-secret", phase=Phase.REVIEW, step_no=1))
+            assert (said.model, bool(said.cost_usd)) == ("big", True)
+        assert "hunter2" not in str(server.requests[-1].body)
+
+
+async def test_tasks_that_wait_are_told_of_the_new_backends(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway() as gateway:
+            with pytest.raises(Parked):
+                await gateway.task().complete(ask())
+            ups: list[bool] = []
+            watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
+            await asyncio.to_thread(server.until, lambda: ups)
+            watch.cancel()
+
+
+async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: GatewaySetup) -> None:
+    """What was seen stays until the new look has an answer, and that look is made at once."""
+    with WireServer() as server:
+        async with setting.gateway(backend(server)) as gateway:
+            (before,) = await gateway.handler.probe()
+            watch = asyncio.create_task(gateway.handler.watch(lambda: None))
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
+            (now,) = gateway.handler.status()
+            assert (now.available, now.checked_at, now.since) == (True, before.checked_at, before.since)
+            await asyncio.to_thread(server.until, lambda: gateway.handler.status()[0].checked_at != before.checked_at)
+            watch.cancel()
+            assert gateway.handler.status()[0].since == before.since
+
+
+async def test_a_model_that_nobody_has_looked_at_is_not_known(setting: GatewaySetup) -> None:
+    with WireServer() as server:
+        async with setting.gateway() as gateway:
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
+            (state,) = gateway.handler.status()
+            assert (state.available, state.checked_at, state.next_check_at) == (False, None, None)
+
+
+async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup) -> None:
+    """With a day between two looks, tasks that wait go on as soon as somebody asked for one and a model was there."""
+    slow, model = RoutingConfig(policy=replace(QUICK, probe_s=86_400.0)), Patient()
+    model.is_there = False
+    async with setting.gateway(model) as gateway:
+        gateway.handler.reload((model,), slow, SpendingLimits())
+        with pytest.raises(Parked):
+            await gateway.task().complete(ask())
+        up = asyncio.Event()
+        watch = asyncio.create_task(gateway.handler.watch(up.set))
+        await asyncio.sleep(0.2)
+        assert not up.is_set()
+        model.is_there = True
+        await gateway.handler.probe(sandboxed=False)
+        gateway.handler.look_soon()
+        async with asyncio.timeout(30):
+            await up.wait()
+        watch.cancel()
+
+
+async def test_a_budget_that_is_spent_is_told_until_it_is_raised(setting: GatewaySetup) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(total_tokens=300)) as gateway:
+            assert gateway.handler.budget_spent() is None
+            await until_parked(gateway, range(20))
+            spent = gateway.handler.budget_spent()
+            assert spent is not None
+            assert (spent.reason[:9], spent.until) == ("all time:", None)
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total_tokens=900))
+            assert gateway.handler.budget_spent() is None

@@ -1,0 +1,81 @@
+"""What a task's row repeats of its specification, for lists: from the migration on, and however tasks come in."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Kind
+from nightshift.queue.listing import OWN, Order, TaskFilter
+from nightshift.queue.manager import QueueManager
+from nightshift.storage.db import migrations
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import connect, connect_draft
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as Tables
+
+SHOP, OWN_TASKS = TaskFilter(repo="/srv/shop", kind=Kind.LIBRARY), TaskFilter(repo=OWN)
+
+
+def ids(queue: QueueManager, wanted: TaskFilter) -> list[int]:
+    return [place.task_id for place in queue.listed(wanted, Order(), 50).places]
+
+
+def test_tasks_of_an_earlier_version_are_found_by_kind_and_repository(tmp_path: Path) -> None:
+    path = tmp_path / "db.sqlite"
+    with Database(path) as database:
+        queue = QueueManager(database, EventLog(database))
+        queue.submit(parse_spec({"description": "a", "repo": "/srv/shop", "kind": "library"})).result()
+        queue.submit(parse_spec({"description": "b"})).result()
+        rows = [tuple(row) for row in database.reader().execute("SELECT task_id, spec, digest FROM task_specs")]
+    old = tmp_path / "old.sqlite"
+    with closing(connect_draft(old)) as conn:
+        for name, step in migrations.STEPS:
+            if name < "0007":
+                step(cast("Tables", conn))
+        for task_id, spec, digest in rows:
+            insert = "INSERT INTO tasks (id, status, priority, description, created_at) VALUES (?, 'queued', 1, '', '')"
+            conn.execute(insert, (task_id,))
+            conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", (task_id, spec, digest))
+        dict(migrations.STEPS)["0007_pages"](cast("Tables", conn))
+        found = conn.execute("SELECT id, kind, repo FROM tasks ORDER BY id").fetchall()
+    assert [tuple(row) for row in found] == [(1, "library", "/srv/shop"), (2, "", "")]
+
+
+def test_a_database_without_projects_learns_where_its_tasks_work_and_what_landed_at_the_root(tmp_path: Path) -> None:
+    with closing(connect_draft(tmp_path / "old.sqlite")) as conn:
+        for name, step in migrations.STEPS:
+            if name < "0016":
+                step(cast("Tables", conn))
+        for task_id, spec in enumerate(('{"project": "shop"}', '{"project": ""}', "{}", "no JSON"), 1):
+            insert = "INSERT INTO tasks (id, status, priority, description, created_at) VALUES (?, 'queued', 1, '', '')"
+            conn.execute(insert, (task_id,))
+            conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, '')", (task_id, spec))
+        conn.execute("INSERT INTO system_state VALUES ('landed_packages', '{\"toolz\": \"1.0\"}', '')")
+        dict(migrations.STEPS)["0016_projects"](cast("Tables", conn))
+        found = conn.execute("SELECT project FROM tasks ORDER BY id").fetchall()
+        landed = conn.execute("SELECT value FROM system_state").fetchone()
+    assert [row["project"] for row in found] == ["shop", "", None, None]
+    assert json.loads(landed["value"]) == {"": {"toolz": "1.0"}}
+
+
+def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "db.sqlite"
+    with Database(path) as database:
+        queue = QueueManager(database, EventLog(database))
+        queue.submit(parse_spec({"description": "a", "repo": "/srv/shop", "kind": "library"})).result()
+        queue.submit(parse_spec({"description": "b"})).result()
+        assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
+    with closing(connect(path)) as conn:  # as one who lays specifications back from a damaged database
+        conn.execute("UPDATE tasks SET kind = '', repo = ''")
+        kept = conn.execute("SELECT * FROM task_specs WHERE task_id = 1").fetchone()
+        conn.execute("DELETE FROM task_specs WHERE task_id = 1")
+        conn.execute("INSERT INTO task_specs VALUES (?, ?, ?)", tuple(kept))
+    with Database(path) as database:
+        queue = QueueManager(database, EventLog(database))
+        assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])

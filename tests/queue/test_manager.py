@@ -1,0 +1,647 @@
+"""The queue, case by case: submitting, claiming, ending, and everything in between. (Walks: test_queue_walks.py)"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence, UnknownTask
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import Limits, Spent, Task, TaskSpec
+from nightshift.queue.manager import RetryPolicy
+from tests.support.answering import answer
+from tests.support.store import Store, open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "agent.sqlite") as opened:
+        yield opened
+
+
+def submit(store: Store, description: str = "x", **fields: object) -> int:
+    return store.queue.submit(TaskSpec(description=description, **fields)).result().task_id  # type: ignore[arg-type]
+
+
+def claim(store: Store) -> Task:
+    task = store.queue.claim("w").result()
+    assert task is not None
+    return task
+
+
+def end(store: Store, task: Task, ending: Ending = Ending.COMMITTED, reason: str = "") -> Task:
+    return store.queue.finish(task.id, task.fence, ending, reason=reason).result()
+
+
+def status(store: Store, task_id: int) -> Status:
+    return store.queue.get(task_id).status
+
+
+def moves(store: Store, task_id: int) -> list[tuple[str | None, str]]:
+    events = store.events.after(0, limit=1000, task_id=task_id)
+    return [(event.data["from"], event.data["to"]) for event in events if "to" in event.data]
+
+
+# Submitting
+
+
+def test_a_task_keeps_all_that_was_said(store: Store) -> None:
+    spec = TaskSpec(
+        description="Ünï\nsecond line",
+        priority=4,
+        tests={"test_a.py": "assert 1"},
+        key="k",
+        limits=Limits(tokens=5),
+        metadata={"a": [1]},
+    )
+    done = store.queue.submit(spec).result()
+    task = store.queue.get(done.task_id)
+    assert (done.created, done.status) == (True, Status.QUEUED)
+    assert (task.spec, task.status, task.created_at) == (spec, Status.QUEUED, store.clock())
+    assert (task.attempt, task.ending, task.started_at, task.ended_at) == (0, None, None, None)
+
+
+def test_a_key_makes_one_task_ever(store: Store) -> None:
+    first = submit(store, key="k")
+    again = store.queue.submit(TaskSpec(description="other", key="k")).result()
+    assert (again.task_id, again.created, again.status) == (first, False, Status.QUEUED)
+    end(store, claim(store))
+    late = store.queue.submit(TaskSpec(description="x", key="k")).result()
+    assert (late.task_id, late.created, late.status) == (first, False, Status.DONE)
+    assert sum(store.queue.counts().values()) == 1
+
+
+def test_a_key_that_comes_with_another_task_says_in_what_it_differs(store: Store) -> None:
+    sent = TaskSpec(description="one", key="k", tests={"test_a.py": "x"}, metadata={"a": [1, {"b": None}]})
+    store.queue.submit(sent).result()
+    assert store.queue.submit(sent).result().differs == ()
+    other = replace(sent, description="two", tests={})
+    assert store.queue.submit(other).result().differs == ("description", "tests")
+
+
+def test_tasks_without_a_key_are_never_the_same(store: Store) -> None:
+    assert submit(store) != submit(store)
+
+
+def test_an_unknown_dependency_is_refused(store: Store) -> None:
+    with pytest.raises(InvalidTask) as caught:
+        submit(store, depends_on=(7, 8))
+    assert caught.value.fields == {"depends_on": "there is no task 7, 8"}
+    assert sum(store.queue.counts().values()) == 0
+
+
+@pytest.mark.parametrize("ending", [Ending.GAVE_UP, Ending.USER])
+def test_a_dependency_that_cannot_be_met_is_refused(store: Store, ending: Ending) -> None:
+    first = submit(store)
+    end(store, claim(store), ending)
+    with pytest.raises(InvalidTask, match=f"did not succeed: task {first}"):
+        submit(store, depends_on=(first,))
+
+
+def test_many_are_stored_together_or_not_at_all(store: Store) -> None:
+    specs = [TaskSpec(description=str(number), key=str(number)) for number in range(3)]
+    done = store.queue.submit_many(specs).result()
+    assert [s.created for s in done] == [True] * 3
+    with pytest.raises(InvalidTask) as caught:
+        store.queue.submit_many([TaskSpec(description="new"), TaskSpec(description="bad", depends_on=(99,))]).result()
+    assert list(caught.value.fields) == ["1.depends_on"]
+    assert [s.created for s in store.queue.submit_many([*specs, TaskSpec(description="4")]).result()] == [False] * 3 + [
+        True
+    ]
+
+
+def test_a_description_or_key_that_has_no_utf8_form_can_be_stored(store: Store) -> None:
+    first = submit(store, "bad \ud800", key="\ud800")
+    assert store.queue.get(first).spec.description == "bad \ud800"
+    assert submit(store, "other", key="\ud800") == first
+
+
+# Claiming
+
+
+def test_the_highest_priority_comes_first_then_the_oldest(store: Store) -> None:
+    ids = [submit(store, priority=priority) for priority in (1, 5, -2, 5, 1)]
+    assert [claim(store).id for _ in ids] == [ids[1], ids[3], ids[0], ids[4], ids[2]]
+    assert store.queue.claim("w").result() is None
+
+
+def test_a_claim_hands_out_lease_fence_and_attempt(store: Store) -> None:
+    first = submit(store)
+    task = claim(store)
+    assert (task.id, task.status, task.worker, task.fence, task.attempt) == (first, Status.RUNNING, "w", 1, 1)
+    assert task.lease_until == store.clock() + timedelta(seconds=60)
+    assert task.started_at == store.clock()
+    assert task == store.queue.get(first)
+
+
+def test_a_task_can_be_claimed_by_its_id(store: Store) -> None:
+    submit(store, priority=9)
+    wanted = submit(store)
+    store.queue.pause().result()
+    task = store.queue.claim("w", only=wanted).result()
+    assert task is not None
+    assert task.id == wanted
+    assert store.queue.claim("w", only=wanted).result() is None
+
+
+def test_a_heartbeat_renews_and_tells_what_is_lost_or_cancelled(store: Store) -> None:
+    for _ in range(3):
+        submit(store)
+    kept, lost, cancelled = (claim(store) for _ in range(3))
+    store.queue.requeue(lost.id, lost.fence, "").result()
+    store.queue.cancel(cancelled.id).result()
+    store.clock.advance(30)
+    beat = store.queue.heartbeat([(t.id, t.fence) for t in (kept, lost, cancelled)] + [(99, 1)]).result()
+    assert (beat.lost, beat.cancelled) == (frozenset({lost.id, 99}), frozenset({cancelled.id}))
+    assert store.queue.get(kept.id).lease_until == store.clock() + timedelta(seconds=60)
+
+
+def test_a_stale_fence_is_refused_everywhere(store: Store) -> None:
+    submit(store)
+    old = claim(store)
+    store.queue.requeue(old.id, old.fence, "").result()
+    new = claim(store)
+    assert new.fence > old.fence
+    queue = store.queue
+    for write in (
+        queue.progress(old.id, old.fence, iterations=1, spent=Spent()),
+        queue.finish(old.id, old.fence, Ending.COMMITTED),
+        queue.requeue(old.id, old.fence, ""),
+        queue.park(old.id, old.fence, "", None),
+        queue.wait_for_owner(old.id, old.fence, ""),
+    ):
+        with pytest.raises(StaleFence):
+            write.result()
+    assert queue.get(new.id) == new
+
+
+def test_nothing_is_claimed_while_paused_also_after_a_restart(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        submit(store)
+        state = store.queue.pause("lunch").result()
+        assert (state.paused, state.reason, state.since) == (True, "lunch", store.clock())
+        store.clock.advance(5)
+        again = store.queue.pause("long lunch").result()
+        assert (again.reason, again.since) == ("long lunch", state.since)
+        assert store.queue.claim("w").result() is None
+    with open_store(tmp_path / "a.sqlite") as store:
+        assert store.queue.pause_state() == again
+        assert store.queue.claim("w").result() is None
+        assert not store.queue.resume().result().paused
+        assert not store.queue.resume().result().paused
+        claim(store)
+        kinds = [event.kind for event in store.events.after(0, limit=99)]
+        assert (kinds.count(Kind.PAUSED), kinds.count(Kind.RESUMED)) == (2, 1)
+
+
+def test_a_specification_that_cannot_be_read_fails_and_stops_nobody(store: Store) -> None:
+    broken, fine = submit(store, "broken"), submit(store, "fine")
+    store.db.write(
+        lambda c: c.execute("UPDATE task_specs SET spec = '{\"kind\": 1}' WHERE task_id = ?", (broken,))
+    ).result()
+    assert claim(store).id == fine
+    task = store.queue.get(broken)
+    assert (task.status, task.ending, task.spec.description) == (Status.FAILED, Ending.ERROR, "broken")
+    assert "specification cannot be read" in task.reason
+
+
+# Ending
+
+
+@pytest.mark.parametrize(
+    ("ending", "becomes"),
+    [
+        (Ending.COMMITTED, Status.DONE),
+        (Ending.NO_CHANGE, Status.DONE),
+        (Ending.USER, Status.CANCELLED),
+        *((ending, Status.FAILED) for ending in (Ending.GAVE_UP, Ending.STUCK, Ending.BUDGET)),
+        *((ending, Status.FAILED) for ending in (Ending.REFUSED, Ending.DEPENDENCY)),
+        *((ending, Status.SCHEDULED) for ending in (Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT)),
+    ],
+)
+def test_how_an_attempt_ended_decides_what_becomes_of_the_task(store: Store, ending: Ending, becomes: Status) -> None:
+    submit(store)
+    task = end(store, claim(store), ending, "because")
+    assert task.status is becomes
+    assert (task.worker, task.lease_until) == (None, None)
+    if becomes is not Status.SCHEDULED:
+        assert (task.ending, task.reason, task.ended_at) == (ending, "because", store.clock())
+
+
+def test_what_was_achieved_is_kept(store: Store) -> None:
+    submit(store)
+    task, spent = claim(store), Spent(model_calls=3, tokens_in=10, tokens_out=5, cost_usd=0.5, model_s=1, suite_s=2)
+    store.queue.progress(task.id, task.fence, iterations=1, spent=Spent(model_calls=1)).result()
+    assert store.queue.get(task.id).iterations == 1
+    ended = store.queue.finish(
+        task.id, task.fence, Ending.COMMITTED, commit="c0ffee", branch="agent/1-x", iterations=2, spent=spent
+    ).result()
+    assert (ended.commit, ended.branch, ended.iterations, ended.spent) == ("c0ffee", "agent/1-x", 2, spent)
+    assert store.queue.get(task.id) == ended
+
+
+def test_an_error_is_tried_again_after_a_rest_until_the_tries_are_used_up(store: Store) -> None:
+    first = submit(store)
+    for attempt in (1, 2):
+        task = claim(store)
+        assert task.attempt == attempt
+        rest = end(store, task, Ending.ERROR, "boom")
+        assert (rest.status, rest.ending) == (Status.SCHEDULED, None)
+        assert f"attempt {attempt} of 3" in rest.reason
+        assert rest.not_before is not None
+        assert store.clock() <= rest.not_before <= store.clock() + timedelta(seconds=10 * 2 ** (attempt - 1))
+        assert store.queue.claim("w").result() is None
+        store.clock.advance(60)
+        assert store.queue.tick().result() == 1
+    last = end(store, claim(store), Ending.ERROR, "boom")
+    assert (last.id, last.status, last.ending, last.reason, last.attempt) == (
+        first,
+        Status.FAILED,
+        Ending.ERROR,
+        "boom",
+        3,
+    )
+
+
+def test_the_task_says_how_often_it_is_tried(store: Store) -> None:
+    submit(store, limits=Limits(attempts=1))
+    assert end(store, claim(store), Ending.TIMEOUT).status is Status.FAILED
+
+
+@given(st.integers(1, 10_000), st.integers(0, 2**32))
+def test_rests_are_jittered_and_bounded(tries: int, seed: int) -> None:
+    policy = RetryPolicy(base_s=10, cap_s=600, rng=random.Random(seed))
+    assert 0 <= policy.rest_s(tries) <= min(600, 10 * 2 ** (tries - 1))
+
+
+def test_reasons_are_masked_and_cut(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite", secrets=("sesame-open",)) as store:
+        submit(store)
+        task = end(store, claim(store), Ending.GAVE_UP, "key sesame-open " + "x" * 5000)
+        assert task.reason.startswith("key *** x")
+        assert len(task.reason) == 2000
+
+
+# Going on later
+
+
+def test_an_interrupted_attempt_goes_on_and_a_retried_one_is_new(store: Store) -> None:
+    first = submit(store)
+    task = claim(store)
+    store.queue.requeue(task.id, task.fence, "shutdown").result()
+    task = claim(store)
+    assert task.attempt == 1
+    store.queue.park(task.id, task.fence, "no model", None).result()
+    store.queue.models_back().result()
+    task = claim(store)
+    assert task.attempt == 1
+    store.queue.wait_for_owner(task.id, task.fence, "which?").result()
+    answer(store.queue, task.id, "this")
+    task = claim(store)
+    assert task.attempt == 1
+    end(store, task, Ending.ERROR)
+    store.clock.advance(60)
+    store.queue.tick().result()
+    task = claim(store)
+    assert task.attempt == 2
+    end(store, task, Ending.GAVE_UP)
+    store.queue.retry(first).result()
+    task = claim(store)
+    assert (task.attempt, task.fence) == (3, 6)
+    assert task.started_at == store.clock() - timedelta(seconds=60)
+
+
+def test_a_parked_task_waits_for_its_time_or_for_a_model(store: Store) -> None:
+    submit(store), submit(store)
+    timed, any_model = claim(store), claim(store)
+    back = store.clock() + timedelta(seconds=90)
+    assert store.queue.park(timed.id, timed.fence, "rate limit", back).result().not_before == back
+    assert store.queue.park(any_model.id, any_model.fence, "no model", None).result().not_before is None
+    assert store.queue.next_due() == back
+    store.clock.advance(89)
+    assert store.queue.tick().result() == 0
+    store.clock.advance(1)
+    assert store.queue.tick().result() == 1
+    assert (status(store, timed.id), status(store, any_model.id)) == (Status.QUEUED, Status.SCHEDULED)
+    assert store.queue.next_due() is None
+    assert store.queue.models_back().result() == 1
+    assert store.queue.models_back().result() == 0
+
+
+def test_a_task_for_later_is_not_claimed_before_its_time(store: Store) -> None:
+    at = store.clock() + timedelta(hours=1)
+    first = submit(store, not_before=at)
+    submit(store, not_before=store.clock())
+    assert status(store, first) is Status.SCHEDULED
+    assert claim(store).id != first
+    assert store.queue.next_due() == at
+    store.clock.advance(3600)
+    assert store.queue.tick().result() == 1
+    assert claim(store).id == first
+
+
+def test_many_due_tasks_are_queued_in_portions(store: Store) -> None:
+    at = store.clock() + timedelta(seconds=1)
+    store.queue.submit_many([TaskSpec(description=str(n), not_before=at) for n in range(600)]).result()
+    store.clock.advance(1)
+    assert [store.queue.tick().result() for _ in range(3)] == [500, 100, 0]
+
+
+def test_a_question_and_its_answer_are_kept(store: Store) -> None:
+    first = submit(store)
+    task = claim(store)
+    assert store.queue.wait_for_owner(task.id, task.fence, "Which one?").result().status is Status.WAITING
+    assert store.queue.answers(first) == [("Which one?", None)]
+    answer(store.queue, first, "The left one.")
+    assert store.queue.answers(first) == [("Which one?", "The left one.")]
+
+
+# Dependencies
+
+
+def test_a_task_waits_for_all_it_depends_on(store: Store) -> None:
+    first, second = submit(store), submit(store)
+    third = submit(store, priority=9, depends_on=(first, second))
+    assert status(store, third) is Status.BLOCKED
+    end(store, claim(store))
+    assert status(store, third) is Status.BLOCKED
+    end(store, claim(store), Ending.NO_CHANGE)
+    assert status(store, third) is Status.QUEUED
+    assert status(store, submit(store, depends_on=(first, second))) is Status.QUEUED
+
+
+def test_an_unblocked_task_still_waits_for_its_time(store: Store) -> None:
+    first = submit(store)
+    later = submit(store, depends_on=(first,), not_before=store.clock() + timedelta(seconds=60))
+    assert status(store, later) is Status.BLOCKED
+    end(store, claim(store))
+    assert status(store, later) is Status.SCHEDULED
+
+
+def test_what_depends_on_a_failed_task_fails_with_a_reason_all_the_way_down(store: Store) -> None:
+    ids = [submit(store, "the base\nof all")]
+    for _ in range(1500):
+        ids.append(submit(store, depends_on=(ids[-1],)))
+    end(store, claim(store), Ending.GAVE_UP, "no idea")
+    second, last = store.queue.get(ids[1]), store.queue.get(ids[-1])
+    assert (second.status, second.ending) == (Status.FAILED, Ending.DEPENDENCY)
+    assert second.reason == f"task {ids[0]}, on which it depends, failed (the base)"
+    assert (last.status, last.ending) == (Status.FAILED, Ending.DEPENDENCY)
+    assert store.queue.counts()[Status.FAILED] == 1501
+
+
+def test_a_task_that_will_be_tried_again_keeps_its_dependants_waiting(store: Store) -> None:
+    first = submit(store)
+    second = submit(store, depends_on=(first,))
+    end(store, claim(store), Ending.ERROR)
+    assert status(store, second) is Status.BLOCKED
+
+
+def test_retrying_checks_the_dependencies_again(store: Store) -> None:
+    first = submit(store)
+    second = submit(store, depends_on=(first,))
+    store.queue.cancel(first).result()
+    assert status(store, second) is Status.FAILED
+    with pytest.raises(IllegalMove, match=f"task {first} \\(cancelled\\); retry that one first"):
+        store.queue.retry(second).result()
+    assert store.queue.retry(first).result().status is Status.QUEUED
+    assert status(store, second) is Status.FAILED
+    assert store.queue.retry(second).result().status is Status.BLOCKED
+    end(store, claim(store))
+    assert status(store, second) is Status.QUEUED
+
+
+# Cancelling and retrying
+
+
+def test_a_task_that_does_not_run_is_cancelled_at_once(store: Store) -> None:
+    held = submit(store)
+    task = claim(store)
+    store.queue.wait_for_owner(task.id, task.fence, "?").result()
+    scheduled = submit(store, not_before=store.clock() + timedelta(seconds=1))
+    queued = submit(store)
+    blocked = submit(store, depends_on=(queued,))
+    for task_id in (blocked, queued, scheduled, held):
+        cancelled = store.queue.cancel(task_id).result()
+        assert (cancelled.status, cancelled.ending) == (Status.CANCELLED, Ending.USER)
+        with pytest.raises(IllegalMove):
+            store.queue.cancel(task_id).result()
+    with pytest.raises(UnknownTask):
+        store.queue.cancel(99).result()
+
+
+def test_a_running_task_is_cancelled_by_its_worker(store: Store) -> None:
+    submit(store)
+    task = claim(store)
+    for _ in range(2):
+        asked = store.queue.cancel(task.id).result()
+        assert (asked.status, asked.cancel_requested) == (Status.RUNNING, True)
+    kinds = [event.kind for event in store.events.after(0, limit=99)]
+    assert kinds.count(Kind.TASK_CANCEL_REQUESTED) == 1
+    ended = end(store, task, Ending.USER)
+    assert (ended.status, ended.cancel_requested) == (Status.CANCELLED, False)
+
+
+def test_a_task_that_has_not_begun_becomes_what_it_is_revised_to_but_for_key_and_dependencies(store: Store) -> None:
+    first = submit(store, key="first")
+    task_id = submit(store, "one", key="k", depends_on=(first,), metadata={"a": 1})
+    revised = store.queue.revise(task_id, TaskSpec(description="two", key="other", priority=7)).result()
+    assert revised.spec == TaskSpec(description="two", key="k", depends_on=(first,), priority=7)
+    assert revised.status is Status.BLOCKED
+    with pytest.raises(UnknownTask):
+        store.queue.revise(99, TaskSpec(description="two")).result()
+
+
+def test_a_task_that_has_begun_takes_new_words_as_a_note_once_and_one_that_is_done_none(store: Store) -> None:
+    task_id = submit(store, "one")
+    task = claim(store)
+    for _ in range(2):
+        revised = store.queue.revise(task_id, TaskSpec(description="two", priority=7)).result()
+    assert revised.spec.description == "one\n\nA remark of the owner's, which holds where it differs: two"
+    assert (revised.status, revised.spec.priority) == (Status.RUNNING, 1)
+    with pytest.raises(InvalidTask, match="too long"):
+        store.queue.revise(task_id, TaskSpec(description="x" * 99_990)).result()
+    end(store, task)
+    assert store.queue.revise(task_id, TaskSpec(description="three")).result().spec == revised.spec
+
+
+def test_only_what_has_not_begun_is_withdrawn(store: Store) -> None:
+    running = submit(store, priority=9)
+    task = claim(store)
+    later = submit(store, not_before=store.clock() + timedelta(hours=1))
+    waits = submit(store, depends_on=(running,))
+    for task_id in (later, waits):
+        gone = store.queue.withdraw(task_id, "its issue was closed").result()
+        assert (gone.status, gone.ending, gone.reason) == (Status.CANCELLED, Ending.USER, "its issue was closed")
+        assert store.queue.withdraw(task_id, "again").result() == gone
+    assert store.queue.withdraw(running, "too late").result().status is Status.RUNNING
+    assert not store.queue.get(running).cancel_requested
+    end(store, task, Ending.ERROR)
+    assert store.queue.withdraw(running, "too late").result().status is not Status.CANCELLED
+    with pytest.raises(UnknownTask):
+        store.queue.withdraw(99, "").result()
+
+
+@pytest.mark.parametrize("how", ["error", "requeue", "park", "hold", "recover"])
+def test_a_cancelled_task_does_not_go_on_later(store: Store, how: str) -> None:
+    submit(store)
+    task, queue = claim(store), store.queue
+    queue.cancel(task.id).result()
+    if how == "error":
+        end(store, task, Ending.ERROR)
+    elif how == "requeue":
+        queue.requeue(task.id, task.fence, "").result()
+    elif how == "park":
+        queue.park(task.id, task.fence, "", None).result()
+    elif how == "hold":
+        queue.wait_for_owner(task.id, task.fence, "?").result()
+    else:
+        queue.recover().result()
+    ended = queue.get(task.id)
+    assert (ended.status, ended.ending) == (Status.CANCELLED, Ending.USER)
+    assert queue.answers(task.id) == []
+
+
+def test_a_commit_that_was_made_counts_although_a_cancel_was_asked_for(store: Store) -> None:
+    submit(store)
+    task = claim(store)
+    store.queue.cancel(task.id).result()
+    assert end(store, task).status is Status.DONE
+
+
+def test_a_retry_grants_all_tries_again(store: Store) -> None:
+    first = submit(store, limits=Limits(attempts=1))
+    assert end(store, claim(store), Ending.ERROR).status is Status.FAILED
+    again = store.queue.retry(first).result()
+    assert (again.status, again.ending, again.reason, again.ended_at) == (
+        *(Status.QUEUED, None, "retried by the owner", None),
+    )
+    assert end(store, claim(store), Ending.ERROR).attempt == 2
+    for bad in (submit(store), 99):
+        with pytest.raises((IllegalMove, UnknownTask)):
+            store.queue.retry(bad).result()
+
+
+# Recovery
+
+
+def test_what_a_dead_daemon_left_running_goes_on_with_its_attempt(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        first = submit(store)
+        claim(store)
+        submit(store)
+    with open_store(tmp_path / "a.sqlite") as store:
+        (recovered,) = store.queue.recover().result()
+        assert (recovered.id, recovered.status, recovered.crashes) == (first, Status.QUEUED, 1)
+        assert claim(store).attempt == 1
+        told = store.events.after(0, limit=9, task_id=first)[2]
+        assert (told.kind, told.level) == (Kind.TASK_RECOVERED, Level.WARNING)
+
+
+def test_a_task_that_keeps_killing_its_daemon_is_set_aside(store: Store) -> None:
+    first = submit(store)
+    second = submit(store, depends_on=(first,))
+    claim(store)
+    assert store.queue.recover().result()[0].status is Status.QUEUED
+    claim(store)
+    assert store.queue.recover().result()[0].status is Status.SCHEDULED
+    store.clock.advance(4)
+    assert store.queue.tick().result() == 1
+    claim(store)
+    (failed,) = store.queue.recover().result()
+    assert (failed.status, failed.ending, failed.crashes) == (Status.FAILED, Ending.CRASHED, 3)
+    assert "3 times" in failed.reason
+    assert status(store, second) is Status.FAILED
+    assert store.queue.retry(first).result().crashes == 0
+
+
+def test_progress_between_crashes_is_forgiving(store: Store) -> None:
+    submit(store)
+    for number in range(6):
+        task = claim(store)
+        store.queue.progress(task.id, task.fence, iterations=number, spent=Spent()).result()
+        assert store.queue.recover().result()[0].status is Status.QUEUED
+
+
+def test_a_lease_that_ran_out_is_swept_and_a_renewed_one_is_not(store: Store) -> None:
+    submit(store), submit(store)
+    lost, kept = claim(store), claim(store)
+    store.clock.advance(60)
+    assert store.queue.sweep().result() == []
+    store.queue.heartbeat([(kept.id, kept.fence)]).result()
+    store.clock.advance(1)
+    assert [task.id for task in store.queue.sweep().result()] == [lost.id]
+    with pytest.raises(StaleFence):
+        end(store, lost)
+    assert claim(store).attempt == 1
+
+
+# Reading and waking
+
+
+def test_tasks_are_found_newest_first_page_by_page(store: Store) -> None:
+    ids = [submit(store, f"task {number} 50%") for number in range(9)]
+    store.queue.cancel(ids[4]).result()
+    assert [task.id for task in store.queue.find(limit=3)] == ids[:5:-1]
+    assert [task.id for task in store.queue.find(limit=3, after=ids[6])] == ids[5:2:-1]
+    assert [task.id for task in store.queue.find(Status.CANCELLED)] == [ids[4]]
+    assert [task.id for task in store.queue.find(Status.QUEUED, text="TASK 8 50%")] == [ids[8]]
+    assert store.queue.find(text="task_8") == []
+    with pytest.raises(UnknownTask):
+        store.queue.get(99)
+
+
+def test_counts_name_every_status_and_read_an_index_alone(store: Store) -> None:
+    submit(store)
+    assert store.queue.counts() == {s: int(s is Status.QUEUED) for s in Status}
+    plan = store.db.reader().execute("EXPLAIN QUERY PLAN SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall()
+    assert "COVERING INDEX" in str([tuple(row) for row in plan])
+
+
+def test_every_move_tells_where_from_where_to_and_why(store: Store) -> None:
+    first = submit(store)
+    task = claim(store)
+    end(store, task, Ending.GAVE_UP, "no idea")
+    assert moves(store, first) == [(None, "queued"), ("queued", "running"), ("running", "failed")]
+    last = store.events.last(1)[0]
+    assert (last.message, last.level, last.attempt, last.worker) == ("running → failed: no idea", Level.WARNING, 1, "w")
+    assert last.data["ending"] == "gave_up"
+
+
+def test_workers_are_woken_by_what_gives_them_something_to_do(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store, open_store(tmp_path / "a.sqlite", store.clock) as other:
+        woken: list[int] = []
+        stop = store.queue.on_wake(lambda: woken.append(1))
+
+        def wakes() -> int:
+            store.events.catch_up().result()
+            store.events.catch_up().result()
+            count = len(woken)
+            woken.clear()
+            return count
+
+        first = submit(store)
+        assert wakes() == 1
+        blocked = submit(store, depends_on=(first,))
+        assert wakes() == 0
+        task = claim(store)
+        assert wakes() == 0
+        store.queue.cancel(first).result()
+        assert wakes() == 1
+        end(store, task)
+        assert (wakes(), status(store, blocked)) == (1, Status.QUEUED)
+        store.queue.pause().result()
+        assert wakes() == 0
+        other.queue.resume().result()
+        assert wakes() == 1
+        submit(other)
+        assert wakes() == 1
+        stop()
+        submit(store)
+        assert wakes() == 0

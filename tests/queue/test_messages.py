@@ -1,0 +1,107 @@
+"""What an owner says to a task: who takes it, what is kept of it, and how the worker learns of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.core.errors import IllegalMove, InvalidTask, UnknownTask
+from nightshift.core.events import Kind
+from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, MOST_MESSAGES
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import Task, TaskSpec
+from tests.support.store import Store
+
+
+def submitted(store: Store) -> int:
+    return store.queue.submit(TaskSpec(description="x")).result().task_id
+
+
+def claimed(store: Store) -> Task:
+    task = store.queue.claim("w").result()
+    assert task
+    return task
+
+
+def test_what_is_said_is_kept_in_order_with_its_event(store: Store) -> None:
+    number, other = submitted(store), submitted(store)
+    first = store.queue.say(number, "  Use csv.\n").result()
+    task = claimed(store)
+    second = store.queue.say(number, "And no pandas.", interrupts=False).result()
+    assert store.queue.said(number) == (first, second)
+    assert store.queue.said(other) == ()
+    assert [(one.text, one.attempt, one.interrupts) for one in (first, second)] == [
+        ("Use csv.", 0, True),
+        ("And no pandas.", task.attempt, False),
+    ]
+    assert first.at == store.clock.now
+    told = [event for event in store.events.after(0, limit=99, task_id=number) if event.kind is Kind.OWNER_SAID]
+    assert [(event.message, event.data) for event in told] == [
+        ("Use csv.", {"interrupts": True}),
+        ("And no pandas.", {"interrupts": False}),
+    ]
+
+
+def test_the_worker_that_runs_it_learns_of_the_newest_that_interrupts(store: Store) -> None:
+    number = submitted(store)
+    task, woken = claimed(store), list[int]()
+    store.queue.on_wake(lambda: woken.append(1))
+    owned = [(task.id, task.fence)]
+    assert store.queue.heartbeat(owned).result().said == {}
+    store.queue.say(number, "one", interrupts=False).result()
+    assert store.queue.heartbeat(owned).result().said == {}
+    store.queue.say(number, "two").result()
+    third = store.queue.say(number, "three").result()
+    store.queue.say(number, "four", interrupts=False).result()
+    assert store.queue.heartbeat(owned).result().said == {number: third.id}
+    assert len(woken) == 4
+
+
+def test_a_task_that_has_ended_takes_nothing_and_says_what_to_do(store: Store) -> None:
+    with pytest.raises(UnknownTask):
+        store.queue.say(9, "x").result()
+    done, failed, gone = (submitted(store) for _ in range(3))
+    task = claimed(store)
+    store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+    task = claimed(store)
+    store.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+    store.queue.cancel(gone).result()
+    with pytest.raises(IllegalMove, match=r"is done; .* add a task"):
+        store.queue.say(done, "x").result()
+    for number in (failed, gone):
+        with pytest.raises(IllegalMove, match=rf"first try it again \(.*retry {number}"):
+            store.queue.say(number, "x").result()
+    store.queue.retry(failed).result()
+    assert store.queue.say(failed, "x").result().attempt == 1
+
+
+def test_a_task_that_is_being_cancelled_takes_nothing(store: Store) -> None:
+    number = submitted(store)
+    claimed(store)
+    store.queue.cancel(number).result()
+    assert store.queue.get(number).status is Status.RUNNING
+    with pytest.raises(IllegalMove, match="being cancelled"):
+        store.queue.say(number, "x").result()
+
+
+@pytest.mark.parametrize(("text", "why"), [(" \n", "is empty"), ("x" * (MAX_MESSAGE_CHARS + 1), "4,001 characters")])
+def test_what_is_empty_or_too_long_is_refused_by_its_field(store: Store, text: str, why: str) -> None:
+    number = submitted(store)
+    with pytest.raises(InvalidTask) as refused:
+        store.queue.say(number, text).result()
+    assert why in refused.value.fields["text"]
+    assert store.queue.said(number) == ()
+
+
+def test_there_is_an_end_to_what_a_task_takes(store: Store) -> None:
+    number = submitted(store)
+    for count in range(MOST_MESSAGES):
+        store.queue.say(number, str(count)).result()
+    with pytest.raises(InvalidTask, match="50 messages"):
+        store.queue.say(number, "one more").result()
+
+
+def test_secrets_are_not_kept(store: Store) -> None:
+    store.mask.learn(["hunter2-hunter2"])
+    number = submitted(store)
+    assert store.queue.say(number, "log in with hunter2-hunter2\x07").result().text == "log in with ***\\x07"
+    assert all("hunter2" not in event.message for event in store.events.after(0, limit=99))

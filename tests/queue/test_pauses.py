@@ -1,0 +1,116 @@
+"""Holds: claims wait while any stands, whoever put it there, and each goes with its own cause."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlite_utils import Database as Tables
+from sqlite_utils import Migrations
+
+from nightshift.core.clock import to_text
+from nightshift.core.events import Kind
+from nightshift.core.tasks.queueing import BY_OWNER, PauseSource
+from nightshift.core.tasks.states import DaemonState
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.storage.db import migrations
+from nightshift.storage.db.sqlite import connect
+from tests.support import tiers
+from tests.support.store import Store, open_store
+
+SOURCES = st.sampled_from(PauseSource)
+CHANGES = st.lists(st.tuples(st.booleans(), SOURCES) | st.just("resume"), max_size=30)
+
+
+def told(store: Store) -> list[tuple[Kind, str]]:
+    return [(event.kind, event.data["source"]) for event in store.events.after(0, limit=99) if "source" in event.data]
+
+
+def test_claims_wait_until_the_last_hold_is_gone(store: Store) -> None:
+    store.queue.submit(TaskSpec(description="x")).result()
+    store.queue.add_pause(PauseSource.REVIEW, "20 commits").result()
+    store.queue.add_pause(PauseSource.DISK, "3 MB left").result()
+    assert store.queue.claim("w").result() is None
+    assert store.queue.remove_pause(PauseSource.REVIEW).result().reason == "3 MB left"
+    assert store.queue.claim("w").result() is None
+    assert not store.queue.remove_pause(PauseSource.DISK).result().paused
+    assert store.queue.claim("w").result() is not None
+
+
+def test_a_hold_outlives_a_restart_with_its_reason_and_time(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        held = store.queue.add_pause(PauseSource.BATTERY, "on battery").result()
+        assert (held.reason, held.since, held.state) == ("on battery", store.clock(), DaemonState.PAUSED)
+    with open_store(tmp_path / "a.sqlite") as store:
+        assert store.queue.pause_state() == held
+
+
+def test_holding_back_again_renews_the_reason_and_keeps_the_time(store: Store) -> None:
+    first = store.queue.add_pause(PauseSource.REVIEW, "20 commits").result()
+    store.clock.advance(60)
+    again = store.queue.add_pause(PauseSource.REVIEW, "21 commits").result()
+    assert (again.reason, again.since) == ("21 commits", first.since)
+    assert store.queue.add_pause(PauseSource.REVIEW, "21 commits").result() == again
+    assert told(store) == [(Kind.HELD_BACK, "review")]
+
+
+def test_letting_go_of_what_does_not_stand_tells_nothing(store: Store) -> None:
+    store.queue.remove_pause(PauseSource.QUIET).result()
+    store.queue.resume().result()
+    assert told(store) == []
+
+
+def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
+    store.queue.pause("lunch").result()
+    store.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()
+    assert store.queue.pause_state().state is DaemonState.CHECKPOINT
+    store.queue.resume().result()
+    pause = [(Kind.PAUSED, "owner"), (Kind.HELD_BACK, "checkpoint")]
+    assert told(store) == [*pause, (Kind.RESUMED, "owner"), (Kind.LET_GO, "checkpoint")]
+
+
+def test_letting_go_wakes_who_waits_for_work(store: Store) -> None:
+    woken: list[int] = []
+    store.queue.on_wake(lambda: woken.append(1))
+    store.queue.add_pause(PauseSource.QUIET, "night").result()
+    assert not woken
+    store.queue.remove_pause(PauseSource.QUIET).result()
+    store.events.catch_up().result()
+    assert woken
+
+
+@settings(deadline=None, max_examples=tiers.examples(50))
+@given(changes=CHANGES)
+def test_tasks_are_held_back_exactly_while_a_hold_stands(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[bool, PauseSource] | str]
+) -> None:
+    model: set[PauseSource] = set()
+    with open_store(tmp_path_factory.mktemp("holds") / "a.sqlite") as store:
+        store.queue.submit(TaskSpec(description="x")).result()
+        for change in changes:
+            if isinstance(change, str):
+                state, model = store.queue.resume().result(), model - {*BY_OWNER}
+            elif change[0]:
+                state, model = store.queue.add_pause(change[1], "r").result(), model | {change[1]}
+            else:
+                state, model = store.queue.remove_pause(change[1]).result(), model - {change[1]}
+            assert {hold.source for hold in state.reasons} == model
+            assert state == store.queue.pause_state()
+        assert (store.queue.claim("w").result() is None) == bool(model)
+
+
+@pytest.mark.parametrize(("reason", "source"), [("lunch", PauseSource.OWNER), ("checkpoint", PauseSource.CHECKPOINT)])
+def test_a_pause_of_an_older_version_becomes_a_hold(
+    tmp_path: Path, store: Store, reason: str, source: PauseSource
+) -> None:
+    path, at = tmp_path / "old.sqlite", store.clock()
+    conn, steps = connect(path), Migrations(migrations.SET)
+    for name, step in migrations.STEPS[:4]:
+        steps(name=name)(step)
+    steps.apply(Tables(conn))
+    pause = f'{{"reason": "{reason}", "since": "{to_text(at)}"}}'
+    conn.execute("INSERT INTO system_state (key, value, at) VALUES ('pause', ?, ?)", (pause, to_text(at)))
+    conn.close()
+    with open_store(path) as old:
+        held = old.queue.pause_state()
+        assert [(hold.source, hold.reason, hold.since) for hold in held.reasons] == [(source, reason, at)]

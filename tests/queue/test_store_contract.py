@@ -1,0 +1,336 @@
+"""What the queue promises on whatever store it is kept: one suite, run against every implementation.
+
+A new store adds its opener to `STORES` and passes. Only the ports (`nightshift.queue.store.Store`, `Journal`) and the
+queue on top of them are used; where the rules have to be got round, plain SQL on the tables is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.core.errors import IllegalMove, StaleFence
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.queue import store as rows
+from nightshift.queue import transitions
+from nightshift.queue.manager import QueueManager
+from nightshift.queue.store import Journal, Store
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import Connection, IntegrityError
+from tests.support.ready_database import ready
+from tests.support.store import HandClock
+
+LEASE_S = 60.0
+ASK = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May it use toolz?")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One process at the store."""
+
+    store: Store
+    journal: Journal
+    queue: QueueManager
+
+    def submit(self, description: str = "x", **fields: object) -> int:
+        spec = TaskSpec(description=description, **fields)  # type: ignore[arg-type]
+        return self.queue.submit(spec).result().task_id
+
+    def delivered(self) -> None:
+        """Wait until subscribers have the events of all earlier writes: they get them before the next write ends."""
+        self.store.write(lambda _: None).result()
+
+    def claim(self) -> Task:
+        task = self.queue.claim("w").result()
+        assert task is not None
+        return task
+
+
+Opener = Callable[[Path, HandClock], AbstractContextManager[Node]]
+
+
+@contextmanager
+def sqlite(folder: Path, clock: HandClock) -> Iterator[Node]:
+    with Database(ready(folder / "queue.sqlite")) as database:
+        journal = EventLog(database, clock)
+        yield Node(database, journal, QueueManager(database, journal, clock=clock, lease_s=LEASE_S))
+
+
+STORES: dict[str, Opener] = {"sqlite": sqlite}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store is, so that a test can open it as often as it likes."""
+
+    folder: Path
+    clock: HandClock
+    opener: Opener
+
+    def open(self) -> AbstractContextManager[Node]:
+        return self.opener(self.folder, self.clock)
+
+
+@pytest.fixture(params=STORES.values(), ids=list(STORES))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(tmp_path, HandClock(), request.param)
+
+
+@pytest.fixture
+def node(place: Place) -> Iterator[Node]:
+    with place.open() as opened:
+        yield opened
+
+
+class Undone(Exception):
+    """Ends a transaction."""
+
+
+def undo(node: Node, change: Callable[[Connection], object]) -> None:
+    """Make a change and let its transaction fail after it."""
+
+    def job(conn: Connection) -> None:
+        change(conn)
+        raise Undone
+
+    with pytest.raises(Undone):
+        node.store.write(job).result()
+
+
+def together(calls: Sequence[Callable[[], Future[Any]]]) -> list[Any]:
+    """The results of calls made at once from as many threads; of one that fails its error."""
+
+    def outcome(call: Callable[[], Future[Any]]) -> Any:
+        future = call()
+        return future.exception() or future.result()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(outcome, calls))
+
+
+# Transactions
+
+
+def test_what_was_accepted_outlives_the_process(place: Place) -> None:
+    with place.open() as node:
+        task_id = node.submit("keep me")
+    with place.open() as node:
+        assert node.queue.get(task_id).spec.description == "keep me"
+
+
+def test_a_change_and_its_event_are_stored_together_or_not_at_all(node: Node) -> None:
+    events: list[Event] = []
+    node.journal.subscribe(events.extend)
+    undo(node, lambda conn: transitions.submit(node.queue.transaction(conn), TaskSpec(description="lost")))
+    task_id = node.submit("stays")
+    node.delivered()
+    assert [(event.kind, event.task_id) for event in events] == [(Kind.TASK_SUBMITTED, task_id)]
+    assert sum(node.queue.counts().values()) == 1
+
+
+def test_a_transaction_that_fails_undoes_no_other(node: Node) -> None:
+    def fail(_: Connection) -> None:
+        raise Undone
+
+    spec = TaskSpec(description="x")
+    futures: list[Future[Any]] = [node.queue.submit(spec), node.store.write(fail), node.queue.submit(spec)]
+    assert [type(future.exception()) for future in futures] == [type(None), Undone, type(None)]
+    assert node.queue.counts()[Status.QUEUED] == 2
+
+
+def test_nobody_reads_what_is_not_committed(node: Node) -> None:
+    def job(conn: Connection) -> dict[Status, int]:
+        transitions.submit(node.queue.transaction(conn), TaskSpec(description="x"))
+        with ThreadPoolExecutor(1) as other:
+            return other.submit(node.queue.counts).result()
+
+    assert node.store.write(job).result()[Status.QUEUED] == 0
+    assert node.queue.counts()[Status.QUEUED] == 1
+
+
+def test_an_end_and_all_that_it_concerns_are_one_transaction(node: Node) -> None:
+    first = node.submit()
+    second = node.submit(depends_on=(first,))
+    task = node.claim()
+    undo(
+        node,
+        lambda conn: transitions.end(
+            node.queue.transaction(conn), task, Status.FAILED, Ending.GAVE_UP, "not this time"
+        ),
+    )
+    assert node.queue.statuses((first, second)) == {first: Status.RUNNING, second: Status.BLOCKED}
+    node.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+    assert node.queue.statuses((first, second)) == {first: Status.FAILED, second: Status.FAILED}
+
+
+def test_subscribers_get_events_after_the_commit_in_the_order_of_their_ids(node: Node) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def subscriber(events: Sequence[Event]) -> None:
+        stored = sum(node.queue.counts().values())
+        seen.extend((event.id, stored) for event in events)
+
+    end = node.journal.subscribe(subscriber)
+    node.queue.submit_many([TaskSpec(description=str(number)) for number in range(3)]).result()
+    node.submit()
+    node.delivered()
+    end()
+    node.submit()
+    node.delivered()
+    assert [event_id for event_id, _ in seen] == sorted({event_id for event_id, _ in seen})
+    assert len(seen) == 4
+    assert all(stored >= number for number, (_, stored) in enumerate(seen, 1))
+
+
+# The table of moves
+
+
+@pytest.mark.parametrize("to", [Status.DONE, Status.WAITING])
+def test_the_store_itself_refuses_a_move_that_the_table_does_not_have(node: Node, to: Status) -> None:
+    task_id = node.submit()
+    with pytest.raises(IntegrityError):
+        node.store.write(lambda conn: conn.execute("UPDATE tasks SET status = ? WHERE id = ?", (to, task_id))).result()
+    assert node.queue.get(task_id).status is Status.QUEUED
+
+
+def test_a_task_that_has_ended_is_not_moved_again(node: Node) -> None:
+    task_id = node.submit()
+    task = node.claim()
+    node.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
+    with pytest.raises(IllegalMove):
+        node.queue.cancel(task_id).result()
+    with pytest.raises(StaleFence):
+        node.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
+    assert node.queue.get(task_id).ending is Ending.COMMITTED
+
+
+def test_a_row_is_changed_only_while_it_is_as_it_was_read(node: Node) -> None:
+    node.submit()
+    first = node.claim()
+    node.queue.requeue(first.id, first.fence, "").result()
+    second = node.claim()
+    stale = node.store.write(lambda conn: rows.update(conn, first, {"reason": "late"})).result()
+    fresh = node.store.write(lambda conn: rows.update(conn, second, {"reason": "in time"})).result()
+    assert (stale, fresh and fresh.reason) == (None, "in time")
+
+
+def test_of_several_who_move_a_task_at_once_one_succeeds(node: Node) -> None:
+    task_id = node.submit()
+    outcomes = together([lambda: node.queue.cancel(task_id)] * 8)
+    assert sum(isinstance(outcome, Task) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, IllegalMove) for outcome in outcomes) == 7
+
+
+# Submitting and claiming
+
+
+def test_a_key_makes_one_task_whoever_sends_it(place: Place) -> None:
+    with place.open() as node, place.open() as other:
+        spec = TaskSpec(description="once", key="k")
+        sent = together([lambda: node.queue.submit(spec), lambda: other.queue.submit(spec)] * 4)
+        assert len({each.task_id for each in sent}) == 1
+        assert sum(each.created for each in sent) == 1
+
+
+def test_each_task_is_claimed_by_one_worker_on_one_node(place: Place) -> None:
+    with place.open() as node, place.open() as other:
+        ids = {node.submit(str(number)) for number in range(20)}
+        claims = together([lambda: node.queue.claim("a"), lambda: other.queue.claim("b")] * 15)
+        claimed = [task.id for task in claims if isinstance(task, Task)]
+        assert sorted(claimed) == sorted(ids)
+
+
+def test_a_lease_that_ran_out_goes_to_another_under_a_higher_fence_and_the_first_is_refused(place: Place) -> None:
+    with place.open() as node, place.open() as other:
+        node.submit()
+        old = node.claim()
+        place.clock.advance(LEASE_S + 1)
+        assert [task.id for task in other.queue.sweep().result()] == [old.id]
+        new = other.claim()
+        assert (new.id, new.fence > old.fence) == (old.id, True)
+        assert node.queue.heartbeat([(old.id, old.fence)]).result().lost == {old.id}
+        for write in (
+            node.queue.progress(old.id, old.fence, iterations=1, spent=Spent()),
+            node.queue.finish(old.id, old.fence, Ending.COMMITTED),
+            node.queue.requeue(old.id, old.fence, ""),
+            node.queue.park(old.id, old.fence, "", None),
+            node.queue.wait_for_owner(old.id, old.fence, "", (ASK,)),
+            node.queue.split(old.id, old.fence, "", ()),
+        ):
+            with pytest.raises(StaleFence):
+                write.result()
+        assert other.queue.get(new.id) == new
+        assert other.queue.approvals(open_only=False) == []
+
+
+def test_a_lease_that_is_renewed_stays(place: Place, node: Node) -> None:
+    node.submit()
+    task = node.claim()
+    place.clock.advance(LEASE_S - 1)
+    assert node.queue.heartbeat([(task.id, task.fence)]).result().lost == frozenset()
+    place.clock.advance(2)
+    assert node.queue.sweep().result() == []
+    assert node.queue.get(task.id).lease_until == place.clock() - timedelta(seconds=2) + timedelta(seconds=LEASE_S)
+
+
+# Approvals
+
+
+def test_an_ask_outlives_the_process_and_its_answer_lets_the_task_go_on(place: Place) -> None:
+    with place.open() as node:
+        node.submit()
+        task = node.claim()
+        assert (
+            node.queue.wait_for_owner(task.id, task.fence, "needs a package", (ASK,)).result().status is Status.WAITING
+        )
+    with place.open() as node:
+        assert node.queue.claim("w").result() is None
+        (asked,) = node.queue.approvals()
+        assert (asked.ask, asked.task_id) == (ASK, task.id)
+        assert node.queue.decide(asked.id, True).result().granted
+        again = node.claim()
+        assert (again.id, again.attempt) == (task.id, task.attempt)
+
+
+def test_an_ask_is_decided_once(node: Node) -> None:
+    node.submit()
+    task = node.claim()
+    node.queue.wait_for_owner(task.id, task.fence, "needs a package", (ASK,)).result()
+    (asked,) = node.queue.approvals()
+    outcomes = together([lambda: node.queue.decide(asked.id, True), lambda: node.queue.decide(asked.id, False)] * 3)
+    assert sum(isinstance(outcome, IllegalMove) for outcome in outcomes) == 5
+    assert node.queue.get(task.id).status is Status.QUEUED
+
+
+# Pauses
+
+
+def test_a_pause_stops_claims_on_every_node_until_its_last_reason_is_gone(place: Place) -> None:
+    with place.open() as node, place.open() as other:
+        node.submit()
+        node.queue.pause("lunch").result()
+        node.queue.add_pause(PauseSource.DISK, "3 MB left").result()
+        assert other.queue.claim("w").result() is None
+        assert other.queue.resume().result().paused
+        assert other.queue.claim("w").result() is None
+        assert not node.queue.remove_pause(PauseSource.DISK).result().paused
+        other.claim()
+
+
+def test_a_pause_outlives_the_process(place: Place) -> None:
+    with place.open() as node:
+        paused = node.queue.pause("lunch").result()
+    with place.open() as node:
+        assert node.queue.pause_state() == paused

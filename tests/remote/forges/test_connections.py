@@ -1,0 +1,102 @@
+"""Addresses of repositories as their owners give them, tokens for them, and labels."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.errors import ConfigError
+from nightshift.remote.forges import labels
+from nightshift.remote.forges.connections import KINDS, Connection, connections, open_forge
+from nightshift.remote.forges.specs import MAX_KEY_CHARS, key, line, plain
+from nightshift.remote.forges.texts import fenced, marker, span, title
+from tests.support.store import HandClock
+
+
+def one(address: str, kinds: dict[str, str] | None = None, repo: str = "/home/olga/hello") -> Connection:
+    (found,) = connections({address: repo}, kinds or {}, lambda kind, host: f"{kind}@{host}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("address", "kinds", "kind", "site", "project", "id_"),
+    [
+        ("https://github.com/octo/hello", {}, "github", "https://github.com", "octo/hello", "gh:octo/hello"),
+        ("https://github.com/octo/hello.git/", {}, "github", "https://github.com", "octo/hello", "gh:octo/hello"),
+        ("https://GitLab.com/a/b/c", {}, "gitlab", "https://gitlab.com", "a/b/c", "gl:a/b/c"),
+        ("https://codeberg.org/o/h", {}, "forgejo", "https://codeberg.org", "o/h", "fj:o/h"),
+        (
+            "http://git.lan:3000/o/h", {"git.lan:3000": "gitea"},
+            "gitea", "http://git.lan:3000", "o/h", "gt:git.lan:3000/o/h",
+        ),
+        (
+            "https://x.org/gitlab/team/app", {"x.org/gitlab": "gitlab", "x.org": "github"},
+            "gitlab", "https://x.org/gitlab", "team/app", "gl:x.org/gitlab/team/app",
+        ),
+    ],
+)  # fmt: skip
+def test_an_address_says_where_and_what(
+    address: str, kinds: dict[str, str], kind: str, site: str, project: str, id_: str
+) -> None:
+    found = one(address, kinds)
+    assert (found.kind, found.site, found.project, found.id) == (kind, site, project, id_)
+    assert found.token == f"{kind}@{site.partition('://')[2].partition('/')[0]}"
+    assert found.token not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("address", "kinds", "repo", "says"),
+    [
+        ("octo/hello", {}, "/x", "as the browser shows it"),
+        ("https://me:pw@github.com/octo/hello", {}, "/x", "as the browser shows it"),
+        ("https://github.com/octo", {}, "/x", "names no repository"),
+        ("https://github.com/octo/hello/issues", {}, "/x", "names no repository"),
+        ("https://git.lan/octo/hello", {}, "/x", "forge_kinds: {git.lan: github or"),
+        ("https://git.lan/octo/hello", {"git.lan": "sourcehut"}, "/x", "known are github"),
+        ("https://github.com/octo/hello", {}, "hello", "absolute path"),
+    ],
+)
+def test_what_is_wrong_with_a_connection_is_told_with_the_mend(
+    address: str, kinds: dict[str, str], repo: str, says: str
+) -> None:
+    with pytest.raises(ConfigError, match="forges: ") as caught:
+        one(address, kinds, repo)
+    assert says in caught.value.faults[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_its_class(kind: str) -> None:
+    forge, _ = open_forge(one("https://git.lan/octo/hello", {"git.lan": kind}), HandClock())
+    assert forge
+
+
+def test_keys_of_long_paths_stay_apart_and_short_enough() -> None:
+    path = "/".join(["group" * 10] * 5)
+    found = one(f"https://gitlab.com/{path}")
+    made = {key(found, number) for number in range(50)}
+    assert len(made) == 50
+    assert max(map(len, made)) <= MAX_KEY_CHARS
+
+
+@given(st.text(), st.text())
+def test_labels_are_read_or_told_of_whatever_they_are(name: str, value: str) -> None:
+    fields, faults = labels.read([f"nightshift:{name}-{value}", name, value], "nightshift")
+    assert isinstance(fields, dict)
+    assert all("nightshift" in fault for fault in faults)
+
+
+@given(st.text())
+def test_texts_of_others_stay_inside_of_what_shows_them(text: str) -> None:
+    mask = str
+    opening, *inside, closing = fenced(text, mask).split("\n")
+    assert opening == f"{closing}text"
+    assert not any(each.strip().startswith(closing) for each in inside)
+    shown = span(text, mask)
+    assert "\n" not in shown
+    assert shown.count("`") in {0, 2}
+    assert "|" not in shown
+    assert marker(text).count("-->") == 1
+    assert "@\u200b" in title("@all", mask)
+    assert all(char.isprintable() for char in line(text))
+    assert "<!--" not in plain(f"a<!--{text}-->b").replace(text, "")

@@ -1,0 +1,131 @@
+"""Death at every request of the whole way: issue, task, draft pull request, comments, follow-ups, merged.
+
+The process that follows the forge is killed with SIGKILL at its n-th request, for each n that an undisturbed way has:
+before the forge gets it, and after the forge has done what it asks for and before the answer is read. The next process
+does the rest, and nothing twice.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.tasks.states import Status
+from nightshift.remote.forges.connections import Connection
+from tests.remote.forges.conftest import APIS
+from tests.support.forges.lives import Home, live
+from tests.support.forges.server import TOKEN, ForgeServer, Seen
+from tests.support.forges.world import BOT, Thread, World
+from tests.support.git_repo import git, make_repo
+from tests.support.store import open_store
+
+LAST = {"forgejo": 59, "gitea": 59, "github": 49, "gitlab": 53}
+"""How many requests an undisturbed way has, which a test counts."""
+DEATHS = [(kind, when, n) for kind, last in LAST.items() for n in range(1, last + 1) for when in ("before", "after")]
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.support.forges.lives", "httpx"])
+
+
+class Way:
+    """The way at one forge.
+
+    Args:
+        folder: where everything lies.
+        kind: the forge's.
+        when, n: at which request to kill, and on which side of it; never with 0.
+    """
+
+    def __init__(self, folder: Path, kind: str, when: str = "", n: int = 0) -> None:
+        remote = folder / "remote.git"
+        self.repo = make_repo(folder / "hello", {"answer.txt": "wrong\n"})
+        git(folder, "init", "-q", "--bare", "-b", "main", str(remote))
+        git(self.repo, "remote", "add", "origin", str(remote))
+        git(self.repo, "push", "-q", "origin", "main")
+        self.server = ForgeServer(APIS[kind](World(remote=remote)), most=30)
+        connection = Connection(
+            kind=kind, site=self.server.site, project="octo/hello", repo=str(self.repo), token=TOKEN
+        )
+        self.home, self.kind, self.deaths, self.requests = Home(folder=folder, connection=connection), kind, 0, 0
+        self._when, self._n = when, n
+        self._process = CONTEXT.Process(target=live, args=(self.home,))
+        self.server.before, self.server.after = self._before, self._after
+
+    def _before(self, _: Seen) -> None:
+        self.requests += 1
+        if self._when == "before":
+            self._strike()
+
+    def _after(self, _: Seen) -> None:
+        if self._when == "after":
+            self._strike()
+
+    def _strike(self) -> None:
+        """Kill the process at the request that is meant; the server goes no further with it."""
+        if self.requests != self._n or self.deaths:
+            return
+        self.deaths += 1
+        while self._process.pid is None:  # it may be faster than those who start it
+            time.sleep(0.001)
+        self._process.kill()
+        raise ConnectionAbortedError
+
+    def follow(self) -> None:
+        """Let it come to its rest; whenever it dies of us it is started again."""
+        while True:
+            before = self.deaths
+            self._process = CONTEXT.Process(target=live, args=(self.home,))
+            self._process.start()
+            self._process.join()
+            if self._process.exitcode == 0:
+                return
+            assert (self._process.exitcode, self.deaths) == (-signal.SIGKILL, before + 1), self.server.errors
+
+    def go(self) -> None:
+        """The whole way, and what has come of it."""
+        world = self.server.world
+        with self.server:
+            number = world.issue("Mend the answer", "It must be a number.")
+            self.follow()
+            (pull,) = world.pulls.values()
+            world.say(pull, "/nightshift more", by="mia")
+            world.say(pull, "and here", path="answer.txt", line=1)
+            self.follow()
+            pull.state, world.issues[number].state = "merged", "closed"
+            self.follow()
+        self._judge(world.issues[number], pull)
+
+    def _judge(self, issue: Thread, pull: Thread) -> None:
+        world = self.server.world
+        with open_store(self.home.folder / "db.sqlite") as store:
+            tasks = store.queue.find()[::-1]
+            (kept,) = store.state.get(f"forge:{self.home.connection.id}")["issues"].values()
+        assert [task.status for task in tasks] == [Status.DONE] * 3
+        assert len({task.spec.key for task in tasks}) == 3
+        assert list(world.pulls.values()) == [pull]
+        assert pull.draft
+        (said,) = [note.text for note in issue.notes if note.author == BOT]
+        (told,) = [note.text for note in pull.notes if note.author == BOT]
+        assert "was merged" in said
+        assert told.count("is done.") == 2
+        assert [each["pushed"] for each in kept["followups"]] == [task.commit for task in tasks[1:]]
+        assert kept["pull"]["state"] == "merged"
+        assert world.head(pull.branch) == tasks[-1].commit
+        assert git(self.repo, "rev-list", "--count", f"main..{pull.branch}") == "3"
+
+
+@pytest.mark.parametrize("kind", sorted(APIS))
+def test_an_undisturbed_way_has_so_many_requests(tmp_path: Path, kind: str) -> None:
+    way = Way(tmp_path, kind)
+    way.go()
+    assert way.requests == LAST[kind]
+
+
+@pytest.mark.parametrize(("kind", "when", "n"), DEATHS)
+def test_a_death_at_a_request_doubles_nothing_and_loses_nothing(tmp_path: Path, kind: str, when: str, n: int) -> None:
+    way = Way(tmp_path, kind, when, n)
+    way.go()
+    assert way.deaths == 1

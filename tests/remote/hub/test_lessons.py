@@ -1,0 +1,417 @@
+"""What one node has learned is in the memory of all others, once, without secrets, and with their own paths."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from nightshift.core.clock import utc_now
+from nightshift.core.errors import HubAway, NodeRemoved
+from nightshift.core.shares import Share
+from nightshift.core.tasks.attempt_state import AttemptState, Lesson
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.states import Phase
+from nightshift.core.text.masking import Masker
+from nightshift.git.manager import GitManager
+from nightshift.remote.hub.connection import HubConnections
+from nightshift.remote.hub.lessons import LessonExchange
+from nightshift.remote.hub.nodes import Node, join, remove
+from nightshift.remote.hub.repositories import SharedRepositories
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.memory import elsewhere, exchange, fingerprints, listing, recall_log, rows
+from nightshift.storage.memory.embedders import choose
+from nightshift.storage.memory.listing import Listed, State
+from nightshift.storage.memory.recall_log import Assignment, Recalled
+from nightshift.storage.memory.rows import Stored
+from nightshift.storage.memory.store import LongTermMemory, _concerns
+from nightshift.storage.memory.uplift import Standing, standing
+from tests.support.daemon import git
+from tests.support.git_repo import make_repo
+from tests.support.postgres import PostgresServer, hub
+from tests.support.ready_database import ready
+
+TIME = "2026-03-01T12:00:00.000000Z"
+
+
+@dataclass
+class Learner:
+    """A node with a memory; `repo` is its checkout of what all share."""
+
+    db: Database
+    memory: LongTermMemory
+    begin: Callable[[HubConnections], LessonExchange]
+    connections: HubConnections
+    lessons: LessonExchange
+    repo: str
+    faults: list[str]
+
+    def learn(self, problem: str, repo: str = "") -> None:
+        fields = {"problem": problem, "solution": f"solves {problem}", "repo": repo}
+        line = json.dumps({"kind": "pattern", **fields, "created_at": TIME, "learned_at": TIME})
+        self.db.write(lambda conn: exchange.take(conn, exchange.read(line))).result()
+
+    def restart(self, another: HubConnections | None = None) -> None:
+        """As with the same hub, or with another one."""
+        self.connections = another or self.connections
+        self.lessons = self.begin(self.connections)
+
+    def fail(self, signature: str, shapes: Sequence[str] = ()) -> int:
+        """A failure that a task of this node met and mended; its id."""
+
+        def job(conn: Connection) -> int:
+            rows.add_failures(conn, 1, 1, {signature: "an error"}, "", utc_now())
+            ((item, _, _),) = rows.open_failures(conn, 1)
+            rows.solve(conn, item, "a fix", "a lesson", utc_now())
+            fingerprints.add(conn, item, shapes)
+            return item
+
+        return self.db.write(job).result()
+
+    def solve(self, task_id: int, problem: str) -> int:
+        """A pattern of a task of this node, in the place of what it had."""
+
+        def job(conn: Connection) -> int:
+            rows.drop_patterns(conn, task_id)
+            rows.add_pattern(conn, task_id, problem, f"solves {problem}", "", utc_now())
+            return int(conn.execute("SELECT max(id) FROM patterns").fetchone()[0])
+
+        return self.db.write(job).result()
+
+    def attempt(self, number: int, item: int, *, shown: bool, solved: bool) -> None:
+        """An attempt that a pattern was near to, and how it ended."""
+        arm = Assignment.SHOWN if shown else Assignment.PROBATION
+
+        def job(conn: Connection) -> None:
+            task = "INSERT INTO tasks (id, status, priority, description, created_at) VALUES (?, 'queued', 0, '', '')"
+            conn.execute(task, (number,))
+            recall_log.add(conn, number, 1, [Recalled(kind="pattern", item=item, arm=arm, score=0.9)], utc_now())
+            assert rows.conclude(conn, number, 1)
+            lessons = [Lesson(id=item, text="", score=0.9, source="pattern")] * shown
+            rows.used(conn, lessons, number, 1, helped=solved, at=utc_now())
+            self.memory._retired(conn, AttemptState(phase=Phase.COMMIT, base=""), number, solved)
+
+        self.db.write(job).result()
+
+    def item(self, problem: str) -> int:
+        row = self.db.reader().execute("SELECT id FROM patterns WHERE problem = ?", (problem,)).fetchone()
+        return int(row[0])
+
+    def listed(self, problem: str) -> Listed:
+        found = listing.read(self.db.reader(), "pattern", self.item(problem))
+        assert found
+        return found
+
+    def knows(self) -> dict[str, str]:
+        """The repository of each problem."""
+        lessons = map(json.loads, exchange.lines(self.db.reader(), Masker()))
+        return {one["problem"]: one["repo"] for one in lessons if one["kind"] == "pattern"}
+
+
+@pytest.fixture
+def nodes(connections: HubConnections, tmp_path: Path) -> Iterator[tuple[Learner, Learner]]:
+    with two(connections, tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def two(connections: HubConnections, folder: Path) -> Iterator[tuple[Learner, Learner]]:
+    remote = folder / "shop.git"
+    git(folder, "init", "-q", "--bare", str(remote))
+    with ExitStack() as stack:
+        yield learner(stack, connections, folder / "a", remote), learner(stack, connections, folder / "b", remote)
+
+
+def learner(stack: ExitStack, connections: HubConnections, folder: Path, remote: Path) -> Learner:
+    repo = make_repo(folder / "shop", {"a.py": "1\n"})
+    git(repo, "remote", "add", "origin", str(remote))
+    join(connections, Node(id=folder.name, name=folder.name))
+    author = Author(name="Test", email="test@example.org")
+    manager = GitManager(workspace=folder / "workspace", author=author, auto_push=False, emit=lambda _: None)
+    stack.callback(manager.close)
+    db = stack.enter_context(Database(ready(folder / "a.sqlite")))
+    memory, faults = LongTermMemory(db, choose("hashed"), emit=lambda _: None), list[str]()
+    stack.callback(memory.close)
+
+    def begin(of_hub: HubConnections) -> LessonExchange:
+        return LessonExchange(
+            of_hub, folder.name, db=db, state=StateStore(db), mask=Masker(["hunter2hunter2"]),
+            repositories=SharedRepositories(manager, folder / "clones", lambda: [str(repo)]),
+            hear=memory.hear, report=faults.append,
+        )  # fmt: skip
+
+    return Learner(db, memory, begin, connections, begin(connections), str(repo), faults)
+
+
+def test_a_lesson_is_known_to_all_once(nodes: tuple[Learner, Learner], connections: HubConnections) -> None:
+    first, second = nodes
+    first.learn("off by one")
+    second.learn("off by one")
+    second.learn("wrong sign")
+    for _ in range(2):
+        for node in nodes:
+            node.lessons.turn()
+    assert first.knows().keys() == second.knows().keys() == {"off by one", "wrong sign"}
+    assert connections.rows("SELECT count(*) AS count FROM lessons") == [{"count": 2}]
+
+
+def test_a_repository_has_the_path_that_it_has_on_each_node(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.learn("shop only", repo=first.repo)
+    first.lessons.turn()
+    second.lessons.turn()
+    assert second.knows() == {"shop only": second.repo}
+    assert first.repo != second.repo
+
+
+def test_secrets_do_not_leave_their_node(nodes: tuple[Learner, Learner], connections: HubConnections) -> None:
+    nodes[0].learn("log in with hunter2hunter2")
+    nodes[0].lessons.turn()
+    assert "hunter2hunter2" not in str(connections.rows("SELECT line FROM lessons"))
+
+
+def test_what_is_no_lesson_is_passed_over_and_told(nodes: tuple[Learner, Learner], connections: HubConnections) -> None:
+    first, second = nodes
+    for number, line in enumerate(("no json", "[]", '{"kind": "pattern"}', '{"kind": "failure", "repo": ""}')):
+        connections.rows("SELECT share_lessons('a', %s::text[], %s::text[])", ([f"k{number}"], [line]))
+    first.learn("sound")
+    first.lessons.turn()
+    second.lessons.turn()
+    assert second.knows().keys() == {"sound"}
+    assert len(second.faults) == 4
+
+
+def test_while_the_hub_is_away_nothing_is_lost(nodes: tuple[Learner, Learner], server: PostgresServer) -> None:
+    first, second = nodes
+    server.stop()
+    try:
+        first.learn("meanwhile")
+        with pytest.raises(HubAway):
+            first.lessons.turn()
+    finally:
+        server.start()
+    first.lessons.turn()
+    second.lessons.turn()
+    assert second.knows().keys() == {"meanwhile"}
+
+
+def test_a_lesson_of_a_repository_is_not_recalled_for_another_one(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.learn("shop only", repo=first.repo)
+    first.lessons.turn()
+    second.lessons.turn()
+    (row,) = second.db.reader().execute("SELECT repo FROM patterns").fetchall()
+    stored = Stored(
+        kind="pattern", id=1, task_id=None, about="", lesson="", fix="", at=utc_now(), times_used=0, helped=0,
+        language="python", repo=row["repo"], similarity=1.0,
+    )  # fmt: skip
+    assert _concerns(stored, "python", second.repo)
+    assert not _concerns(stored, "python", "")
+
+
+def settle(*nodes: Learner) -> None:
+    for _ in range(3):
+        for node in nodes:
+            node.lessons.turn()
+
+
+ENDS = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_size=60)
+
+
+@given(ends=ENDS)
+@example(ends=[(turn % 2, turn % 4 < 2, turn % 4 >= 2) for turn in range(48)])  # useless by the sum alone
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_nodes_judge_as_one_that_has_seen_what_all_have(
+    server: PostgresServer, tmp_path: Path, ends: list[tuple[int, bool, bool]]
+) -> None:
+    with hub(server.ready()) as connections, two(connections, Path(tempfile.mkdtemp(dir=tmp_path))) as nodes:
+        nodes[0].learn("shared")
+        settle(*nodes)
+        for number, (place, is_shown, solved) in enumerate(ends, 1):
+            nodes[place].attempt(number, nodes[place].item("shared"), shown=is_shown, solved=solved)
+            if number % 7 == 0:
+                nodes[place].lessons.turn()
+        settle(*nodes)
+        counts = {arm: [solved for _, is_shown, solved in ends if is_shown is arm] for arm in (True, False)}
+        shown, without = (Share(sum(counts[arm]), len(counts[arm])) for arm in (True, False))
+        for node in nodes:
+            found = node.listed("shared")
+            assert (found.shown, found.withheld) == (shown, without)
+            assert (found.times_used, found.helped) == (shown.whole, shown.part)
+            expected = standing(shown, without, without) if ends else Standing.TRUSTED
+            assert found.state == {"trusted": State.ACTIVE, "suspect": State.PROBATION}.get(expected, State.RETIRED)
+            assert found.elsewhere == sum(1 for where, _, _ in ends if nodes[where] is not node)
+
+
+def test_counts_told_again_or_too_late_are_counted_once(
+    nodes: tuple[Learner, Learner], connections: HubConnections
+) -> None:
+    first, second = nodes
+    first.learn("shared")
+    settle(*nodes)
+    for number in range(1, 5):
+        first.attempt(number, first.item("shared"), shown=True, solved=True)
+    settle(*nodes)
+    first.restart()  # restarted: all is told again
+    settle(*nodes)
+    (row,) = connections.rows("SELECT * FROM lesson_tallies WHERE shown > 0")
+    late = {**row, "shown": 2, "shown_solved": 2}
+    late = {name: late[name] for name in ("key", *elsewhere.Tally().fields())}
+    connections.rows("SELECT share_tallies('a', %s::jsonb)", (json.dumps([late]),))
+    settle(*nodes)
+    assert second.listed("shared").shown == Share(4, 4)
+    assert first.listed("shared").shown == Share(4, 4)
+
+
+def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.learn("shared")
+    first.fail("TypeError in add", ["s1"])
+    first.solve(70, "old")
+    settle(*nodes)
+    first.solve(70, "new")
+    for number in range(1, 5):
+        first.attempt(number, first.item("shared"), shown=True, solved=True)
+    settle(*nodes)
+
+    def seen() -> object:
+        conn = second.db.reader()
+        tables = ("lesson_tallies", "failed_shapes", "forgotten")
+        return [[tuple(row) for row in conn.execute(f"SELECT * FROM {table}")] for table in tables], second.knows()
+
+    before = seen()
+    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # killed before it was noted
+        StateStore(second.db).set(cursor, 0).result()
+    settle(*nodes)
+    assert seen() == before
+    assert second.knows().keys() == {"shared", "new"}
+
+
+def test_another_hub_is_read_from_its_beginning_and_told_everything(
+    nodes: tuple[Learner, Learner], server: PostgresServer, tmp_path: Path
+) -> None:
+    first, second = nodes
+    for number in range(3):
+        first.learn(f"here {number}")
+    settle(*nodes)
+    with hub(server.database()) as another, ExitStack() as stack:
+        third = learner(stack, another, tmp_path / "c", tmp_path / "shop.git")
+        third.learn("there")
+        third.lessons.turn()
+        join(another, Node(id="b", name="b"))
+        second.restart(another)
+        second.lessons.turn()
+        third.lessons.turn()
+        assert second.knows().keys() == third.knows().keys() == {"here 0", "here 1", "here 2", "there"}
+
+
+def test_a_lesson_restored_on_one_node_begins_again_on_all(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.learn("shared")
+    settle(*nodes)
+    for number in range(1, 25):
+        second.attempt(number, second.item("shared"), shown=number % 2 == 0, solved=number % 2 == 1)
+    settle(*nodes)
+    assert first.listed("shared").state is second.listed("shared").state is State.RETIRED
+    assert first.memory.restore("pattern", first.item("shared")).result()
+    first.attempt(99, first.item("shared"), shown=True, solved=True)
+    settle(*nodes)
+    for node in nodes:
+        assert node.listed("shared").state is State.ACTIVE
+        assert (node.listed("shared").shown, node.listed("shared").withheld) == (Share(1, 1), Share())
+
+
+def test_what_its_owner_retired_stays_retired_there(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.learn("shared")
+    settle(*nodes)
+    assert second.memory.retire("pattern", second.item("shared")).result()
+    for number in range(1, 9):
+        first.attempt(number, first.item("shared"), shown=True, solved=True)
+    settle(*nodes)
+    assert second.listed("shared").state is State.RETIRED
+    assert first.listed("shared").state is State.ACTIVE
+
+
+def test_functions_that_failed_are_known_to_all_until_they_pass_somewhere(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.fail("TypeError in add", ["s1", "s2"])
+    settle(*nodes)
+    assert fingerprints.failures(second.db.reader(), ["s1", "s2"]).keys() == {"s1", "s2"}
+    second.db.write(lambda conn: fingerprints.forget(conn, ["s1"])).result()
+    second.learn("another")
+    settle(*nodes)
+    first.restart()
+    settle(*nodes)
+    for node in nodes:
+        assert fingerprints.failures(node.db.reader(), ["s1", "s2"]).keys() == {"s2"}
+
+
+def test_a_pattern_that_its_node_has_replaced_is_gone_everywhere_and_stays_so(nodes: tuple[Learner, Learner]) -> None:
+    first, second = nodes
+    first.solve(7, "old")
+    settle(*nodes)
+    assert second.knows().keys() == {"old"}
+    first.solve(7, "new")
+    second.restart()
+    settle(*nodes)
+    second.restart()
+    settle(*nodes)
+    assert first.knows().keys() == second.knows().keys() == {"new"}
+
+
+def test_what_a_node_has_forgotten_does_not_come_from_another_that_learned_it_too(
+    nodes: tuple[Learner, Learner],
+) -> None:
+    first, second = nodes
+    first.solve(7, "old")
+    second.solve(3, "old")
+    settle(second)
+    first.lessons._send()
+    first.lessons._tell()
+    first.solve(7, "new")  # before it has read what the other one shared
+    first.lessons._take()
+    settle(first, second)
+    assert first.knows().keys() == {"new"}
+    assert second.knows().keys() == {"old", "new"}  # what it has learned itself it keeps
+
+
+def test_a_use_is_not_counted_for_a_lesson_of_the_node_that_began_the_attempt(nodes: tuple[Learner, Learner]) -> None:
+    first, _ = nodes
+    first.learn("shared")
+    lesson = Lesson(id=first.item("shared"), text="", score=0.9, source="pattern")  # an id of another node
+    first.db.write(lambda conn: rows.used(conn, [lesson], 5, 1, helped=True, at=utc_now())).result()
+    assert first.listed("shared").times_used == 0
+
+
+def test_a_node_that_was_removed_shares_nothing_any_more(
+    nodes: tuple[Learner, Learner], connections: HubConnections
+) -> None:
+    first, second = nodes
+    first.learn("late")
+    remove(connections, "a")
+    with pytest.raises(NodeRemoved):
+        first.lessons.turn()
+    second.lessons.turn()
+    assert second.knows() == {}
+
+
+def test_a_lesson_that_was_forgotten_is_not_kept_in_the_hub_again(
+    nodes: tuple[Learner, Learner], connections: HubConnections
+) -> None:
+    first, _ = nodes
+    first.learn("old")
+    settle(first)
+    (row,) = connections.rows("SELECT key, line FROM lessons")
+    connections.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['other'])")
+    connections.rows("SELECT share_lessons('b', ARRAY['other'], %s::text[])", ([row["line"]],))
+    assert "other" not in [one["key"] for one in connections.rows("SELECT key FROM lessons")]

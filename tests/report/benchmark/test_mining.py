@@ -1,0 +1,128 @@
+"""Commits are told apart by the history alone, each with the first filter that it fails, and only once."""
+
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.tasks.revisions import ChangedFile, ChangingCommit
+from nightshift.report.benchmark.mining import Filter, account, looked_at, mine
+from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
+from tests.support.git_repo import git, make_repo
+
+ROOT = Path(__file__).resolve().parents[3]
+REPO = "/home/me/shop"
+SOURCE = ChangedFile(path="shop/price.py", added=10, removed=2)
+TEST = ChangedFile(path="tests/test_price.py", added=30, removed=0)
+GOOD = ChangingCommit(
+    id="c1", parents=("c0",), at=datetime(2026, 1, 2, tzinfo=UTC), message="Round half up\n\nAs in the shop.\n",
+    files=(SOURCE, TEST, ChangedFile(path="docs/price.md", added=300, removed=0)),
+)  # fmt: skip
+
+
+def test_a_small_commit_with_sources_and_tests_is_a_candidate() -> None:
+    assert looked_at(REPO, GOOD) == Candidate(
+        key=f"{REPO}@c1", repo=REPO, commit="c1", parent="c0", message=GOOD.message, lines=12, files=1,
+        committed_at=GOOD.at,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("commit", "filter_"),
+    [
+        (replace(GOOD, parents=("a", "b")), Filter.MERGE),
+        (replace(GOOD, parents=()), Filter.MERGE),
+        (replace(GOOD, message="Do it\n\nTask: 7\nIterations: 2\nVerdict: verified\n"), Filter.OWN),
+        (replace(GOOD, message=f'Revert "x"\n\nThis reverts commit {"a" * 40}.\n'), Filter.REVERTS),
+        (replace(GOOD, files=(TEST,)), Filter.SOURCES),
+        (replace(GOOD, files=(SOURCE,)), Filter.TESTS),
+        (replace(GOOD, files=(SOURCE, replace(TEST, added=0, removed=9))), Filter.TESTS),
+        (replace(GOOD, files=(SOURCE, replace(TEST, path="tests/helper.py"))), Filter.TESTS),
+        (replace(GOOD, files=(SOURCE, TEST, replace(SOURCE, path="uv.lock"))), Filter.LOCKS),
+        (replace(GOOD, files=(SOURCE, TEST, replace(SOURCE, path=".github/workflows/a.yml"))), Filter.LOCKS),
+        (replace(GOOD, files=(TEST, *(replace(SOURCE, path=f"{n}.py") for n in range(6)))), Filter.FILES),
+        (replace(GOOD, files=(TEST, replace(SOURCE, added=150, removed=51))), Filter.LINES),
+    ],
+)
+def test_a_commit_is_dropped_by_the_first_filter_that_it_fails(commit: ChangingCommit, filter_: Filter) -> None:
+    found = looked_at(REPO, commit)
+    assert isinstance(found, Dropped)
+    assert found.filter == filter_.name
+    assert found.reason
+
+
+def test_just_as_much_as_is_allowed_is_allowed() -> None:
+    files = (TEST, *(replace(SOURCE, path=f"{n}.py", added=20, removed=20) for n in range(5)))
+    assert isinstance(looked_at(REPO, replace(GOOD, files=files)), Candidate)
+
+
+def test_a_person_may_name_a_task_in_his_message() -> None:
+    assert isinstance(looked_at(REPO, replace(GOOD, message="Round\n\nTask: 7\n")), Candidate)
+
+
+def test_the_account_says_of_each_filter_what_was_there_before_and_after_it(tmp_path: Path) -> None:
+    commits = [GOOD, replace(GOOD, id="c2", files=(TEST,)), replace(GOOD, id="c3", parents=())]
+    with BenchmarkStore(tmp_path / "b.sqlite") as store:
+        assert mine(REPO, commits, store) == 3
+        assert mine(REPO, commits, store) == 0
+        lines = {line.filter: (line.before, line.dropped, line.after) for line in account(store, REPO)}
+        assert lines[Filter.MERGE] == (3, 1, 2)
+        assert lines[Filter.SOURCES] == (2, 1, 1)
+        assert lines[Filter.TESTS] == (1, 0, 1)
+        assert [one.commit for one in store.candidates(REPO)] == ["c1"]
+
+
+MINER = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from nightshift.core.tasks.revisions import Author
+    from nightshift.report.benchmark import mining
+    from nightshift.report.benchmark.store import BenchmarkStore
+    from nightshift.git.manager import GitManager
+    repo, folder = sys.argv[1:]
+    mining._PORTION = 7
+    git = GitManager(workspace=Path(folder, "views"), author=Author(), auto_push=False, emit=lambda _: None)
+    with BenchmarkStore(Path(folder, "b.sqlite")) as store:
+        print("ready", flush=True)
+        mining.mine(repo, git.changing_commits(repo, 1000), store)
+    """
+)
+
+
+def long_history(repo: Path, count: int) -> Path:
+    """A repository in which every third commit after the first changes tests alone."""
+    make_repo(repo)
+    stream, began = "", "from refs/heads/main^0\n"
+    for number in range(count):
+        names = [f"test_m{number}.py", *([f"m{number}.py"] if number % 3 else [])]
+        files = "".join(f"M 100644 inline {name}\ndata 2\n1\n" for name in names)
+        at = f"{1_700_000_000 + number} +0000"
+        stream += f"commit refs/heads/main\ncommitter A <a@b.c> {at}\ndata 3\nDo\n{began}{files}"
+        began = ""
+    git(repo, "fast-import", "--quiet", stdin=stream)
+    return repo
+
+
+def test_who_is_killed_while_mining_goes_on_without_a_lost_or_doubled_commit(tmp_path: Path) -> None:
+    repo, dice = long_history(tmp_path / "shop", 400), random.Random(4)
+    for killed in range(4):
+        process = subprocess.Popen([sys.executable, "-c", MINER, repo, tmp_path], cwd=ROOT, stdout=subprocess.PIPE)
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(dice.uniform(0, 0.05))
+        process.send_signal(signal.SIGKILL if killed < 3 else 0)
+        process.communicate()
+    assert process.returncode == 0
+    every = set(git(repo, "log", "--format=%H").split())
+    with BenchmarkStore(tmp_path / "b.sqlite") as store:
+        assert store.known(str(repo)) == every
+        assert len(store.dropped()) + len(store.candidates()) == 401
+        assert len(store.candidates()) == 400 - 134

@@ -1,0 +1,162 @@
+"""The order of a run, and that it goes on wherever it was stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nightshift.report.benchmark.results import BrokenOff, Result
+from nightshift.report.benchmark.running import Budget, Turn, in_order, results_of_round, waiting, work
+from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunState
+from tests.support.benchmarks import NEWEST, REPO, arm, items, results
+
+
+class Killed(Exception):
+    """The process is gone."""
+
+
+class Bench:
+    """Three arms over six items in a store of its own."""
+
+    def __init__(self, path: Path, rounds: int = 1) -> None:
+        self.path, self.rounds = path, rounds
+        with BenchmarkStore(path) as store:
+            for item in items(6):
+                store.add_item(item)
+            for one in self.arms:
+                store.add_arm(one)
+        self.tried = list[tuple[str, str]]()
+        self.left: float | None = None
+        self.why_not = ""
+
+    arms = (arm("a"), arm("b"), arm("c"))
+
+    def run(self, dies: Callable[[int], str] = lambda _number: "") -> Run:
+        with BenchmarkStore(self.path) as store:
+            run = store.begin_run(
+                REPO, Mode.SHOWN, ["a", "b", "c"], in_order(store.items()), NEWEST, rounds=self.rounds
+            )
+
+            async def attempt(turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
+                arm, item, _ = turn
+                how = dies(len(self.tried))
+                self.tried.append((arm.name, item.key))
+                if how == "before":
+                    raise Killed
+                if self.left is not None:
+                    assert limit_usd == self.left
+                    self.left -= 0.1
+                return BrokenOff(reason=how) if how == "by hand" else results(arm, [item], {0})[0]
+
+            def tell(_result: Result) -> None:
+                if dies(len(self.tried) - 1) == "after":
+                    raise Killed
+
+            async def at_once() -> str:
+                return self.why_not
+
+            return asyncio.run(
+                work(store, run, attempt, budget=Budget(lambda: self.left), may_begin=at_once, clock=lambda: NEWEST,
+                     tell=tell)
+            )  # fmt: skip
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "benchmark.sqlite")
+
+
+def test_all_arms_try_an_item_before_the_next_one_and_take_turns_to_be_first(bench: Bench) -> None:
+    assert bench.run().state is RunState.DONE
+    threes = [bench.tried[at : at + 3] for at in range(0, 18, 3)]
+    assert all(len({item for _, item in three}) == 1 for three in threes)
+    assert [three[0][0] for three in threes] == ["a", "b", "c", "a", "b", "c"]
+
+
+def test_the_order_is_the_same_each_time_and_not_that_of_the_history() -> None:
+    own = items(30)
+    assert in_order(own) == in_order(reversed(own))
+    assert list(in_order(own)) != [item.key for item in own]
+    assert in_order(own, seed=1) != in_order(own)
+
+
+@settings(max_examples=40, deadline=None)
+@given(fates=st.lists(st.sampled_from(["", "", "before", "after", "by hand"]), max_size=30), rounds=st.integers(1, 2))
+def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
+    tmp_path_factory: pytest.TempPathFactory, fates: list[str], rounds: int
+) -> None:
+    bench = Bench(tmp_path_factory.mktemp("run") / "benchmark.sqlite", rounds)
+    for _ in range(40):
+        try:
+            if bench.run(lambda number: fates[number] if number < len(fates) else "").state is RunState.DONE:
+                break
+        except Killed:
+            continue
+    with BenchmarkStore(bench.path, readonly=True) as store:
+        (run,) = store.runs()
+        for number in range(1, rounds + 1):
+            found = Counter((one.arm, one.item) for one in results_of_round(store, run, number))
+            assert set(found.values()) == {1}
+            assert len(found) == 18
+        assert waiting(store, run) == []
+
+
+def test_it_stops_before_the_budget_is_overdrawn_and_an_empty_one_is_not_endless(bench: Bench) -> None:
+    bench.left = 0.25
+    ended = bench.run()
+    assert (ended.state, ended.reason, len(bench.tried)) == (RunState.STOPPED, "the budget is spent", 3)
+    bench.left = 0.0
+    assert bench.run().state is RunState.STOPPED
+    assert len(bench.tried) == 3
+
+
+def test_a_run_of_one_version_does_again_what_others_did(bench: Bench) -> None:
+    bench.run()
+    with BenchmarkStore(bench.path) as store:
+        run = store.begin_run(REPO, Mode.SHOWN, ["a"], in_order(store.items()), NEWEST, "new")
+        assert len(waiting(store, run)) == 6
+        store.add_result(replace(results(arm("a"), items(1), {0})[0], version="new"))
+        assert len(waiting(store, run)) == 5
+
+
+def test_the_least_of_several_limits_counts_and_none_has_no_end() -> None:
+    assert Budget(lambda: None, lambda: 3.0, lambda: 2.0).left_usd == 2.0
+    assert Budget(lambda: None).left_usd is None
+
+
+def test_a_run_that_is_stopped_from_elsewhere_begins_no_further_attempt(bench: Bench) -> None:
+    def stop(number: int) -> str:
+        if number == 4:
+            with BenchmarkStore(bench.path) as other:
+                other.end_run(other.runs()[0].key, RunState.STOPPED, "stopped on the page", NEWEST)
+        return ""
+
+    ended = bench.run(stop)
+    assert (ended.state, ended.reason, len(bench.tried)) == (RunState.STOPPED, "stopped on the page", 5)
+
+
+def test_a_reason_not_to_begin_stops_it_and_the_next_call_goes_on(bench: Bench) -> None:
+    bench.why_not = "stopped by hand"
+    ended = bench.run()
+    assert (ended.state, ended.reason, bench.tried) == (RunState.STOPPED, "stopped by hand", [])
+    bench.why_not = ""
+    assert bench.run().state is RunState.DONE
+
+
+def test_a_round_begins_when_the_one_before_is_done_and_its_results_are_those_of_no_other_run(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "benchmark.sqlite", rounds=2)
+    assert bench.run().state is RunState.DONE
+    assert bench.tried[:18] == bench.tried[18:]
+    assert len(set(bench.tried)) == 18
+    with BenchmarkStore(bench.path, readonly=True) as store:
+        assert store.results() == ()
+    bench.rounds, bench.tried = 1, []
+    assert bench.run().state is RunState.DONE
+    assert len(bench.tried) == 18

@@ -1,0 +1,143 @@
+"""The comparison of arms: published values, and what scripted arms of known ability show in simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.shares import Share, wilson
+from nightshift.report.benchmark.statistics import LEVEL, Pairs, detectable, holm, mid_p, paired, power
+
+RUNS, ITEMS = 1000, 50
+ABILITIES = (0.3, 0.5, 0.7)
+COUNTS = st.builds(Pairs, **dict.fromkeys(("both", "only_first", "only_second", "neither"), st.integers(0, 60)))
+
+Solved = Mapping[str, bool]
+
+
+def alone(dice: Random, *abilities: float) -> list[Solved]:
+    """Arms of which each solves an item by its own luck."""
+    return [{str(item): dice.random() < ability for item in range(ITEMS)} for ability in abilities]
+
+
+def by_difficulty(dice: Random, *abilities: float) -> list[Solved]:
+    """Arms that solve the items that are easy enough for them: the better one solves all that the other does."""
+    difficulty = {str(item): dice.random() for item in range(ITEMS)}
+    return [{item: hard < ability for item, hard in difficulty.items()} for ability in abilities]
+
+
+def runs(draw: Callable[..., list[Solved]], *abilities: float) -> Iterator[list[Solved]]:
+    """A thousand runs of scripted arms; the same ones each time."""
+    dice = Random(19)
+    return (draw(dice, *abilities) for _ in range(RUNS))
+
+
+def holds(rate: float, stated: float) -> bool:
+    """Whether a rate that was seen in all runs agrees with the stated one: three standard errors of it."""
+    return abs(rate - stated) <= 3 * math.sqrt(stated * (1 - stated) / RUNS)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "p_value", "low", "high"),
+    [  # hyperresponsive airways before and after a transplant; complete response before and after a therapy
+        (Pairs(both=1, only_first=1, only_second=7, neither=12), 0.0391, -0.5069, -0.0256),
+        (Pairs(both=59, only_first=6, only_second=16, neither=80), 0.0347, -0.1186, -0.0046),
+    ],
+)
+def test_published_tables_give_their_p_value_and_interval(
+    pairs: Pairs, p_value: float, low: float, high: float
+) -> None:
+    assert pairs.p_value == pytest.approx(p_value, abs=5e-5)
+    assert (pairs.difference.low, pairs.difference.high) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_the_mid_p_counts_half_of_what_is_as_likely_as_what_was_seen() -> None:
+    exact = 2 * sum(math.comb(12, count) for count in range(3)) / 2**12
+    assert mid_p(2, 10) == mid_p(10, 2) == pytest.approx(exact - math.comb(12, 2) / 2**12)
+    assert mid_p(0, 0) == mid_p(7, 7) == 1.0
+
+
+@pytest.mark.parametrize("ability", ABILITIES)
+def test_the_interval_of_a_solve_rate_holds_the_truth_as_often_as_it_says(ability: float) -> None:
+    found = [wilson(Share(sum(arm.values()), ITEMS)) for (arm,) in runs(alone, ability)]
+    seen = sum(interval.low <= ability <= interval.high for interval in found) / RUNS
+    # Counts are whole, so an interval cannot keep its rate exactly; which one it keeps at this ability can be computed.
+    kept = math.fsum(
+        math.comb(ITEMS, part) * ability**part * (1 - ability) ** (ITEMS - part)
+        for part in range(ITEMS + 1)
+        if (interval := wilson(Share(part, ITEMS))).low <= ability <= interval.high
+    )
+    assert holds(seen, kept)
+    assert 0.93 < kept < 0.97
+
+
+@pytest.mark.parametrize("draw", [alone, by_difficulty])
+@pytest.mark.parametrize(("better", "worse"), [(0.5, 0.3), (0.7, 0.5), (0.5, 0.5)])
+def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
+    draw: Callable[..., list[Solved]], better: float, worse: float
+) -> None:
+    found = [paired(*arms).difference for arms in runs(draw, better, worse)]
+    seen = sum(interval.low <= better - worse + 1e-9 and better - worse - 1e-9 <= interval.high for interval in found)
+    assert seen / RUNS > 0.93
+
+
+@pytest.mark.parametrize(("better", "worse"), [(0.5, 0.3), (0.7, 0.5)])
+@pytest.mark.parametrize(("draw", "stated"), [(alone, 0.51), (by_difficulty, 0.98)])
+def test_twenty_points_are_found_with_fifty_items_at_the_stated_power(
+    draw: Callable[..., list[Solved]], stated: float, better: float, worse: float
+) -> None:
+    overlap = better * worse if draw is alone else worse
+    known = power(ITEMS, better - overlap, worse - overlap)
+    assert known == pytest.approx(stated, abs=0.005)
+    seen = [paired(*arms) for arms in runs(draw, better, worse)]
+    assert holds(sum(pairs.p_value < LEVEL and pairs.difference.estimate > 0 for pairs in seen) / RUNS, known)
+
+
+@pytest.mark.parametrize("ability", ABILITIES)
+def test_arms_of_the_same_ability_are_seldom_called_different(ability: float) -> None:
+    seen = [paired(*arms).p_value < LEVEL for arms in runs(alone, ability, ability)]
+    assert sum(seen) / RUNS < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
+
+
+def test_of_several_arms_of_one_ability_one_is_seldom_called_different() -> None:
+    wrong = 0
+    for arms in runs(alone, *(0.5,) * 4):
+        p_values = [paired(one, other).p_value for at, one in enumerate(arms) for other in arms[at + 1 :]]
+        wrong += min(holm(p_values)) < LEVEL
+    assert wrong / RUNS < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
+
+
+def test_adjusted_p_values_are_those_of_holm_s_procedure() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_items_that_one_arm_did_not_work_on_do_not_count() -> None:
+    pairs = paired({"a": True, "b": False, "c": True}, {"a": True, "b": True, "d": False})
+    assert pairs == Pairs(both=1, only_second=1)
+    assert (pairs.first, pairs.second) == (Share(1, 2), Share(2, 2))
+
+
+def test_the_smallest_difference_that_is_found_needs_the_wanted_power() -> None:
+    least = detectable(ITEMS, 0.3)
+    assert least is not None
+    enough, too_little = (power(ITEMS, (0.3 + gain) / 2, (0.3 - gain) / 2) for gain in (least, least - 0.01))
+    assert too_little < 0.8 <= enough
+    assert detectable(10, 0.3) is None
+    assert detectable(0, 0.3) is None
+    assert (detectable(1200, 0.3) or 1) < least
+
+
+@given(COUNTS)
+def test_arms_turned_round_give_the_difference_turned_round(pairs: Pairs) -> None:
+    turned = Pairs(both=pairs.both, only_first=pairs.only_second, only_second=pairs.only_first, neither=pairs.neither)
+    assert 0.0 <= pairs.p_value == turned.p_value <= 1.0
+    one, other = pairs.difference, turned.difference
+    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
+    assert -1 <= one.low <= one.estimate <= one.high <= 1

@@ -1,0 +1,197 @@
+"""What the benchmark keeps is kept once, whole, and through a kill."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import BenchmarkError, StoreMissing, StoreTooNew
+from nightshift.core.tasks.task import Spent
+from nightshift.report.benchmark.results import Arm, Item, Result
+from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped, Mode, RunState, key_of
+from nightshift.storage.db.benchmark_rows import STEPS
+
+NOW = datetime(2026, 11, 26, 1, tzinfo=UTC)
+REPO = "/home/me/shop"
+CANDIDATE = Candidate(
+    key=key_of(REPO, "c1"), repo=REPO, commit="c1", parent="c0", message="Export\n\nIt is dry-run.", lines=12, files=2,
+    committed_at=NOW,
+)  # fmt: skip
+ITEM = Item(
+    key=CANDIDATE.key, repo=REPO, commit="c1", parent="c0", subject="Export", statement="Let the export be dry-run.",
+    lines=12, files=2, committed_at=NOW, fail_to_pass=("tests/test_export.py::test_dry",), pass_to_pass_count=7,
+)  # fmt: skip
+ARM = Arm(name="a", backend="openai", model="m", protocol="auto", tools=True, readers=False, memory=False)
+RESULT = Result(
+    item=ITEM.key, arm="a", solved=True, outcome="committed", cost_usd=0.25, tokens_in=100, tokens_out=20, seconds=3.5,
+    iterations=2, format_errors=1, finished_at=NOW,
+)  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[BenchmarkStore]:
+    with BenchmarkStore(tmp_path / "db" / "benchmark.sqlite") as opened:
+        yield opened
+
+
+def _with_arm(store: BenchmarkStore) -> BenchmarkStore:
+    store.add_item(ITEM)
+    store.add_arm(ARM)
+    return store
+
+
+def test_values_come_back_as_they_were_stored_also_to_who_only_looks(store: BenchmarkStore) -> None:
+    _with_arm(store).add_result(RESULT)
+    with BenchmarkStore(store.path, readonly=True) as looking:
+        assert (looking.items(), looking.arms(), looking.results()) == ((ITEM,), (ARM,), (RESULT,))
+
+
+def test_a_commit_is_a_candidate_then_an_item_and_never_both(store: BenchmarkStore) -> None:
+    store.add_mined([CANDIDATE])
+    assert store.candidates(REPO) == (CANDIDATE,)
+    store.add_item(ITEM)
+    store.add_item(replace(ITEM, statement="again"))
+    assert store.candidates() == ()
+    assert [item.statement for item in store.items(REPO)] == ["again"]
+
+
+def test_a_candidate_that_is_dropped_says_why(store: BenchmarkStore) -> None:
+    store.add_mined([CANDIDATE])
+    dropped = Dropped(
+        key=CANDIDATE.key, repo=REPO, commit="c1", subject="Export", filter="flaky", reason="now and then"
+    )
+    store.drop(dropped)
+    assert (store.candidates(), store.dropped(REPO), store.known(REPO)) == ((), (dropped,), frozenset({"c1"}))
+
+
+def test_repositories_are_told_apart(store: BenchmarkStore) -> None:
+    store.add_mined([CANDIDATE, replace(CANDIDATE, key="/other@c2", repo="/other", commit="c2")])
+    assert [one.commit for one in store.candidates("/other")] == ["c2"]
+    assert store.known(REPO) == {"c1"}
+
+
+def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: BenchmarkStore) -> None:
+    _with_arm(store)
+    assert store.add_result(RESULT)
+    assert not store.add_result(replace(RESULT, solved=False))
+    assert store.add_result(replace(RESULT, solved=False), Mode.WORDS)
+    assert store.results(REPO, Mode.SHOWN) == (RESULT,)
+    assert [one.solved for one in store.results(mode=Mode.WORDS)] == [False]
+    assert len(store.results()) == 2
+    assert store.results("/other") == ()
+
+
+def test_each_version_of_the_agent_has_a_result_of_its_own_and_the_newest_is_told(store: BenchmarkStore) -> None:
+    _with_arm(store)
+    old = replace(RESULT, version="old")
+    new = replace(old, version="new", solved=False, finished_at=NOW + timedelta(hours=1))
+    assert store.add_result(new)
+    assert store.add_result(old)
+    assert not store.add_result(replace(old, solved=False))
+    assert store.results() == (new,)
+    assert store.results(REPO, Mode.SHOWN, "old") == (old,)
+    assert list(store.versions(REPO, Mode.SHOWN).items()) == [("new", new.finished_at), ("old", NOW)]
+    assert store.versions(REPO, Mode.WORDS) == {}
+
+
+def test_a_run_of_one_version_is_another_one(store: BenchmarkStore) -> None:
+    first = store.begin_run(REPO, Mode.SHOWN, ["a"], ["k"], NOW)
+    again = store.begin_run(REPO, Mode.SHOWN, ["a"], ["k"], NOW, "v")
+    assert (again.version, store.run(first.key).version, again.key == first.key) == ("v", "", False)
+
+
+def test_who_only_looks_at_a_database_of_an_earlier_version_sees_what_was_stored(tmp_path: Path) -> None:
+    path = tmp_path / "b.sqlite"
+    with sqlite3.connect(path) as conn:
+        for statement in STEPS[0]:
+            conn.execute(statement)
+        conn.execute(
+            "INSERT INTO items VALUES ('k', '/r', 'c', 'p', 's', 't', 1, 1, '2026-01-01T00:00:00.000Z', '[]', 0)"
+        )
+        conn.execute("INSERT INTO arms VALUES ('a', 'openai', 'm', 'auto', 0, 0, 0)")
+        row = "('k', 'a', 'shown', 1, 'committed', 0.5, 1, 2, 3.0, 1, 0, '2026-01-02T00:00:00.000Z')"
+        conn.execute(f"INSERT INTO results VALUES {row}")
+        conn.execute("PRAGMA user_version=1")
+    conn.close()
+    with BenchmarkStore(path, readonly=True) as store:
+        (found,) = store.results("/r", Mode.SHOWN)
+    assert (found.item, found.solved, found.cost_usd, found.version) == ("k", True, 0.5, "")
+
+
+def test_a_result_needs_its_item_and_its_arm(store: BenchmarkStore) -> None:
+    with pytest.raises(Exception, match="FOREIGN KEY"):
+        store.add_result(RESULT)
+
+
+def test_an_arm_keeps_its_name(store: BenchmarkStore) -> None:
+    store.add_arm(ARM)
+    store.add_arm(ARM)
+    with pytest.raises(BenchmarkError, match="memory False, not True; give it another name"):
+        store.add_arm(replace(ARM, memory=True))
+
+
+def test_a_run_with_the_same_arms_and_items_goes_on(store: BenchmarkStore) -> None:
+    first = store.begin_run(REPO, Mode.SHOWN, ["a", "b"], ["k1", "k2"], NOW)
+    store.end_run(first.key, RunState.STOPPED, "its owner stopped it", NOW)
+    assert store.run(first.key).reason == "its owner stopped it"
+    again = store.begin_run(REPO, Mode.SHOWN, ["a", "b"], ["k1", "k2"], NOW + timedelta(hours=1))
+    assert (again.key, again.state, again.reason, again.started_at) == (first.key, RunState.RUNNING, "", NOW)
+    store.begin_run(REPO, Mode.WORDS, ["a", "b"], ["k1", "k2"], NOW)
+    assert len(store.runs(REPO)) == 2
+    with pytest.raises(BenchmarkError, match="no run"):
+        store.end_run("nothing", RunState.DONE, "", NOW)
+
+
+def test_what_was_spent_is_counted_once_by_run_and_from_a_day_on(store: BenchmarkStore) -> None:
+    days = {"2026-11-25": Spent(cost_usd=1.0, tokens_in=10), "2026-11-26": Spent(cost_usd=0.25, tokens_out=2)}
+    store.note_spent("run", "a", days)
+    store.note_spent("run", "a", {**days, "2026-11-26": Spent(cost_usd=0.5, tokens_out=4)})
+    store.note_spent("other", "a", {"2026-11-26": Spent(cost_usd=4.0)})
+    assert store.spent() == (5.5, 14)
+    assert store.spent(run="run") == (1.5, 14)
+    assert store.spent(since=NOW.date()) == (4.5, 4)
+    assert store.spent(run="nothing") == (0.0, 0)
+
+
+def test_what_results_cost_is_spent_after_the_database_was_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as conn, conn:
+        for statement in STEPS[0]:
+            conn.execute(statement)
+        conn.execute("INSERT INTO arms VALUES ('a', 'openai', 'm', 'auto', 0, 0, 0)")
+        conn.execute("INSERT INTO items VALUES ('k', 'r', 'c', 'p', 's', 's', 1, 1, '2026-11-26', '[]', 0)")
+        conn.execute("INSERT INTO results VALUES ('k', 'a', 'shown', 1, 'x', 0.25, 100, 20, 1, 1, 0, '2026-11-26T01')")
+        conn.execute("PRAGMA user_version=1")
+    with BenchmarkStore(path) as opened:
+        assert opened.spent(since=NOW.date()) == (0.25, 120)
+
+
+def test_a_database_of_a_newer_version_is_left_alone(store: BenchmarkStore) -> None:
+    store.close()
+    with sqlite3.connect(store.path) as conn:
+        conn.execute("PRAGMA user_version=99")
+    conn.close()
+    with pytest.raises(StoreTooNew):
+        BenchmarkStore(store.path)
+
+
+def test_there_may_be_nothing_to_look_at(tmp_path: Path) -> None:
+    with pytest.raises(StoreMissing):
+        BenchmarkStore(tmp_path / "none.sqlite", readonly=True)
+
+
+def test_the_result_of_a_round_is_stored_once_in_each_round_of_its_run(store: BenchmarkStore) -> None:
+    _with_arm(store)
+    run = store.begin_run(REPO, Mode.SHOWN, ["a"], [ITEM.key], NOW, rounds=2)
+    assert run.rounds == 2
+    assert run.key != store.begin_run(REPO, Mode.SHOWN, ["a"], [ITEM.key], NOW).key
+    assert store.add_round_result(RESULT, run.key, 1)
+    assert not store.add_round_result(replace(RESULT, solved=False), run.key, 1)
+    assert store.add_round_result(replace(RESULT, solved=False), run.key, 2)
+    assert store.round_results(run.key, 1) == (RESULT,)
+    assert [one.solved for one in store.round_results(run.key, 2)] == [False]
+    assert store.results() == ()

@@ -1,0 +1,172 @@
+"""Candidates become items where tests fail before their commit and pass after it, each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.tasks.verdicts import Result, SuiteJob, Trial
+from nightshift.git.manager import GitManager
+from nightshift.report.benchmark.mining import Filter, mine
+from nightshift.report.benchmark.results import Item
+from nightshift.report.benchmark.store import BenchmarkStore, Dropped
+from nightshift.report.benchmark.validation import TIMES, Validation, validate_all
+from nightshift.verdict.runner import SuiteRunner
+from tests.report.benchmark.conftest import Shop
+from tests.support.sandboxes import bubblewrap, runtime
+
+NET = "def net(total):\n    return total / 1.25\n"
+TESTS = (
+    "from price import net\n\n\ndef test_zero():\n    assert net(0) == 0\n\n\n"
+    "def test_net():\n    assert net(125) == 100\n"
+)
+
+
+class Bench:
+    """Mines and validates the commits of a shop."""
+
+    def __init__(self, folder: Path, manager: GitManager, store: BenchmarkStore) -> None:
+        suite = SuiteRunner(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=folder / "staging")
+        self.manager, self.store, self.folder = manager, store, folder
+        self.validation = Validation(suite, manager, None, folder / "copies")
+
+    async def made(self, shop: Shop, most: int = 99) -> list[Item | Dropped]:
+        found = list[Item | Dropped]()
+        mine(str(shop.path), self.manager.changing_commits(str(shop.path), 50), self.store)
+        await validate_all(self.validation, self.store, str(shop.path), most, found.append)
+        return found
+
+
+@pytest.fixture
+def bench(tmp_path: Path, manager: GitManager) -> Iterator[Bench]:
+    with BenchmarkStore(tmp_path / "b.sqlite") as store:
+        yield Bench(tmp_path, manager, store)
+
+
+async def test_a_commit_whose_test_fails_before_it_is_an_item(bench: Bench, shop: Shop) -> None:
+    made = shop.commit("Take the tax off\n\nIt is 25 %.", {"price.py": NET, "test_price.py": TESTS})
+    (item,) = await bench.made(shop)
+    assert isinstance(item, Item)
+    assert (item.commit, item.fail_to_pass, item.pass_to_pass_count) == (made, ("test_price.py::test_net",), 1)
+    assert item.statement == "Take the tax off\n\nIt is 25 %."
+    assert bench.store.items() == (item,)
+    assert not list((bench.folder / "copies").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("filter_", "files"),
+    [
+        (Filter.PASSING, {"price.py": "net = lambda total: total\n", "test_price.py": TESTS.replace("100", "125")}),
+        (Filter.UNUSABLE, {"price.py": NET, "test_price.py": f"import unknown_here\n{TESTS}"}),
+        (Filter.FAILING, {"price.py": NET, "test_price.py": f"{TESTS}\n\ndef test_wrong():\n    assert net(1) == 7\n"}),
+        (Filter.TEXT, {"price.py": NET, "test_price.py": TESTS, "data.bin": b"\0\1"}),
+    ],
+)  # fmt: skip
+async def test_a_candidate_is_dropped_with_its_reason(
+    bench: Bench, shop: Shop, filter_: Filter, files: dict[str, str | bytes]
+) -> None:
+    shop.commit("Take the tax off", files)
+    (dropped,) = await bench.made(shop)
+    assert isinstance(dropped, Dropped)
+    assert Filter[dropped.filter] is filter_
+    assert dropped.reason
+    assert bench.store.candidates() == ()
+
+
+class Unsteady(SuiteRunner):
+    """Has the last run of a commit's tests fail."""
+
+    calls = 0
+
+    async def observe(self, job: SuiteJob) -> Trial:
+        self.calls += 1
+        trial = await super().observe(job)
+        if self.calls < 2 * TIMES:
+            return trial
+        return replace(trial, results=tuple(replace(one, result=Result.FAILED) for one in trial.results))
+
+
+async def test_a_test_that_passes_but_once_is_not_judged_by(bench: Bench, shop: Shop) -> None:
+    suite = Unsteady(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=bench.folder / "unsteady")
+    bench.validation = Validation(suite, bench.manager, None, bench.folder / "copies")
+    shop.commit("Take the tax off", {"price.py": NET, "test_price.py": TESTS})
+    (dropped,) = await bench.made(shop)
+    assert isinstance(dropped, Dropped)
+    assert Filter[dropped.filter] is Filter.FLAKY
+
+
+async def test_tests_that_miss_a_name_are_kept_where_it_can_be_told(bench: Bench, shop: Shop) -> None:
+    shop.commit(
+        "Know the tax",
+        {"price.py": f"{NET}\n\ndef tax(total):\n    return total - net(total)\n",
+         "test_price.py": f"{TESTS}\n\ndef test_tax():\n    import price\n    assert price.tax(125) == 25\n"},
+    )  # fmt: skip
+    (item,) = await bench.made(shop)
+    assert isinstance(item, Item)
+    assert "`def tax(total)` in `price.py`" in item.statement
+    assert item.fail_to_pass == ("test_price.py::test_net", "test_price.py::test_tax")
+
+
+async def test_tests_that_miss_what_nothing_tells_of_make_no_item(bench: Bench, shop: Shop) -> None:
+    shop.commit(
+        "Know the tax",
+        {"price.py": "def net(total):\n    return total\n\n\nglobals()['tax' + 'es'] = 25\n",
+         "test_price.py": "import price\n\n\ndef test_taxes():\n    assert price.taxes == 25\n"},
+    )  # fmt: skip
+    (dropped,) = await bench.made(shop)
+    assert isinstance(dropped, Dropped)
+    assert (Filter[dropped.filter], dropped.reason) == (Filter.NAMES, "nothing tells of taxes")
+
+
+async def test_validation_stops_after_so_many_items_and_goes_on(bench: Bench, shop: Shop) -> None:
+    first = shop.commit("Take the tax off", {"price.py": NET, "test_price.py": TESTS})
+    second = shop.commit(
+        "Round",
+        {"price.py": NET.replace("total /", "round(total) /"),
+         "test_price.py": f"{TESTS}\n\ndef test_round():\n    assert net(125.2) == 100\n"},
+    )  # fmt: skip
+    assert [one.commit for one in await bench.made(shop, most=1)] == [second]
+    assert [one.commit for one in await bench.made(shop, most=1)] == [first]
+    assert await bench.made(shop) == []
+
+
+class Scripted:
+    """Writes the same words each time."""
+
+    def __init__(self, words: str) -> None:
+        self.words, self.prompts, self.name = words, list[str](), "cloud=writer"
+
+    async def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self.words
+
+
+GOOD = "net() takes a tax of 25 % off: 125 becomes 100, and nothing stays nothing."
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "statement", "by"),
+    [
+        ("Fix", GOOD, GOOD, "cloud=writer"),
+        ("Call taxed_price_of_all_books", GOOD, GOOD, "cloud=writer"),
+        ("Fix", "Use taxed_price_of_all_books to take the tax off.", "Fix", ""),
+        ("Fix", "", "Fix", ""),
+        ("Take the tax off the price again", GOOD, "Take the tax off the price again", ""),
+    ],
+)
+async def test_poor_words_are_written_anew_and_what_gives_the_change_away_is_not_taken(
+    bench: Bench, shop: Shop, message: str, reply: str, statement: str, by: str
+) -> None:
+    writer = Scripted(reply)
+    suite = SuiteRunner(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=bench.folder / "staging")
+    bench.validation = Validation(suite, bench.manager, None, bench.folder / "copies", writer)
+    code = "def taxed_price_of_all_books(total):\n    return total / 1.25\n\n\nnet = taxed_price_of_all_books\n"
+    shop.commit(message, {"price.py": code, "test_price.py": TESTS})
+    (item,) = await bench.made(shop)
+    assert isinstance(item, Item)
+    assert (item.statement.partition("\n\nNames")[0], item.worded_by) == (statement, by)
+    assert bench.store.items() == (item,)
+    assert bool(writer.prompts) == (message != "Take the tax off the price again")

@@ -1,0 +1,101 @@
+"""The ledger as the owner works with it: what is unread, what was taken back, and what was under way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from nightshift.core.events import Event, Kind
+from nightshift.storage.db.commit_ledger import CommitLedger, Pending
+from nightshift.storage.db.state_store import Commit
+from tests.support.store import Store
+
+FIRST = Commit(
+    task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11", base="b", subject="s", label="verified",
+    integrated=True, target="refs/heads/main", at=datetime(2026, 1, 1, tzinfo=UTC),
+)  # fmt: skip
+SECOND = replace(FIRST, task_id=2, branch="agent/2-y", commit="aa22", integrated=False, target="")
+THIRD = replace(FIRST, task_id=2, commit="bb33")
+
+
+def filled(store: Store) -> CommitLedger:
+    for commit in (FIRST, SECOND, THIRD):
+        store.state.record_commit(commit).result()
+    return CommitLedger(store.db, store.events, clock=store.clock)
+
+
+def reviewed_events(store: Store) -> list[Event]:
+    return [event for event in store.events.last(50) if event.kind is Kind.REVIEWED]
+
+
+def test_commits_are_listed_newest_first_and_page_by_page(store: Store) -> None:
+    ledger = filled(store)
+    first, *_ = page = ledger.page(2)
+    assert page == [THIRD, SECOND]
+    assert ledger.page(9, after=page[-1].id) == [FIRST]
+    assert ledger.page(9, task_id=2) == [THIRD, SECOND]
+    assert ledger.page(9, integrated=True) == [THIRD, FIRST]
+    assert ledger.entry(first.id) == THIRD
+    assert ledger.entry(99) is None
+
+
+def test_a_commit_is_found_by_the_beginning_of_its_id(store: Store) -> None:
+    ledger = filled(store)
+    assert ledger.named("aa") == [SECOND, FIRST]
+    assert ledger.named("bb33") == [THIRD]
+    assert ledger.named("c") == []
+
+
+def test_reading_is_noted_once_with_one_event(store: Store) -> None:
+    ledger = filled(store)
+    assert store.state.unread_count() == 3
+    assert ledger.review(task_id=2).result() == [SECOND, THIRD]
+    assert ledger.review(task_id=2).result() == []
+    assert [commit.commit for commit in ledger.page(9, unread=True)] == ["aa11"]
+    assert ledger.page(1)[0].reviewed_at == store.clock()
+    (event,) = reviewed_events(store)
+    assert (event.task_id, event.data["commits"]) == (2, ["aa22", "bb33"])
+
+
+def test_single_commits_and_all_can_be_marked_as_read(store: Store) -> None:
+    ledger = filled(store)
+    assert ledger.review(entries=[ledger.page(1)[0].id]).result() == [THIRD]
+    assert store.state.unread_count() == 2
+    assert ledger.review().result() == [FIRST, SECOND]
+    assert store.state.unread_count() == 0
+    assert ledger.review(entries=[]).result() == []
+    assert reviewed_events(store)[-1].task_id is None
+
+
+def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -> None:
+    ledger = filled(store)
+    entry = ledger.page(9, integrated=True)[-1]
+    done = Pending(entry=entry.id, by="cc44", reapply=False)
+    ledger.begin(done).result()
+    assert ledger.pending() == done
+    ledger.settle(done, Event(kind=Kind.REVERTED, task_id=1)).result()
+    assert ledger.pending() is None
+    after = ledger.entry(entry.id)
+    assert after
+    assert (after.reverted_by, after.reviewed_at) == ("cc44", store.clock())
+    assert store.state.unread_count() == 2
+    assert ledger.page(9, integrated=True) == [THIRD]
+    assert store.events.last(1)[0].kind is Kind.REVERTED
+    ledger.settle(replace(done, by="dd55", reapply=True), Event(kind=Kind.REVERTED, task_id=1)).result()
+    assert [commit.commit for commit in ledger.page(9, integrated=True)] == ["bb33", "aa11"]
+
+
+def test_a_revert_that_did_not_come_to_pass_is_forgotten(store: Store) -> None:
+    ledger = filled(store)
+    ledger.begin(Pending(entry=1, by="cc44", reapply=False)).result()
+    ledger.begin(None).result()
+    assert ledger.pending() is None
+    assert ledger.page(9, integrated=True) == [THIRD, FIRST]
+
+
+def test_a_renewed_entry_keeps_what_its_owner_made_of_it(store: Store) -> None:
+    ledger = filled(store)
+    ledger.review().result()
+    store.state.record_commit(replace(FIRST, label="tests_passed")).result()
+    assert store.state.unread_count() == 0
+    assert ledger.page(9)[-1].reviewed_at == store.clock()

@@ -1,0 +1,92 @@
+"""Drafts in the ledger: told apart from what landed wherever commits are counted, and gone when a commit takes over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.verdicts import Label
+from nightshift.storage.db import repositories
+from nightshift.storage.db.brief_queries import BriefQueries
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.commit_signs import Signs
+from nightshift.storage.db.report_queries import ReportQueries
+from nightshift.storage.db.state_store import Commit, describe_draft
+from tests.support.store import Store
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+SPAN = (AT - timedelta(days=1), AT + timedelta(days=1))
+DRAFT = Commit(
+    task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11", base="b", subject="Draft: x", label="draft",
+    model=BUILT_IN, at=AT, signs=Signs(tests=5, tests_passed=3, failing=("t::a", "t::b"), packages={"toolz": "1.0"}),
+)  # fmt: skip
+LANDED = Commit(
+    task_id=2, attempt=1, repo="/r", branch="agent/2-y", commit="bb22", base="b", subject="y", label="verified",
+    integrated=True, at=AT, signs=Signs(),
+)  # fmt: skip
+
+
+def filled(store: Store) -> CommitLedger:
+    for name in ("x", "y"):
+        store.queue.submit(TaskSpec(description=name)).result()
+    for commit in (DRAFT, LANDED):
+        store.state.record_commit(commit).result()
+    return CommitLedger(store.db, store.events, clock=store.clock)
+
+
+def test_a_draft_is_no_commit_that_landed_waits_or_is_to_be_read(store: Store) -> None:
+    ledger = filled(store)
+    assert (store.state.unread_count(), store.state.commit_count(), store.state.saved_replies().solved) == (1, 1, 0)
+    assert [each.commit for each in ledger.page(9, unread=True)] == ["bb22"]
+    assert [each.commit for each in ledger.page(9, integrated=True)] == ["bb22"]
+    assert ledger.page(9, integrated=False) == []
+    assert repositories.ours(store.db.reader())["/r"].commits == 1
+    assert [each.commit for each in ledger.review().result()] == ["bb22"]
+
+
+def test_the_brief_and_the_report_tell_drafts_apart(store: Store) -> None:
+    filled(store)
+    counts = BriefQueries(store.db).counts(*SPAN)
+    assert (counts.landed, counts.on_branch, counts.drafts) == (1, 0, 1)
+    queries = ReportQueries(store.db)
+    assert [each.commit for each in queries.commits(*SPAN)] == ["bb22"]
+    assert queries.first_uses(SPAN[1]) == {}
+    assert queries.unread_before(SPAN[1], SPAN[1]) == 1
+
+
+def test_lists_have_all_only_drafts_or_none_of_them(store: Store) -> None:
+    ledger = filled(store)
+    found = {drafts: [each.commit for each in ledger.page(9, drafts=drafts)] for drafts in (None, True, False)}
+    assert found == {None: ["bb22", "aa11"], True: ["aa11"], False: ["bb22"]}
+    assert (ledger.page(1, drafts=True)[0].is_draft, ledger.page(1, drafts=False)[0].is_draft) == (True, False)
+
+
+def test_a_task_has_its_draft_and_it_is_said_in_a_line(store: Store) -> None:
+    filled(store)
+    found = store.state.draft(1)
+    assert found is not None
+    assert (found.commit, found.label) == ("aa11", Label.DRAFT)
+    assert describe_draft(found) == "draft on agent/1-x: 3 of 5 tests pass"
+    assert describe_draft(replace(found, signs=Signs())) == "draft on agent/1-x: no test was run"
+    assert store.state.draft(2) is None
+
+
+def test_the_next_commit_on_the_branch_of_a_draft_takes_its_row(store: Store) -> None:
+    filled(store)
+    store.state.record_commit(replace(DRAFT, commit="aa22", attempt=2)).result()
+    assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa22"]
+    elsewhere = replace(LANDED, task_id=1, branch="agent/1-x-2", commit="aa33")
+    store.state.record_commit(elsewhere).result()
+    assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa33", "aa22"]
+    store.state.record_commit(replace(elsewhere, branch="agent/1-x", commit="aa44")).result()
+    assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa44", "aa33"]
+    assert store.state.commits(9, task_id=2), "the rows of another task stay"
+
+
+def test_entering_a_draft_again_renews_its_row(store: Store) -> None:
+    filled(store)
+    for _ in range(2):
+        store.state.record_commit(DRAFT).result()
+    assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa11"]

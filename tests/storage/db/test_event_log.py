@@ -1,0 +1,238 @@
+"""The log: order, cursor, filters, masking, and who is told."""
+
+import logging
+import re
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.states import Phase
+from nightshift.storage.db.codec import like, storable
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from tests.support.store import HandClock, Store, open_store
+
+SECRET = "correct-horse-battery"
+
+
+def event(message: str = "", level: Level = Level.INFO, **rest: object) -> Event:
+    return Event(kind=Kind.CHECKPOINT, message=message, level=level, **rest)  # type: ignore[arg-type]
+
+
+def flush(store: Store) -> None:
+    """Wait until the events so far are stored, and told."""
+    for _ in range(2):
+        store.events.catch_up().result(10)
+
+
+def test_an_event_comes_back_as_it_was_stored(store: Store) -> None:
+    full = event(
+        "hällo",
+        Level.WARNING,
+        task_id=7,
+        attempt=2,
+        iteration=3,
+        phase=Phase.CODING,
+        worker="w-1",
+        data={"a": [1, None]},
+    )
+    kept = store.db.write(lambda conn: store.events.insert(conn, full)).result()
+    assert kept.id == 1
+    assert kept.at == store.clock()
+    assert store.events.after(0, limit=5) == store.events.last(5) == [kept]
+
+
+def test_an_emitted_event_has_the_time_at_which_it_was_emitted(store: Store) -> None:
+    store.events.emit(event("early"))
+    store.clock.advance(60)
+    flush(store)
+    assert store.events.last(1)[0].at == datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def test_emitting_never_raises(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = open_store(tmp_path / "a.sqlite")
+    store.events.emit(event("odd", data={"a": object(), "b": {1, 2}, 3: float("nan"), "c": b"\xff", "d": Path("/x")}))
+    flush(store)
+    assert store.events.last(1)[0].data["3"] == "nan"
+    store.db.close()
+    with caplog.at_level(logging.ERROR):
+        store.events.emit(event("too late"))
+    assert "an event could not be stored" in caplog.text
+
+
+def test_a_cursor_misses_nothing_and_sees_nothing_twice(tmp_path: Path) -> None:
+    """Four writers of two databases on one file, and a reader that follows them meanwhile."""
+    with open_store(tmp_path / "a.sqlite") as one, open_store(tmp_path / "a.sqlite") as two:
+
+        def work(log: EventLog, name: int) -> None:
+            for number in range(100):
+                log.emit(event(f"{name}.{number}"))
+
+        logs = (one.events, one.events, two.events, two.events)
+        threads = [threading.Thread(target=work, args=(log, name)) for name, log in enumerate(logs)]
+        for thread in threads:
+            thread.start()
+        seen: list[Event] = []
+        while len(seen) < 400:
+            seen += one.events.after(seen[-1].id if seen else 0, limit=7)
+        for thread in threads:
+            thread.join()
+        assert [e.id for e in seen] == list(range(1, 401))
+        for n in range(4):
+            assert [e.message for e in seen if e.message.startswith(f"{n}.")] == [f"{n}.{i}" for i in range(100)]
+
+
+def test_an_event_of_a_job_that_fails_is_never_seen(store: Store) -> None:
+    told: list[Event] = []
+    store.events.subscribe(told.extend)
+
+    def job(conn: object) -> None:
+        store.events.insert(conn, event("never"))  # type: ignore[arg-type]
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        store.db.write(job).result()
+    store.events.emit(event("after"))
+    flush(store)
+    assert [(e.id, e.message) for e in told] == [(1, "after")]
+
+
+def test_subscribers_are_told_what_others_wrote_too_in_order(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as one, open_store(tmp_path / "a.sqlite") as two:
+        one.events.emit(event("before"))
+        flush(one)
+        told: list[Event] = []
+        stop = one.events.subscribe(told.extend)
+        for number in range(3):
+            two.db.write(partial(two.events.insert, event=event(f"two {number}"))).result()
+        one.db.write(lambda conn: one.events.insert(conn, event("one"))).result()
+        two.db.write(lambda conn: two.events.insert(conn, event("two 3"))).result()
+        one.events.catch_up().result()
+        flush(one)
+        assert [e.message for e in told] == ["two 0", "two 1", "two 2", "one", "two 3"]
+        assert told == one.events.after(1, limit=10)
+        stop()
+        stop()
+        one.events.emit(event("unheard"))
+        flush(one)
+        assert len(told) == 5
+
+
+def test_a_subscriber_that_raises_is_dropped(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[str] = []
+
+    def bad(_: Sequence[Event]) -> None:
+        calls.append("bad")
+        raise RuntimeError("no")
+
+    store.events.subscribe(bad)
+    store.events.subscribe(lambda events: calls.extend(e.message for e in events))
+    with caplog.at_level(logging.ERROR):
+        for number in range(3):
+            store.events.emit(event(str(number)))
+            flush(store)
+    assert calls == ["bad", "0", "1", "2"]
+    assert "a subscriber of the event log is dropped" in caplog.text
+
+
+def test_filters_can_be_combined(store: Store) -> None:
+    for number in range(40):
+        level = list(Level)[number % 4]
+        store.events.emit(event(f"no {number} 100%", level, task_id=number % 3, worker=f"w{number % 2}"))
+    flush(store)
+    log = store.events
+    assert [e.id for e in log.after(10, limit=3, level=Level.WARNING)] == [11, 12, 15]
+    assert [e.id for e in log.last(2, level=Level.ERROR)] == [36, 40]
+    assert [e.id for e in log.after(0, limit=3, level=Level.INFO, task_id=1, worker="w0")] == [11, 23, 35]
+    assert [e.message for e in log.after(0, limit=9, text="NO 1")] == [
+        "no 1 100%",
+        *(f"no {n} 100%" for n in range(10, 18)),
+    ]
+    assert log.after(0, limit=9, text="no 1_") == []
+    assert len(log.after(0, limit=100, text="100%")) == 40
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [({"level": Level.ERROR}, "execution_logs_bad"), ({"task_id": 3}, "execution_logs_task")],
+)
+def test_rare_events_are_found_by_an_index(store: Store, query: dict[str, object], index: str) -> None:
+    statements: list[str] = []
+    store.db.reader().set_trace_callback(statements.append)
+    store.events.after(0, limit=5, **query)  # type: ignore[arg-type]
+    store.db.reader().set_trace_callback(None)
+    plan = store.db.reader().execute("EXPLAIN QUERY PLAN " + statements[0]).fetchall()
+    assert index in str([tuple(row) for row in plan])
+
+
+@given(st.text(max_size=8))
+def test_a_search_takes_every_character_literally(part: str) -> None:
+    literal = like(part).removeprefix("%").removesuffix("%")
+    assert re.sub(r"\\(.)", r"\1", literal, flags=re.DOTALL) == storable(part)
+    assert not re.search(r"(?<!\\)(\\\\)*[%_]", literal)
+
+
+def test_secrets_are_masked_in_message_and_data(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite", secrets=(SECRET, 'quote"and\\slash')) as store:
+        data = {"deep": [{"x": f"a {SECRET}"}], SECRET: 1, "q": 'a quote"and\\slash b'}
+        store.events.emit(event(f"key {SECRET}", data=data))
+        flush(store)
+        kept = store.events.last(1)[0]
+        assert kept.message == "key ***"
+        assert kept.data == {"deep": [{"x": "a ***"}], "***": 1, "q": "a *** b"}
+
+
+def test_long_data_becomes_an_artifact_and_long_messages_are_cut(store: Store) -> None:
+    store.events.emit(event("m" * 5000, data={"text": "x" * 9000}))
+    flush(store)
+    kept = store.events.last(1)[0]
+    assert len(kept.message) == 2000
+    assert kept.message.endswith("… (cut)")
+    assert kept.data["cut"] is True
+    assert "x" * 9000 in (store.steps.artifact(kept.data["artifact"]) or "")
+
+
+def test_text_that_has_no_utf8_form_is_stored_as_an_escape(store: Store) -> None:
+    store.events.emit(event("bad \ud800 text", data={"x": "\udcff"}))
+    flush(store)
+    assert store.events.last(1)[0].message == "bad \\u{d800} text"
+    assert store.events.last(1)[0].data == {"x": "\\u{dcff}"}
+
+
+def test_what_a_terminal_or_a_reader_would_obey_is_stored_as_an_escape(store: Store) -> None:
+    hostile = "\x1b]0;x\x07 \u202e \x00\nsecond line"
+    store.events.emit(event(hostile, data={hostile: [hostile]}))
+    flush(store)
+    kept, shown = store.events.last(1)[0], "\\x1b]0;x\\x07 \\u{202e} \\x00\nsecond line"
+    assert (kept.message, kept.data) == (shown, {shown: [shown]})
+
+
+def test_the_cursor_of_a_moment_leads_to_what_came_since(tmp_path: Path) -> None:
+    clock = HandClock()
+    with open_store(tmp_path / "a.sqlite", clock) as store:
+        assert store.events.cursor_at(clock()) == 0
+        for number in range(10):
+            store.events.emit(event(str(number)))
+            clock.advance(60)
+        flush(store)
+        start = datetime(2026, 3, 1, 12, 4, tzinfo=UTC)
+        cursor = store.events.cursor_at(start)
+        assert [e.message for e in store.events.after(cursor, limit=99)] == list("456789")
+        assert store.events.after(store.events.cursor_at(clock()), limit=9) == []
+        store.db.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id IN (2, 5, 6)")).result()
+        cursor = store.events.cursor_at(start)
+        assert [e.message for e in store.events.after(cursor, limit=99)] == list("6789")
+
+
+def test_a_reader_of_another_process_needs_no_daemon(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        store.events.emit(event("there"))
+    with Database(tmp_path / "a.sqlite", readonly=True) as db:
+        assert [e.message for e in EventLog(db).last(5)] == ["there"]

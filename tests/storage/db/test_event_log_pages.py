@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.events import Event, Kind, Level
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventFilter, EventLog, LogReader
+
+COUNT = 60
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLog]:
+    """Sixty events, of which the first nine and some in the middle were pruned."""
+    with Database(tmp_path_factory.mktemp("log") / "db.sqlite") as db:
+        made = EventLog(db)
+        for number in range(1, COUNT + 1):
+            made.emit(
+                Event(
+                    kind=Kind.STUCK if number % 4 else Kind.PUSHED, level=list(Level)[number % 4],
+                    message=f"number {number} {'odd' if number % 2 else 'even'}",
+                    task_id=number % 5 or None, worker=f"w-{number % 3}",
+                )
+            )  # fmt: skip
+        db.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id < 10 OR id IN (30, 31, 32)")).result()
+        yield made
+
+
+filters = st.builds(
+    EventFilter,
+    level=st.none() | st.sampled_from(Level),
+    task_id=st.none() | st.integers(1, 6),
+    worker=st.none() | st.sampled_from(["w-0", "w-2", "nobody"]),
+    kind=st.none() | st.sampled_from([Kind.PUSHED, Kind.STUCK]),
+)
+texts = st.none() | st.sampled_from(["odd", "even", "number 1", "", "nothing"])
+
+
+def reader(log: EventLog, wanted: EventFilter, text: str | None, hurry: bool, span: int = 1000) -> LogReader:
+    clock = count().__next__ if hurry else lambda: 0
+    accepts = None if text is None else lambda message: text in message
+    return LogReader(
+        conn=log._db.reader(), wanted=wanted, accepts=accepts, wall_s=1, now=clock, span=span, text_span=span
+    )
+
+
+def passing(log: EventLog, wanted: EventFilter, text: str | None) -> list[int]:
+    found = log.after(
+        0, limit=COUNT, level=wanted.level, task_id=wanted.task_id, worker=wanted.worker, kind=wanted.kind
+    )
+    return [event.id for event in found if text is None or text in event.message]
+
+
+@given(
+    wanted=filters, text=texts, hurry=st.booleans(), span=st.integers(1, COUNT), start=st.integers(0, COUNT + 5),
+    turns=st.lists(st.tuples(st.booleans(), st.integers(1, 25)), max_size=12),
+)  # fmt: skip
+def test_any_sequence_of_pages_gives_each_event_once(
+    log: EventLog, wanted: EventFilter, text: str | None, hurry: bool, span: int, start: int,
+    turns: list[tuple[bool, int]],
+) -> None:  # fmt: skip
+    """However one turns back and forth from a place, and however short pages fall, the span stays without a hole."""
+    pages, expected = reader(log, wanted, text, hurry, span), passing(log, wanted, text)
+    first, last, seen = min(start, COUNT) + 1, min(start, COUNT), list[int]()
+    for back, limit in turns:
+        page = pages.before(first, limit) if back else pages.after(last, limit)
+        ids = [event.id for event in page.events]
+        assert len(ids) <= limit
+        if back:
+            assert page.last_id == first - 1
+            seen, first = [*ids, *seen], page.first_id
+        else:
+            assert page.first_id == last + 1
+            seen, last = [*seen, *ids], page.last_id
+        assert seen == [number for number in expected if first <= number <= last]
+
+
+@pytest.mark.parametrize("hurry", [True, False])
+@given(wanted=filters, text=texts, limit=st.integers(1, 30))
+def test_paging_on_and_on_reaches_both_ends(
+    log: EventLog, hurry: bool, wanted: EventFilter, text: str | None, limit: int
+) -> None:
+    pages, expected = reader(log, wanted, text, hurry), passing(log, wanted, text)
+    seen, before = list[int](), None
+    while before != 1:
+        page = pages.before(before, limit)
+        seen, before = [*[event.id for event in page.events], *seen], page.first_id
+    assert seen == expected
+    seen, after = [], 0
+    while after != COUNT:
+        page = pages.after(after, limit)
+        seen, after = [*seen, *[event.id for event in page.events]], page.last_id
+    assert seen == expected
+
+
+def test_a_page_says_what_it_has_looked_at(log: EventLog) -> None:
+    pages = log.pages(EventFilter(worker="nobody"))
+    assert (pages.before(None, 9).first_id, pages.before(None, 9).last_id) == (1, COUNT)
+    assert (pages.after(20, 9).first_id, pages.after(20, 9).last_id) == (21, COUNT)
+    assert (pages.after(900, 9).first_id, pages.after(900, 9).last_id) == (COUNT + 1, COUNT)
+    assert (pages.before(900, 9).first_id, pages.before(900, 9).last_id) == (1, COUNT)
+    newest = log.pages(EventFilter()).before(None, 9)
+    assert (newest.first_id, newest.last_id) == (COUNT - 8, COUNT)
+
+
+def test_when_its_time_is_over_a_page_ends_where_it_is(log: EventLog) -> None:
+    page = reader(log, EventFilter(), "nothing", hurry=True).before(None, 5)
+    assert page.events == []
+    assert page.first_id == COUNT
+    page = reader(log, EventFilter(), "odd", hurry=True).after(10, 5)
+    assert [event.id for event in page.events] == [11]
+    assert page.last_id == 11
+
+
+def test_an_empty_log_has_one_empty_page(tmp_path: Path) -> None:
+    with closing(Database(tmp_path / "db.sqlite")) as db:
+        pages: Callable[[], LogReader] = lambda: EventLog(db).pages(EventFilter())  # noqa: E731  two lines for one
+        assert (pages().before(None, 9).first_id, pages().before(None, 9).last_id) == (1, 0)
+        assert (pages().after(0, 9).first_id, pages().after(7, 9).last_id) == (1, 0)

@@ -1,0 +1,199 @@
+"""The log file: one line of JSON for each event, rotated, and never in the way of the daemon."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from nightshift.core.events import Event, Kind, Level
+from nightshift.core.tasks.states import Phase
+from nightshift.storage.db.file_log import FileLog
+from tests.support.store import HandClock, Store, open_store
+
+
+def test_each_event_is_a_line_with_the_same_keys(store: Store, tmp_path: Path) -> None:
+    log = FileLog(tmp_path / "logs" / "agent.log")
+    store.events.subscribe(log)
+    step = Event(
+        kind=Kind.STEP_FINISHED, message="två\nrader", task_id=3, iteration=2, phase=Phase.TESTING, data={"a": 1}
+    )
+    store.events.emit(step)
+    store.events.emit(Event(kind=Kind.DAEMON_STOPPED))
+    store.db.close()
+    log.close()
+    lines = [json.loads(line) for line in (tmp_path / "logs" / "agent.log").read_text().splitlines()]
+    assert lines[0] == {
+        "timestamp": "2026-03-01T12:00:00.000000Z",
+        "level": "INFO",
+        "task_id": 3,
+        "iteration": 2,
+        "phase": "TESTING",
+        "event": "step_finished",
+        "message": "två\nrader",
+        "data": {"a": 1},
+        "attempt": None,
+        "worker": None,
+        "id": 1,
+    }
+    assert lines[1].keys() == lines[0].keys()
+
+
+def test_the_file_is_rotated_by_size_and_old_ones_go(tmp_path: Path) -> None:
+    log = FileLog(tmp_path / "agent.log", max_bytes=2000, backups=2)
+    for number in range(60):
+        log([Event(kind=Kind.CHECKPOINT, message=f"event {number}")])
+    log.close()
+    files = sorted(tmp_path.iterdir())
+    assert [path.name for path in files] == ["agent.log", "agent.log.1", "agent.log.2"]
+    assert all(path.stat().st_size <= 2000 for path in files)
+    assert "event 59" in files[0].read_text()
+
+
+def test_events_below_the_level_are_left_out(tmp_path: Path) -> None:
+    log = FileLog(tmp_path / "agent.log", level=Level.WARNING)
+    log([Event(kind=Kind.CHECKPOINT, level=level) for level in Level])
+    log.close()
+    assert len((tmp_path / "agent.log").read_text().splitlines()) == 2
+
+
+def numbers(path: Path) -> list[int]:
+    """The numbers of the lines in a file, each of which is whole."""
+    return [int(json.loads(text)["message"]) for text in path.read_text().splitlines()]
+
+
+def write(log: FileLog, *messages: int, clock: HandClock | None = None) -> None:
+    at = clock() if clock else None
+    log([Event(kind=Kind.CHECKPOINT, message=str(number), at=at) for number in messages])
+
+
+def test_the_file_is_begun_anew_by_age_also_over_a_restart(tmp_path: Path) -> None:
+    clock, path = HandClock(), tmp_path / "agent.log"
+    for day in range(12):
+        log = FileLog(path, backups=3, days=9, clock=clock)
+        write(log, day, clock=clock)
+        log.close()
+        clock.advance(86_400)
+    assert [numbers(tmp_path / name) for name in sorted(file.name for file in tmp_path.iterdir())] == [
+        [9, 10, 11],
+        [6, 7, 8],
+        [3, 4, 5],
+        [0, 1, 2],
+    ]
+
+
+def test_old_files_go_when_their_newest_line_is_too_old(tmp_path: Path) -> None:
+    clock, path = HandClock(), tmp_path / "agent.log"
+    log = FileLog(path, max_bytes=300, backups=50, days=9, clock=clock)
+    for number in range(5):
+        write(log, number, clock=clock)
+    assert len(list(tmp_path.iterdir())) == 5
+    clock.advance(timedelta(days=9, hours=1).total_seconds())
+    write(log, 5, clock=clock)
+    assert {file.name for file in tmp_path.iterdir()} == {"agent.log", "agent.log.1"}
+    log.close()
+
+
+def test_files_beyond_a_smaller_number_go(tmp_path: Path) -> None:
+    path = tmp_path / "agent.log"
+    for keep in (4, 2):
+        log = FileLog(path, max_bytes=300, backups=keep)
+        for number in range(6):
+            write(log, number)
+        log.close()
+    assert {file.name for file in tmp_path.iterdir()} == {"agent.log", "agent.log.1", "agent.log.2"}
+
+
+def test_other_files_beside_it_are_left_alone(tmp_path: Path) -> None:
+    for name in ("agent.log.gz", "agent.log.2024", "agent.log.old"):
+        (tmp_path / name).write_text("mine")
+    os.utime(tmp_path / "agent.log.gz", (0, 0))
+    log = FileLog(tmp_path / "agent.log", max_bytes=300, backups=3)
+    for number in range(6):
+        write(log, number)
+    log.close()
+    assert (tmp_path / "agent.log.gz").read_text() == (tmp_path / "agent.log.2024").read_text() == "mine"
+
+
+def test_a_file_that_was_moved_away_is_begun_again(tmp_path: Path) -> None:
+    log, path = FileLog(tmp_path / "agent.log"), tmp_path / "agent.log"
+    write(log, 1)
+    path.rename(tmp_path / "moved")
+    write(log, 2)
+    path.unlink()
+    write(log, 3)
+    log.close()
+    assert (numbers(tmp_path / "moved"), numbers(path)) == ([1], [3])
+
+
+def test_a_folder_that_has_gone_is_made_again(tmp_path: Path) -> None:
+    log = FileLog(tmp_path / "logs" / "agent.log")
+    write(log, 1)
+    shutil.rmtree(tmp_path / "logs")
+    write(log, 2)
+    log.close()
+    assert numbers(tmp_path / "logs" / "agent.log") == [2]
+
+
+def test_a_line_that_a_power_cut_broke_off_spoils_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "agent.log"
+    path.write_text('{"message": "1"}\n{"mess')
+    log = FileLog(path)
+    write(log, 2)
+    log.close()
+    first, broken, last = path.read_text().splitlines()
+    assert (json.loads(first)["message"], broken, json.loads(last)["message"]) == ("1", '{"mess', "2")
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond a size: a write is cut there, as on a full disk, and the next fails."""
+    before, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, heard)
+
+
+def test_a_full_disk_is_told_once_and_leaves_only_whole_lines(tmp_path: Path) -> None:
+    told: list[str] = []
+    path = tmp_path / "agent.log"
+    log = FileLog(path, report=told.append)
+    write(log, 1, 2)
+    with largest_file(path.stat().st_size + 100):
+        write(log, 3)
+        write(log, 4)
+        assert numbers(path) == [1, 2]
+    write(log, 5)
+    log.close()
+    assert numbers(path) == [1, 2, 5]
+    assert len(told) == 1
+    assert "agent.log cannot be written" in told[0]
+
+
+def test_a_folder_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "logs").write_text("a file")
+    log = FileLog(tmp_path / "logs" / "agent.log", report=told.append)
+    write(log, 1)
+    write(log, 2)
+    (tmp_path / "logs").unlink()
+    write(log, 3)
+    log.close()
+    assert (numbers(tmp_path / "logs" / "agent.log"), len(told)) == ([3], 1)
+
+
+def test_secrets_do_not_reach_the_file(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite", secrets=("hunter2hunter2",)) as store:
+        log = FileLog(tmp_path / "agent.log")
+        store.events.subscribe(log)
+        store.events.emit(Event(kind=Kind.CHECKPOINT, message="key hunter2hunter2", data={"a": "hunter2hunter2"}))
+        store.db.write(lambda _: None).result()
+        log.close()
+    assert "hunter2" not in (tmp_path / "agent.log").read_text()

@@ -1,0 +1,169 @@
+"""What models did, by kind of task, from a real store; and routes, which stay as they were decided."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from nightshift.core.built_in import BUILT_IN
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.events import Event
+from nightshift.core.events import Kind as Told
+from nightshift.core.routing import ModelResult, Route
+from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Kind
+from nightshift.storage.db import row_validation
+from nightshift.storage.db.commit_ledger import CommitLedger, Pending
+from nightshift.storage.db.model_results import LATEST, OF_A_KIND, ModelResults
+from nightshift.storage.db.state_store import Commit
+from tests.support.store import Store
+
+BIG, SMALL = "openai=big", "ollama=small"
+
+
+class Bench:
+    """Lets tasks be worked on by the models that a test names."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.results = store, ModelResults(store.db, clock=store.clock)
+
+    def attempt(self, ending: Ending, *writers: str, kind: Kind = Kind.LIBRARY, description: str = "Do it") -> int:
+        """One task, whose tries these models write; gives its id. A model in brackets broke off."""
+        self.store.queue.submit(parse_spec({"description": description, "kind": kind})).result()
+        task = self.store.queue.claim("w1").result()
+        assert task is not None
+        self.write(task.id, Phase.PLANNING, writers[0], 0, 0, kind)
+        for number, writer in enumerate(writers, 1):
+            self.write(task.id, Phase.CODING, writer, number, number, kind)
+        self.store.clock.advance(60)
+        self.end(task.id, task.fence, ending)
+        return task.id
+
+    def write(self, task_id: int, phase: Phase, writer: str, step_no: int, iteration: int, kind: Kind) -> None:
+        backend, _, model = writer.strip("()").partition("=")
+        request = ModelRequest(
+            phase=phase,
+            messages=(Message(role="user", text="do it"),),
+            task_id=task_id,
+            step_no=step_no,
+            iteration=iteration,
+            kind=kind,
+        )
+        cost = None if backend == "ollama" else 0.01
+        reply = Completion(
+            text="x", backend=backend, model=model, tokens_in=100, tokens_out=10, cost_usd=cost, latency_s=2.0
+        )
+        save = self.store.steps.save_lost if writer.startswith("(") else self.store.steps.save_reply
+        save(request, reply).result()
+
+    def end(self, task_id: int, fence: int, ending: Ending) -> None:
+        commit = hashlib.sha256(str(task_id).encode()).hexdigest()[:40] if ending is Ending.COMMITTED else None
+        if commit:
+            self.store.state.record_commit(
+                Commit(task_id=task_id, attempt=1, repo="/r", branch="b", commit=commit, base="0" * 40, subject="s",
+                       label="tests_passed")
+            ).result()  # fmt: skip
+        self.store.queue.finish(task_id, fence, ending, commit=commit).result()
+
+
+@pytest.fixture
+def bench(store: Store) -> Bench:
+    return Bench(store)
+
+
+def test_who_began_and_wrote_what_was_committed_solved_it(bench: Bench) -> None:
+    bench.attempt(Ending.COMMITTED, BIG)
+    bench.attempt(Ending.COMMITTED, BIG, BIG)
+    bench.attempt(Ending.GAVE_UP, BIG, BIG, BIG)
+    bench.attempt(Ending.STUCK, SMALL, kind=Kind.WEB_APP)
+    found = bench.results.results()
+    assert found.keys() == {"library", "web_app"}
+    assert found["library"] == {
+        BIG: ModelResult(began=3, solved=2, tries=6, tokens_in=600, tokens_out=60, cost_usd=0.06, seconds=12.0)
+    }
+    assert found["web_app"] == {
+        SMALL: ModelResult(began=1, tries=1, tokens_in=100, tokens_out=10, unpriced=1, seconds=2.0)
+    }
+
+
+def test_who_is_called_for_help_is_credited_apart_and_blamed_for_nothing(bench: Bench) -> None:
+    bench.attempt(Ending.COMMITTED, SMALL, BIG)
+    bench.attempt(Ending.GAVE_UP, SMALL, BIG, BIG)
+    found = bench.results.results()["library"]
+    assert (found[SMALL].began, found[SMALL].solved, found[SMALL].tries) == (2, 0, 2)
+    assert (found[BIG].began, found[BIG].called, found[BIG].rescued) == (0, 2, 1)
+    assert found[BIG].cost_usd == 0
+
+
+def test_a_reply_that_broke_off_wrote_nothing_but_was_paid_for(bench: Bench) -> None:
+    bench.attempt(Ending.COMMITTED, BIG, f"({BIG})")
+    bench.attempt(Ending.COMMITTED, f"({BIG})", SMALL)
+    found = bench.results.results()["library"]
+    assert (found[BIG].began, found[BIG].solved, found[BIG].cost_usd) == (1, 1, 0.02)
+    assert (found[SMALL].began, found[SMALL].solved) == (1, 1)
+
+
+def test_the_engine_is_no_model_and_what_it_solved_no_model_did(bench: Bench) -> None:
+    engine = f"{BUILT_IN}={BUILT_IN}"
+    bench.attempt(Ending.COMMITTED, engine)
+    bench.attempt(Ending.COMMITTED, BIG, engine)
+    bench.attempt(Ending.COMMITTED, engine, BIG)
+    found = bench.results.results()["library"]
+    assert found.keys() == {BIG}
+    assert (found[BIG].began, found[BIG].solved) == (2, 1)
+
+
+def test_only_endings_that_tell_of_the_model_count(bench: Bench) -> None:
+    for ending in (Ending.USER, Ending.DEPENDENCY, Ending.NO_CHANGE, Ending.REFUSED):
+        bench.attempt(ending, BIG)
+    assert bench.results.results() == {}
+    bench.attempt(Ending.BUDGET, BIG)
+    assert bench.results.results()["library"][BIG].began == 1
+
+
+def test_what_its_owner_took_back_was_not_solved(bench: Bench) -> None:
+    task_id = bench.attempt(Ending.COMMITTED, BIG)
+    ledger = CommitLedger(bench.store.db, bench.store.events, clock=bench.store.clock)
+    (entry,) = ledger.page(1, task_id=task_id)
+    ledger.settle(
+        Pending(entry=entry.id, by="f" * 40, reapply=False), Event(kind=Told.REVERTED, task_id=task_id)
+    ).result()
+    assert bench.results.results()["library"][BIG] == ModelResult(
+        began=1, tries=1, tokens_in=100, tokens_out=10, cost_usd=0.01, seconds=2.0
+    )
+
+
+def test_a_task_that_runs_again_does_not_count_until_it_has_ended_again(bench: Bench) -> None:
+    task_id = bench.attempt(Ending.GAVE_UP, SMALL)
+    bench.store.queue.retry(task_id).result()
+    task = bench.store.queue.claim("w1").result()
+    assert task is not None
+    assert bench.results.results() == {}
+
+
+def test_the_newest_attempts_of_a_kind_count(bench: Bench) -> None:
+    bench.attempt(Ending.GAVE_UP, BIG, kind=Kind.WEB_APP)
+    for number in range(OF_A_KIND + 10):
+        bench.attempt(Ending.COMMITTED if number >= 10 else Ending.GAVE_UP, BIG)
+    found = bench.results.results()
+    assert (found["library"][BIG].began, found["library"][BIG].solved) == (OF_A_KIND, OF_A_KIND)
+    assert found["web_app"][BIG].began == 1
+    assert LATEST > OF_A_KIND
+
+
+def test_calls_from_before_kinds_were_stored_are_left_out(bench: Bench) -> None:
+    bench.attempt(Ending.COMMITTED, BIG)
+    bench.store.db.write(lambda conn: conn.execute("UPDATE model_stats SET kind = ''") and None).result()
+    assert bench.results.results() == {}
+
+
+def test_a_route_stays_as_it_was_decided(bench: Bench) -> None:
+    assert bench.results.route(7, 1) is None
+    route = Route(kind="library", ladder=(SMALL, BIG), first=BIG, cheap=SMALL, explored=True, why="so")
+    bench.results.keep(7, 1, route).result()
+    bench.results.keep(7, 1, Route(kind="library", ladder=(BIG,), first=BIG, cheap=BIG)).result()
+    assert bench.results.route(7, 1) == route
+    assert row_validation.faults(bench.store.db.reader()) == []
+    assert bench.results.route(7, 2) is None

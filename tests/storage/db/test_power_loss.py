@@ -1,0 +1,115 @@
+"""A power cut leaves a part of the write-ahead log: what was acknowledged before it is there, the file is sound."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nightshift.core.clock import to_text
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.opening import ensure_sound
+from nightshift.storage.db.raw_file import FRAME_HEADER, HEADER, read_log
+from nightshift.storage.db.sqlite import Connection, connect, faults
+from nightshift.storage.db.writer import Job
+from tests.support import tiers
+
+NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
+PAGE = 4096
+
+
+def add(value: int) -> Job[None]:
+    def job(conn: Connection) -> None:
+        conn.execute("INSERT INTO metrics (at, name, value) VALUES (?, ?, ?)", (to_text(NOW), "n" * 700, value))
+
+    return job
+
+
+class Life:
+    """A database with a log, and how long the log was when each of its values was acknowledged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self.lengths = folder / "lived.sqlite", list[int]()
+        with Database(self.path) as db:
+            conn = connect(self.path)
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            conn.close()
+            for value in range(25):
+                db.write(add(value)).result()
+                self.lengths.append(len(self.log.read_bytes()))
+            self.file, self.raw = self.path.read_bytes(), self.log.read_bytes()
+
+    @property
+    def log(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
+    def cut(self, home: Path, length: int, garbage: bytes = b"") -> Path:
+        """The database as it is when the log was cut to a length, with what stood in its place behind that."""
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir()
+        (home / "a.sqlite").write_bytes(self.file)
+        (home / "a.sqlite-wal").write_bytes(self.raw[:length] + garbage)
+        return home / "a.sqlite"
+
+
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    return Life(tmp_path_factory.mktemp("power"))
+
+
+def check(life: Life, path: Path, length: int) -> None:
+    looked = ensure_sound(path, path.parent / "backups", path.parent / "agent.log", NOW)
+    assert looked.restored is None, "a log that was cut short is no damage"
+    with Database(path) as db:
+        values = [row[0] for row in db.reader().execute("SELECT value FROM metrics ORDER BY id")]
+        db.write(add(99)).result()
+    assert values == list(range(sum(1 for acknowledged in life.lengths if acknowledged <= length)))
+    assert faults(path) == []
+
+
+def test_a_cut_at_every_frame_leaves_what_was_acknowledged(life: Life, tmp_path: Path) -> None:
+    cuts = [0, HEADER, *range(HEADER, len(life.raw) + 1, FRAME_HEADER + PAGE)]
+    assert len(cuts) > 25
+    for length in cuts:
+        check(life, life.cut(tmp_path / "home", length), length)
+
+
+@settings(max_examples=tiers.examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.floats(0, 1), zeros=st.integers(0, 3 * PAGE))
+def test_a_cut_at_any_byte_leaves_what_was_acknowledged(
+    life: Life, tmp_path_factory: pytest.TempPathFactory, place: float, zeros: int
+) -> None:
+    length = int(place * len(life.raw))
+    home = tmp_path_factory.getbasetemp() / "cut"
+    check(life, life.cut(home, length, bytes(zeros)), length)
+
+
+def test_a_frame_that_is_damaged_in_the_middle_is_told_from_a_cut(life: Life, tmp_path: Path) -> None:
+    path = life.cut(tmp_path / "home", len(life.raw))
+    raw = bytearray(life.raw)
+    raw[len(raw) // 2] ^= 1
+    log = path.with_name("a.sqlite-wal")
+    log.write_bytes(raw)
+    assert "is damaged, and sound ones follow it" in read_log(log).damage
+    looked = ensure_sound(path, tmp_path / "backups", tmp_path / "agent.log", NOW)
+    assert looked.restored is not None
+    assert "write-ahead log is damaged" in looked.restored.why
+
+
+def test_the_log_of_a_database_that_was_folded_and_goes_on_is_sound(tmp_path: Path) -> None:
+    """Frames of an earlier, longer log stand behind the newer ones."""
+    path = tmp_path / "a.sqlite"
+    with Database(path) as db:
+        for value in range(60):
+            db.write(add(value)).result()
+        conn = connect(path)
+        conn.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        conn.close()
+        db.write(add(60)).result()
+        found = read_log(path.with_name("a.sqlite-wal"))
+        assert found.damage == ""
+        assert 0 < len(found.pages) < 10

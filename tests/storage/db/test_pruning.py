@@ -1,0 +1,426 @@
+"""Old rows go; whatever goes, open tasks can go on, references hold, and no text is left that nobody names."""
+
+import json
+import sqlite3
+from contextlib import closing
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.events import Event, Kind
+from nightshift.core.routing import Route
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.states import ENDED, Ending, Outcome, Phase
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.storage.db import pruning
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import MAX_DATA_BYTES
+from nightshift.storage.db.model_results import ModelResults
+from nightshift.storage.db.pruning import Gone, Pruned
+from nightshift.storage.db.sqlite import Connection, connect, faults
+from tests.support import tiers
+from tests.support.store import Store, open_store
+
+DAY_S = 86_400.0
+SETTING = "keep_work_days"
+TEXTS = st.sampled_from(["a", "b", "c", "d"])
+CALLS = st.tuples(TEXTS, TEXTS)
+ATTEMPTS = st.lists(st.lists(CALLS, max_size=2), min_size=1, max_size=3)
+ENDS = st.sampled_from(["committed", "gave_up", "cancelled", "parked", "waiting", "running", "retried"])
+
+
+def work_on(store: Store, task: Task, steps: list[list[tuple[str, str]]]) -> None:
+    """Steps of an attempt, each with its calls as (prompt, reply)."""
+    for number, calls in enumerate(steps):
+        for call_no, (prompt, reply) in enumerate(calls):
+            ask(store, task, number, call_no, prompt, reply)
+            call(store, task, number, call_no, prompt, reply)
+        done = Step(
+            phase=Phase.CODING,
+            outcome=Outcome.OK,
+            state=AttemptState(phase=Phase.CODING, base="b", step_no=number + 1, plan=calls[0][1] if calls else ""),
+        )
+        kept = store.steps.save_step(task.id, task.attempt, task.fence, done, started_at=store.clock(), duration_s=1)
+        kept.result()
+
+
+def ask(store: Store, task: Task, step_no: int, call_no: int, prompt: str, reply: str) -> None:
+    request = ModelRequest(
+        phase=Phase.CODING,
+        messages=(Message(role="user", text=prompt),),
+        task_id=task.id,
+        attempt=task.attempt,
+        step_no=step_no,
+        call_no=call_no,
+        iteration=0,
+    )
+    answer = Completion(text=reply, backend="x", model="m", tokens_in=1, tokens_out=1, cost_usd=0.5, latency_s=1)
+    store.steps.save_reply(request, answer).result()
+
+
+def call(store: Store, task: Task, step_no: int, call_no: int, result: str, changed: str) -> None:
+    """Store a tool call; its texts may be those of others."""
+    place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=0)
+    change = {"a.py": changed} if changed == "a" else None
+    record = ToolRecord(name="edit", arguments=f'{{"path": "{changed}"}}', text=result, change=change)
+    store.tools.save(place, task.fence, record).result()
+
+
+def begun(store: Store, spec: TaskSpec | None = None) -> Task:
+    made = store.queue.submit(spec or TaskSpec(description="x")).result()
+    task = store.queue.claim("w", only=made.task_id).result()
+    assert task is not None
+    return task
+
+
+def leave(store: Store, task: Task, how: str) -> None:
+    """End a running task, or leave it open."""
+    at = (task.id, task.fence)
+    if how in {"committed", "gave_up", "retried"}:
+        store.queue.finish(*at, Ending.COMMITTED if how == "committed" else Ending.GAVE_UP).result()
+    elif how == "cancelled":
+        store.queue.finish(*at, Ending.USER).result()
+    elif how == "parked":
+        store.queue.park(*at, "no model", None).result()
+    elif how == "waiting":
+        store.queue.wait_for_owner(*at, "which one?").result()
+    if how == "retried":
+        store.queue.retry(task.id).result()
+
+
+def prune_all(store: Store, days: float) -> list[int]:
+    """Prune work and events older than some days; the tasks whose work went."""
+    before = store.clock() - timedelta(days=days)
+    found = store.db.write(lambda conn: pruning.long_ended(conn, before, 1000)).result()
+    for task_id in found:
+        while prune_some(store, task_id, before).rows:
+            pass
+    reached: int | None = 0
+    while reached is not None:
+        some = partial(pruning.prune_events, after=reached, upto=10**9, before=before)
+        reached = store.db.write(some).result().reached
+    sweep(store)
+    return found
+
+
+def prune_some(store: Store, task_id: int, before: datetime) -> Gone:
+    now = store.clock()
+    return store.db.write(lambda conn: pruning.prune_work(conn, task_id, before, now, SETTING)).result()
+
+
+def sweep(store: Store) -> int:
+    texts, reached = 0, ""
+    while True:
+        found, end = pruning.unnamed(store.db.reader(), reached, 3)
+        texts += store.db.write(partial(pruning.drop_unnamed, digests=found)).result()
+        if end is None:
+            return texts
+        reached = end
+
+
+def named(store: Store) -> set[str]:
+    """Every digest that some row names, read without any index or helper of the code under test."""
+    conn = store.db.reader()
+    found = {row[0] for row in conn.execute("SELECT work FROM steps")}
+    found |= {digest for row in conn.execute("SELECT prompt, reply FROM replies") for digest in row}
+    told = conn.execute("SELECT arguments, result, change FROM tool_calls")
+    found |= {digest for row in told for digest in row if digest}
+    texts = (row[0] for row in conn.execute("SELECT data FROM execution_logs"))
+    return found | {data["artifact"] for data in map(json.loads, texts) if "artifact" in data}
+
+
+def kept(store: Store) -> set[str]:
+    return {row[0] for row in store.db.reader().execute("SELECT digest FROM artifacts")}
+
+
+def rows(store: Store, table: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in store.db.reader().execute(f"SELECT * FROM {table}")]
+
+
+TASKS = st.lists(st.tuples(ENDS, ATTEMPTS, st.floats(0, 40), st.booleans()), min_size=1, max_size=6)
+NEVER = ("tasks", "task_specs", "iterations", "model_stats", "git_commits", "approvals", "failures")
+
+
+@settings(max_examples=tiers.examples(40), deadline=None)
+@given(TASKS, st.floats(0, 120))
+def test_whatever_is_pruned_open_tasks_and_references_hold(
+    tasks: list[tuple[str, list[list[tuple[str, str]]], float, bool]], days: float
+) -> None:
+    with TemporaryDirectory() as folder, open_store(Path(folder) / "a.sqlite") as store:
+        for how, steps, rest_days, wordy in tasks:
+            task = begun(store)
+            work_on(store, task, steps)
+            if wordy:
+                text = "x" * (MAX_DATA_BYTES + 1)
+                store.events.emit(Event(kind=Kind.SUITE_JUDGED, task_id=task.id, data={"text": text}))
+                store.db.write(lambda _: None).result()
+            leave(store, task, how)
+            store.clock.advance(rest_days * DAY_S)
+        before, cut = {table: rows(store, table) for table in NEVER}, store.clock() - timedelta(days=days)
+        whole = {task.id: store.steps.timeline(task.id) for task in store.queue.find(limit=100)}
+        newest = store.events.newest_id()
+        gone = prune_all(store, days)
+        assert {table: rows(store, table) for table in NEVER} == before
+        assert named(store) == kept(store)
+        assert store.db.reader().execute("PRAGMA foreign_key_check").fetchall() == []
+        assert store.events.newest_id() == newest
+        for task in store.queue.find(limit=100):
+            may_go = task.status in ENDED and task.ended_at is not None and task.ended_at < cut
+            assert bool(store.steps.timeline(task.id)) != may_go
+            assert (task.id in gone) == may_go == (pruning.work_pruned(store.db.reader(), task.id) is not None)
+            if not may_go:
+                assert store.steps.timeline(task.id) == whole[task.id]
+                last = store.steps.last_work(task.id, task.attempt)
+                assert last is not None
+                assert all(store.steps.artifact(call.prompt) for call in store.steps.calls(task.id))
+                assert store.events.after(0, limit=100, task_id=task.id)[0].kind is Kind.TASK_SUBMITTED
+
+
+def test_a_text_that_another_task_names_stays(store: Store) -> None:
+    first = begun(store)
+    work_on(store, first, [[("same", "own")]])
+    leave(store, first, "committed")
+    second = begun(store)
+    work_on(store, second, [[("same", "other")]])
+    store.clock.advance(31 * DAY_S)
+    assert prune_all(store, 30) == [first.id]
+    (call,) = store.steps.calls(second.id)
+    assert json.loads(store.steps.artifact(call.prompt) or "") == [["user", "same"]]
+    assert store.steps.reply((second.id, 1, 0, 0)) is not None
+
+
+def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[("p", "r")]])
+    leave(store, task, "gave_up")
+    store.clock.advance(31 * DAY_S)
+    found = pruning.long_ended(store.db.reader(), store.clock(), 10)
+    store.queue.retry(task.id).result()
+    (task_id,) = found
+    assert prune_some(store, task_id, store.clock()) == Gone()
+    assert store.steps.timeline(task.id)
+
+
+def test_a_pruned_task_can_be_asked_for_again(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[("p", "r")]])
+    leave(store, task, "gave_up")
+    store.clock.advance(31 * DAY_S)
+    prune_all(store, 30)
+    store.queue.retry(task.id).result()
+    again = store.queue.claim("w").result()
+    assert again is not None
+    assert again.attempt == 2
+    work_on(store, again, [[("p", "r")]])
+    leave(store, again, "committed")
+    assert [step.attempt for step in store.steps.timeline(task.id)] == [2]
+
+
+def test_what_was_pruned_of_a_task_is_told(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[]])
+    leave(store, task, "committed")
+    assert pruning.work_pruned(store.db.reader(), task.id) is None
+    store.clock.advance(31 * DAY_S)
+    prune_all(store, 30)
+    assert pruning.work_pruned(store.db.reader(), task.id) == Pruned(at=store.clock(), setting=SETTING)
+
+
+def test_which_models_an_attempt_was_given_goes_with_its_work(store: Store) -> None:
+    routes = ModelResults(store.db, clock=store.clock)
+    route = Route(kind="python", ladder=("a=m",), first="a=m", cheap="a=m", explored=False, why="only one")
+    ended, open_one = begun(store), begun(store)
+    for task in (ended, open_one):
+        for attempt in (1, 2):
+            routes.keep(task.id, attempt, route).result()
+    leave(store, ended, "gave_up")
+    store.clock.advance(31 * DAY_S)
+    assert prune_all(store, 30) == [ended.id]
+    assert [routes.route(ended.id, attempt) for attempt in (1, 2)] == [None, None]
+    assert [routes.route(open_one.id, attempt) for attempt in (1, 2)] == [route, route]
+    assert pruning.long_ended(store.db.reader(), store.clock(), 10) == []
+
+
+def test_when_events_were_pruned_is_told(store: Store) -> None:
+    assert pruning.events_pruned(store.db.reader()) is None
+    said = Pruned(at=store.clock(), setting="keep_events_days", before=store.clock() - timedelta(days=90))
+    store.db.write(lambda conn: pruning.note_events(conn, said)).result()
+    assert pruning.events_pruned(store.db.reader()) == said
+
+
+def test_texts_that_nobody_names_are_found(store: Store) -> None:
+    task = begun(store)
+    ask(store, task, 0, 0, "p", "first")
+    ask(store, task, 0, 0, "p", "second")  # the place is taken: the reply is counted and not stored
+    assert len(kept(store)) == 3
+    assert sweep(store) == 1
+    assert kept(store) == named(store)
+
+
+def test_ids_of_events_never_come_again(store: Store) -> None:
+    for _ in range(5):
+        store.events.emit(Event(kind=Kind.STATE_SAVED))
+    store.db.write(lambda _: None).result()
+    newest = store.events.newest_id()
+    store.clock.advance(100 * DAY_S)
+    prune_all(store, 90)
+    assert [event.id for event in store.events.last(10)] == [newest]
+    store.events.emit(Event(kind=Kind.STATE_SAVED))
+    store.db.write(lambda _: None).result()
+    assert store.events.newest_id() == newest + 1
+    assert [event.id for event in store.events.after(2, limit=10)] == [newest, newest + 1]
+    assert store.events.cursor_at(store.clock()) == newest
+
+
+def test_events_of_a_clock_that_went_back_go_by_their_own_time(store: Store) -> None:
+    store.events.emit(Event(kind=Kind.STATE_SAVED, message="young", at=store.clock() + timedelta(days=99)))
+    store.events.emit(Event(kind=Kind.STATE_SAVED, message="old"))
+    store.events.emit(Event(kind=Kind.STATE_SAVED, message="newest"))
+    store.clock.advance(100 * DAY_S)
+    prune_all(store, 90)
+    assert [event.message for event in store.events.last(10)] == ["young", "newest"]
+
+
+def test_one_job_removes_no_more_than_its_share(store: Store) -> None:
+    task = begun(store)
+    work_on(store, task, [[]])
+
+    def many(conn: object) -> None:
+        for number in range(1, 451):
+            conn.execute(  # type: ignore[attr-defined]  # a connection of either SQLite module
+                "INSERT INTO steps SELECT task_id, attempt, ?, iteration, phase, outcome, note, data, work, passed, "
+                "failed, total, started_at, ended_at, duration_s FROM steps WHERE step_no = 0",
+                (number,),
+            )
+
+    store.db.write(many).result()
+    leave(store, task, "committed")
+    store.clock.advance(31 * DAY_S)
+    found = [prune_some(store, task.id, store.clock()) for _ in range(4)]
+    assert [gone.rows for gone in found] == [200, 200, 51, 0]
+    assert [gone.texts for gone in found] == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("table", ["steps", "replies", "tool_calls", "execution_logs"])
+def test_asking_who_names_a_text_reads_an_index(store: Store, table: str) -> None:
+    plan = store.db.reader().execute("EXPLAIN QUERY PLAN " + pruning._DROP, ("x",)).fetchall()
+    said = [row["detail"] for row in plan if f" {table} " in f"{row['detail']} "]
+    assert said
+    assert all("INDEX" in detail and detail.startswith("SEARCH") for detail in said)
+
+
+def test_the_last_word_on_whether_the_daemon_was_up_stays(tmp_path: Path) -> None:
+    with open_store(tmp_path / "agent.sqlite") as store:
+
+        def told(*kinds: Kind) -> None:
+            for kind in kinds:
+                store.db.write(partial(store.events.append, event=Event(kind=kind))).result()
+
+        told(Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.DAEMON_STARTED, Kind.STATE_SAVED)
+        store.clock.advance(40 * DAY_S)
+        told(Kind.STATE_SAVED)
+        prune_all(store, 30)
+        kinds = [row[0] for row in store.db.reader().execute("SELECT kind FROM execution_logs ORDER BY id")]
+        assert kinds == [Kind.DAEMON_STARTED, Kind.STATE_SAVED]
+
+
+ROWS, TEXT_BYTES = 1200, 20_000
+
+
+def fill(conn: Connection) -> None:
+    text = bytes(TEXT_BYTES)
+    for number in range(ROWS):
+        conn.execute("INSERT INTO artifacts (digest, chars, body, at) VALUES (?, 1, ?, '')", (f"{number:04}", text))
+
+
+def empty(conn: Connection, above: int = 10) -> None:
+    conn.execute("DELETE FROM artifacts WHERE digest > ?", (f"{above:04}",))
+
+
+def old_file(path: Path) -> None:
+    """A database as versions made it that knew no incremental vacuum."""
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("PRAGMA journal_mode=WAL")
+        conn.execute("CREATE TABLE artifacts (digest TEXT PRIMARY KEY, chars INTEGER, body BLOB, at TEXT)")
+        fill(conn)
+        conn.commit()
+
+
+def test_a_new_file_shrinks_in_steps(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite") as db:
+        db.write(fill).result()
+        db.write(empty).result()
+        before = pruning.size(db.reader())
+        assert before.in_steps
+        assert before.free > 0.9 * before.file
+        steps = 0
+        while db.write(pruning.give_back).result():
+            steps += 1
+        after = pruning.size(db.reader())
+        assert (after.free, after.used) == (0, after.file)
+        assert after.file < 0.1 * before.file
+        assert steps > 10
+    assert (tmp_path / "a.sqlite").stat().st_size == after.file
+
+
+def test_an_old_file_is_written_anew_once_and_shrinks_in_steps_from_then_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    old_file(path)
+    with closing(connect(path)) as conn:
+        empty(conn)
+        before = pruning.size(conn)
+        assert not before.in_steps
+        assert not pruning.give_back(conn)
+    assert pruning.rewrite(path)
+    with closing(connect(path)) as conn:
+        after = pruning.size(conn)
+        assert after.in_steps
+        assert after.file < 0.1 * before.file
+        assert conn.execute("SELECT count(*) FROM artifacts").fetchone()[0] == 11
+    assert not pruning.rewrite(path)
+    assert faults(path) == []
+
+
+def test_an_old_file_with_little_room_in_it_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    old_file(path)
+    assert not pruning.rewrite(path)
+
+
+def test_writing_anew_that_takes_too_long_is_undone(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    old_file(path)
+    with closing(connect(path)) as conn:
+        empty(conn, above=300)
+        before = pruning.size(conn)
+    assert not pruning.rewrite(path, within_s=0.0)
+    with closing(connect(path)) as conn:
+        assert pruning.size(conn) == before
+    assert faults(path) == []
+
+
+def test_the_log_is_folded_and_cut_to_nothing(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite") as db:
+        db.write(fill).result()
+        assert (tmp_path / "a.sqlite-wal").stat().st_size > ROWS * TEXT_BYTES
+        assert pruning.fold_log(tmp_path / "a.sqlite") == 0
+        db.write(empty).result()
+        assert db.reader().execute("SELECT count(*) FROM artifacts").fetchone()[0] == 11
+
+
+def test_a_log_that_a_reader_still_needs_stays(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite") as db:
+        db.write(fill).result()
+        reading = db.reader().execute("SELECT digest FROM artifacts")
+        reading.fetchone()
+        db.write(empty).result()
+        assert pruning.fold_log(tmp_path / "a.sqlite") > 0
+        assert len(reading.fetchall()) == ROWS - 1
+        assert pruning.fold_log(tmp_path / "a.sqlite") == 0

@@ -1,0 +1,119 @@
+"""The process's SQLite module, and how files are opened."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import StoreDamaged, StoreError, StoreMissing
+from nightshift.storage.db import sqlite
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import OperationalError, connect, faults
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_sqlite_utils_comes_to_the_same_module() -> None:
+    from sqlite_utils import utils
+
+    assert utils.OperationalError is sqlite.OperationalError
+
+
+def test_the_heavy_libraries_stay_out_until_they_are_needed(tmp_path: Path) -> None:
+    Database(tmp_path / "a.sqlite").close()
+    code = (
+        "import sys, pathlib; from nightshift.queue.manager import QueueManager;"
+        "from nightshift.storage.db.database import Database;"
+        "from nightshift.storage.db.event_log import EventLog; import nightshift.storage.db.step_store;"
+        "import nightshift.storage.db.state_store, nightshift.storage.db.file_log;"
+        "d = Database(pathlib.Path(sys.argv[1]), readonly=True); e = EventLog(d); QueueManager(d, e).counts();"
+        "sys.exit(', '.join({'pydantic', 'numpy', 'sqlite_utils'} & set(sys.modules)) or 0)"
+    )
+    run = [sys.executable, "-c", code, str(tmp_path / "a.sqlite")]
+    subprocess.run(run, check=True, cwd=ROOT)
+
+
+def test_commits_are_durable_and_readers_do_not_block(tmp_path: Path) -> None:
+    conn = connect(tmp_path / "a.sqlite")
+    settings = {name: conn.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")}
+    assert settings == {"journal_mode": "wal", "synchronous": 2}
+    assert conn.execute("PRAGMA foreign_keys").fetchone()[0] == 1
+    conn.close()
+
+
+def test_a_read_only_connection_reads_and_refuses_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "odd name %41?#.sqlite"
+    conn = connect(path)
+    conn.execute("CREATE TABLE t (a)")
+    conn.execute("INSERT INTO t VALUES (1)")
+    for state in ("while another has it open", "when nobody has"):
+        reader = connect(path, readonly=True)
+        assert reader.execute("SELECT a FROM t").fetchone()[0] == 1, state
+        with pytest.raises(OperationalError, match="readonly"):
+            reader.execute("INSERT INTO t VALUES (2)")
+        reader.close()
+        conn.close()
+
+
+def _read_as_nobody(path: Path) -> None:
+    if os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    conn = connect(path, readonly=True)
+    os._exit(0 if conn.execute("SELECT a FROM t").fetchone()[0] == 1 else 1)
+
+
+def test_a_database_in_a_folder_that_one_may_not_write_can_be_read() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        conn = connect(folder / "a.sqlite")
+        conn.execute("CREATE TABLE t (a)")
+        conn.execute("INSERT INTO t VALUES (1)")
+        conn.close()
+        (folder / "a.sqlite").chmod(0o444)
+        folder.chmod(0o555)
+        child = multiprocessing.get_context("spawn").Process(target=_read_as_nobody, args=(folder / "a.sqlite",))
+        child.start()
+        child.join(10)
+        folder.chmod(0o755)
+        assert child.exitcode == 0
+
+
+def test_reading_where_there_is_no_database_says_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreMissing, match="no database yet"):
+        connect(tmp_path / "none.sqlite", readonly=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_file_that_is_no_database_is_told_from_other_trouble(tmp_path: Path, readonly: bool) -> None:
+    (tmp_path / "a.sqlite").write_bytes(b"what is this? " * 1000)
+    with pytest.raises(StoreDamaged, match="damaged"):
+        connect(tmp_path / "a.sqlite", readonly=readonly)
+    with pytest.raises(StoreError) as caught:
+        connect(tmp_path / "no folder" / "a.sqlite")
+    assert not isinstance(caught.value, StoreDamaged)
+
+
+def test_a_check_finds_the_page_that_was_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    assert faults(path)
+    Database(path).close()
+    assert faults(path) == []
+    with path.open("r+b") as file:
+        file.seek(3 * 4096)
+        file.write(b"\xff" * 4096)
+    assert faults(path)
+
+
+def test_a_new_database_and_its_log_are_their_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new.sqlite"
+    conn = connect(path)
+    conn.execute("CREATE TABLE t (x)")
+    files = [path, path.with_name("new.sqlite-wal"), path.with_name("new.sqlite-shm")]
+    assert [oct(file.stat().st_mode & 0o777) for file in files] == ["0o600"] * 3
+    conn.close()

@@ -1,0 +1,233 @@
+"""Durable tool calls: what a daemon that died need not run again."""
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.errors import StaleFence
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.storage.db import row_validation, tool_store
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.tool_store import ToolStore
+from tests.support import tiers
+from tests.support.store import Store, open_store
+
+SECRET = "hunter2hunter2"
+EDIT = ToolRecord(
+    name="edit",
+    arguments=json.dumps({"path": "a.py", "old": "x = 1", "new": "x = 2"}),
+    text="a.py: 1 place changed",
+    change={"a.py": "x = 2\n", "old.py": None, "odd.py": "y = '\ud800'\n"},
+    took_s=0.125,
+)
+
+
+def claimed(store: Store) -> Task:
+    store.queue.submit(TaskSpec(description="x")).result()
+    task = store.queue.claim("w").result()
+    assert task is not None
+    return task
+
+
+def place(task: Task, step_no: int = 1, call_no: int = 0, seq: int = 0) -> ToolPlace:
+    return ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=seq)
+
+
+def save(store: Store, task: Task, at: ToolPlace, record: ToolRecord = EDIT, fence: int | None = None) -> Future[None]:
+    return store.tools.save(at, fence or task.fence, record, worker="w")
+
+
+def replied(store: Store, task: Task, step_no: int = 1, call_no: int = 0) -> None:
+    """Store the reply that makes the calls."""
+    request = ModelRequest(
+        phase=Phase.CODING, messages=(Message(role="user", text="do it"),), task_id=task.id, attempt=task.attempt,
+        step_no=step_no, call_no=call_no, iteration=3,
+    )  # fmt: skip
+    store.steps.save_reply(request, Completion(text="```edit```", backend="x", model="m")).result()
+
+
+def events(store: Store) -> list[Event]:
+    return store.events.last(50, kind=Kind.TOOL_CALLED)
+
+
+def test_a_call_is_found_at_its_place_after_a_restart_as_it_was_stored(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite") as store:
+        task = claimed(store)
+        assert store.tools.stored(place(task)) is None
+        save(store, task, place(task, 1, 2, 3)).result()
+        save(store, task, place(task, 1, 2, 4), replace(EDIT, text="no such text", ok=False, change=None)).result()
+    with open_store(tmp_path / "a.sqlite") as store:
+        assert store.tools.stored(place(task, 1, 2, 3)) == replace(EDIT, replayed=True)
+        failed = store.tools.stored(place(task, 1, 2, 4))
+        assert failed == replace(EDIT, text="no such text", ok=False, change=None, replayed=True)
+        others = [place(task, 2, 2, 3), place(task, 1, 1, 3), place(task, 1, 2, 5), replace(place(task), attempt=2)]
+        assert [store.tools.stored(other) for other in others] == [None] * 4
+
+
+CHANGES = st.none() | st.dictionaries(st.text(), st.none() | st.text(st.characters()), max_size=4)
+
+
+@settings(max_examples=tiers.examples(30), deadline=None)
+@given(st.lists(st.tuples(st.text(st.characters()), CHANGES), min_size=1, max_size=5))
+def test_whatever_texts_and_changes_hold_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, results: Sequence[tuple[str, dict[str, str | None] | None]]
+) -> None:
+    with open_store(tmp_path_factory.mktemp("calls") / "a.sqlite") as store:
+        task = claimed(store)
+        records = [replace(EDIT, text=text, change=change) for text, change in results]
+        for seq, record in enumerate(records):
+            save(store, task, place(task, seq=seq), record).result()
+        found = [store.tools.stored(place(task, seq=seq)) for seq in range(len(records))]
+        assert found == [replace(record, replayed=True) for record in records]
+
+
+def test_a_call_and_its_event_are_stored_together_and_it_names_the_try_of_its_reply(store: Store) -> None:
+    task = claimed(store)
+    replied(store, task)
+    save(store, task, place(task)).result()
+    save(store, task, place(task, seq=1), replace(EDIT, ok=False, change=None)).result()
+    done, failed = events(store)
+    assert (done.message, done.task_id, done.attempt, done.iteration) == ("edit a.py", task.id, 1, 3)
+    assert (done.phase, done.worker) == (Phase.CODING, "w")
+    assert done.data == {
+        "name": "edit", "brief": "edit a.py", "ok": True, "took_s": 0.125, "chars": 21, "changed": True,
+    }  # fmt: skip
+    assert (failed.message, failed.data["ok"], failed.data["changed"]) == ("failed: edit a.py", False, False)
+
+
+def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
+    task = claimed(store)
+    with pytest.raises(StaleFence):
+        save(store, task, place(task), fence=task.fence + 1).result()
+    store.queue.requeue(task.id, task.fence, "shutdown").result()
+    with pytest.raises(StaleFence):
+        save(store, task, place(task)).result()
+    assert store.tools.stored(place(task)) is None
+    assert events(store) == []
+
+
+def test_storing_a_call_twice_keeps_the_first_and_tells_of_it_once(store: Store) -> None:
+    task = claimed(store)
+    save(store, task, place(task)).result()
+    texts = store.db.reader().execute("SELECT COUNT(*) FROM artifacts").fetchone()[0]
+    save(store, task, place(task), replace(EDIT, text="another", change=None)).result()
+    assert store.tools.stored(place(task)) == replace(EDIT, replayed=True)
+    assert len(events(store)) == 1
+    assert store.db.reader().execute("SELECT COUNT(*) FROM artifacts").fetchone()[0] == texts
+
+
+def test_secrets_are_taken_out_of_all_but_the_change_which_may_be_committed(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.sqlite", secrets=(SECRET,)) as store:
+        task = claimed(store)
+        record = ToolRecord(
+            name="run",
+            arguments=json.dumps({"command": f"echo {SECRET} 'é'"}),
+            text=f"said {SECRET}",
+            change={"a.py": f"KEY = '{SECRET}'\n"},
+        )
+        save(store, task, place(task), record).result()
+        found = store.tools.stored(place(task))
+        assert found is not None
+        assert json.loads(found.arguments) == {"command": "echo *** 'é'"}
+        assert (found.text, found.change) == ("said ***", record.change)
+        assert SECRET not in f"{events(store)} {tool_store.calls(store.db.reader(), task.id, 1, 1)}"
+        assert events(store)[0].message == "run: echo *** 'é'"
+
+
+@pytest.mark.parametrize("arguments", ["{path: \ud800", "[" * 700 + "]" * 700, "[" * 100_000])
+def test_arguments_that_are_no_json_or_endless_are_kept_as_a_text(store: Store, arguments: str) -> None:
+    task = claimed(store)
+    save(store, task, place(task), replace(EDIT, arguments=arguments)).result()
+    found = store.tools.stored(place(task))
+    assert found is not None
+    assert arguments in (found.arguments, json.loads(found.arguments))
+
+
+def test_the_calls_of_a_step_are_listed_in_order_and_counted(store: Store) -> None:
+    task = claimed(store)
+    for at in (place(task, 1, 1, 0), place(task, 1, 0, 1), place(task, 1, 0, 0), place(task, 4)):
+        save(store, task, at, replace(EDIT, ok=at.call_no == 0)).result()
+    conn = store.db.reader()
+    listed = tool_store.calls(conn, task.id, 1, 1)
+    assert [(call.call_no, call.seq, call.ok) for call in listed] == [(0, 0, True), (0, 1, True), (1, 0, False)]
+    assert (listed[0].brief, listed[0].chars, listed[0].changed) == ("edit a.py", 21, True)
+    assert store.steps.artifact(listed[0].result) == EDIT.text
+    assert tool_store.counts(conn, task.id, 1) == {1: (3, 1), 4: (1, 0)}
+    assert tool_store.counts(conn, task.id, 2) == {}
+
+
+@pytest.mark.parametrize("flipped", ["ok = 7", "seq = -1", "at = 'noon'", "took_s = 'long'"])
+def test_a_call_with_a_flipped_value_is_damage(store: Store, flipped: str) -> None:
+    task = claimed(store)
+    save(store, task, place(task)).result()
+    assert row_validation.faults(store.db.reader()) == []
+    store.db.write(lambda conn: conn.execute(f"UPDATE tool_calls SET {flipped}")).result()
+    assert row_validation.faults(store.db.reader()) == ["1 rows of tool_calls are not as they were written"]
+
+
+# --- dying
+
+
+def die(*_: object) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+class DyingLog(EventLog):
+    """Dies before the event is written, or after that and before the transaction is committed."""
+
+    when = ""
+
+    def append(self, conn: Connection, event: Event) -> int:
+        if self.when == "before the event":
+            die()
+        number = super().append(conn, event)
+        if self.when == "before the commit":
+            die()
+        return number
+
+
+def save_and_die(path: Path, at: ToolPlace, fence: int, when: str) -> None:
+    with open_store(path) as store:
+        log = DyingLog(store.db, store.clock)
+        log.when = when
+        if when == "after the commit":
+            log.subscribe(die)
+        ToolStore(store.db, log, clock=store.clock).save(at, fence, EDIT).result()
+
+
+@pytest.mark.parametrize(
+    ("when", "kept"), [("before the event", False), ("before the commit", False), ("after the commit", True)]
+)
+def test_killed_between_result_and_event_there_are_both_or_neither(tmp_path: Path, when: str, kept: bool) -> None:
+    path = tmp_path / "a.sqlite"
+    with open_store(path) as store:
+        task = claimed(store)
+    child = multiprocessing.get_context("spawn").Process(
+        target=save_and_die, args=(path, place(task), task.fence, when)
+    )
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    with open_store(path) as store:
+        assert (store.tools.stored(place(task)) is not None, len(events(store))) == (kept, int(kept))
+        save(store, task, place(task), replace(EDIT, text="run again")).result()
+        found = store.tools.stored(place(task))
+        assert found is not None
+        assert found.text == (EDIT.text if kept else "run again")
+        assert len(events(store)) == 1

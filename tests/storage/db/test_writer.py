@@ -1,0 +1,254 @@
+"""The one writer: group commit, its failures, and who is told."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nightshift.core.errors import StoreDamaged, StoreError, StoreFull
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.sqlite import Connection, IntegrityError, connect
+from nightshift.storage.db.writer import Job
+from tests.support import tiers
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with Database(tmp_path / "a.sqlite") as opened:
+        yield opened
+
+
+def add(value: float) -> Job[float]:
+    def job(conn: Connection) -> float:
+        conn.execute("INSERT INTO metrics (at, name, value) VALUES ('', '', ?)", (value,))
+        return value
+
+    return job
+
+
+def failing(value: float) -> Job[float]:
+    def job(conn: Connection) -> float:
+        add(value)(conn)
+        raise LookupError(f"{value} is not wanted")
+
+    return job
+
+
+def stored(db: Database) -> list[float]:
+    return [row[0] for row in db.reader().execute("SELECT value FROM metrics ORDER BY id")]
+
+
+def together(db: Database, jobs: list[Job[float]]) -> list[Future[float]]:
+    """Hand in jobs while the writer is busy, so that they share a transaction."""
+    busy, go = threading.Event(), threading.Event()
+
+    def wait(_: Connection) -> None:
+        busy.set()
+        go.wait(10)
+
+    first = db.write(wait)
+    busy.wait(10)
+    futures = [db.write(job) for job in jobs]
+    go.set()
+    first.result(10)
+    for future in futures:
+        future.exception(10)
+    return futures
+
+
+def test_jobs_that_wait_share_one_commit(db: Database) -> None:
+    commits: list[int] = []
+    db.listen(lambda conn: commits.append(conn.execute("SELECT COUNT(*) FROM metrics").fetchone()[0]))
+    together(db, [add(n) for n in range(50)])
+    db.write(lambda _: None).result()
+    db.write(lambda _: None).result()
+    assert commits[:2] == [0, 50]
+
+
+def test_a_job_that_raises_does_not_spoil_the_others(db: Database) -> None:
+    futures = together(db, [add(1), failing(2), add(3), failing(4)])
+    assert [future.exception() is None for future in futures] == [True, False, True, False]
+    with pytest.raises(LookupError, match="2 is not wanted"):
+        futures[1].result()
+    assert stored(db) == [1, 3]
+
+
+@settings(max_examples=tiers.examples(25), deadline=None)
+@given(st.lists(st.booleans(), max_size=12))
+def test_what_was_acknowledged_is_there_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, good: list[bool]
+) -> None:
+    with Database(tmp_path_factory.mktemp("db") / "a.sqlite") as db:
+        futures = [db.write(add(n) if fine else failing(n)) for n, fine in enumerate(good)]
+        kept = [future.result() for future in futures if future.exception() is None]
+        assert stored(db) == kept == [n for n, fine in enumerate(good) if fine]
+
+
+def test_a_future_resolves_after_the_commit(db: Database) -> None:
+    other = connect(db.path, readonly=True)
+    for value in range(20):
+        db.write(add(value)).result()
+        assert other.execute("SELECT COUNT(*) FROM metrics").fetchone()[0] == value + 1
+    other.close()
+
+
+def test_an_accepted_job_cannot_be_withdrawn(db: Database) -> None:
+    future = db.write(add(1))
+    assert not future.cancel()
+    assert future.result() == 1
+
+
+def test_a_full_disk_fails_the_job_that_does_not_fit_and_no_other(db: Database) -> None:
+    def limit(conn: Connection) -> None:
+        conn.execute(f"PRAGMA max_page_count={conn.execute('PRAGMA page_count').fetchone()[0] + 5}")
+
+    def big(conn: Connection) -> float:
+        conn.execute("INSERT INTO artifacts VALUES ('big', 1, zeroblob(100000), '')")
+        return 0
+
+    db.write(limit).result()
+    futures = together(db, [add(1), big, add(2)])
+    with pytest.raises(StoreFull, match="disk is full"):
+        futures[1].result()
+    assert stored(db) == [1, 2]
+    assert db.write(add(3)).result() == 3
+
+
+def test_a_commit_that_fails_fails_its_job_and_no_other(db: Database) -> None:
+    def orphan(conn: Connection) -> float:
+        conn.execute("PRAGMA defer_foreign_keys=ON")
+        conn.execute("INSERT INTO task_specs (task_id, spec) VALUES (99, '{}')")
+        return 0
+
+    futures = together(db, [add(1), orphan, add(2)])
+    with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+        futures[1].result()
+    assert stored(db) == [1, 2]
+    assert db.write(add(3)).result() == 3
+
+
+def test_a_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite", busy_s=0.02) as db:
+        other = connect(db.path)
+        other.execute("BEGIN IMMEDIATE")
+        future = db.write(add(1))
+        time.sleep(0.3)
+        assert not future.done()
+        other.execute("COMMIT")
+        assert future.result(10) == 1
+        other.close()
+
+
+def test_a_lock_that_is_never_given_back_fails_the_jobs_and_not_the_writer(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite", retry_for_s=0.1, busy_s=0.1) as db:
+        other = connect(db.path)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked"):
+            db.write(add(1)).result(10)
+        other.execute("ROLLBACK")
+        other.close()
+        assert db.write(add(2)).result(10) == 2
+        assert stored(db) == [2]
+
+
+def test_errors_in_sql_keep_their_own_kind_where_somebody_may_want_it(db: Database) -> None:
+    with pytest.raises(StoreError, match="no such table"):
+        db.write(lambda conn: conn.execute("SELECT * FROM nowhere")).result()
+    with pytest.raises(Exception, match="illegal first status") as caught:
+        db.write(
+            lambda conn: conn.execute(
+                "INSERT INTO tasks (status, priority, description, created_at) VALUES ('done', 1, '', '')"
+            )
+        ).result()
+    assert not isinstance(caught.value, StoreError)
+
+
+def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
+    db = Database(tmp_path / "a.sqlite")
+    futures = [db.write(add(n)) for n in range(300)]
+    db.close()
+    assert [future.result(0) for future in futures] == list(range(300))
+    with pytest.raises(StoreError, match="closed"):
+        db.write(add(1)).result()
+    db.close()
+
+
+def test_a_listener_that_raises_is_dropped_and_hurts_nobody(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[str] = []
+
+    def bad(_: Connection) -> None:
+        calls.append("bad")
+        raise RuntimeError("no")
+
+    db.listen(bad)
+    db.listen(lambda _: calls.append("good"))
+    with caplog.at_level(logging.ERROR):
+        for value in range(3):
+            assert db.write(add(value)).result() == value
+    db.close()
+    assert calls == ["bad", "good", "good", "good"]
+    assert "a listener of the database is dropped" in caplog.text
+
+
+def test_writers_that_come_back_are_served_in_groups(tmp_path: Path) -> None:
+    """Eight threads that each wait for their commit: far fewer commits than writes."""
+    groups: list[int] = []
+    with Database(tmp_path / "a.sqlite") as db:
+        db.listen(lambda _: groups.append(1))
+
+        def work() -> None:
+            for value in range(25):
+                db.write(add(value)).result()
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(stored(db)) == 200
+    assert len(groups) < 120
+
+
+def test_damage_that_shows_while_writing_is_told(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.sqlite") as db:
+        page = db.reader().execute("SELECT rootpage FROM sqlite_master WHERE name = 'metrics'").fetchone()[0]
+    with (tmp_path / "a.sqlite").open("r+b") as file:
+        file.seek(4096 * (page - 1))
+        file.write(b"\xff" * 4096)
+    with Database(tmp_path / "a.sqlite") as db, pytest.raises(StoreDamaged):
+        db.write(add(1)).result()
+
+
+def test_what_nobody_waits_for_goes_along_with_the_next_write_in_its_order(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nightshift.storage.db.writer.PATIENCE_S", 3600.0)
+    commits = list[None]()
+    db.listen(lambda _: commits.append(None))
+    later = [db.write_later(add(value)) for value in (1, 2)]
+    with pytest.raises(TimeoutError):
+        later[0].result(0.1)
+    assert db.write(add(3)).result(10) == 3
+    assert stored(db) == [1, 2, 3]
+    assert [future.result(10) for future in later] == [1, 2]
+    assert len(commits) == 1
+
+
+def test_what_nobody_waits_for_is_written_when_nothing_else_comes(db: Database) -> None:
+    assert db.write_later(add(1)).result(10) == 1
+    assert stored(db) == [1]
+
+
+def test_closing_writes_what_nobody_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nightshift.storage.db.writer.PATIENCE_S", 3600.0)
+    with Database(tmp_path / "a.sqlite") as first:
+        future = first.write_later(add(1))
+    assert future.result(0) == 1
+    with Database(tmp_path / "a.sqlite") as second:
+        assert stored(second) == [1]

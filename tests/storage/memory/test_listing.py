@@ -1,0 +1,133 @@
+"""Lessons as their owner lists them, and what is noted of each: its place, its standing, and who retired it."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.core.shares import Share
+from nightshift.core.tasks.task import Language, TaskSpec
+from nightshift.storage.memory import listing, recall_log, rows
+from nightshift.storage.memory.listing import State, Wanted
+from nightshift.storage.memory.recall_log import Assignment, Recalled
+from nightshift.storage.memory.store import LongTermMemory
+from nightshift.storage.memory.uplift import Standing
+from tests.storage.memory.test_store import ERROR, failed, learn, make, work
+from tests.support.store import Store
+
+
+def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool, first: int = 100) -> None:
+    """Attempts of made-up tasks that a failure was near to, and how they all ended."""
+
+    def job(conn: object) -> None:
+        task = first
+        for arm, count in arms.items():
+            for _ in range(count):
+                task += 1
+                one = Recalled(kind="failure", item=lesson, arm=arm, score=0.9)
+                recall_log.add(conn, task, 1, [one], store.clock())  # type: ignore[arg-type]
+                recall_log.end(conn, task, 1, solved=solved, iterations=1, at=store.clock())  # type: ignore[arg-type]
+
+    store.db.write(job).result()
+
+
+@pytest.fixture
+async def memory(store: Store) -> LongTermMemory:
+    """One that learned from three tasks, an hour apart."""
+    made = make(store)
+    for number in range(3):
+        await learn(made, store, f"Parse file {number}", f"{ERROR} {number}", f"Advice {number}.")
+        store.clock.advance(3600)
+    return made
+
+
+def page(store: Store, wanted: Wanted, **more: object) -> list[int]:
+    keys, _ = listing.page(store.db.reader(), wanted, limit=50, **more)  # type: ignore[arg-type]
+    return [item for _, item in keys]
+
+
+async def test_lessons_are_listed_in_both_orders_and_counted(store: Store, memory: LongTermMemory) -> None:
+    store.db.write(lambda conn: conn.execute("UPDATE failures SET times_used = 9 WHERE id = 2")).result()
+    wanted = Wanted(kind="failure")
+    assert page(store, wanted) == [3, 2, 1]
+    assert page(store, wanted, order="used") == [2, 3, 1]
+    keys, count = listing.page(store.db.reader(), Wanted(), limit=2, offset=3)
+    assert (len(keys), count) == (2, 6)
+    assert listing.page(store.db.reader(), Wanted(), limit=2, offset=9) == ([], 6)
+
+
+async def test_a_text_is_looked_for_to_the_letter_in_any_case(store: Store, memory: LongTermMemory) -> None:
+    assert page(store, Wanted(kind="failure", text="ADVICE 1")) == [2]
+    assert page(store, Wanted(text="100%")) == page(store, Wanted(text="_")) == []
+    assert page(store, Wanted(kind="pattern", text="file 2")) == [3]
+
+
+async def test_a_lesson_has_the_language_and_the_repository_of_its_task(store: Store) -> None:
+    memory = make(store)
+    spec = TaskSpec(description="Write it", language=Language.JAVASCRIPT, repo="/src/shop")
+    task = store.queue.submit(spec).result().task_id
+    await memory.remember(work("a\n", failed()), task, "d")
+    await memory.conclude(work("b\n"), task, True)
+    assert listing.places(store.db.reader()) == (["javascript"], ["/src/shop"])
+    assert page(store, Wanted(language="javascript", repo="/src/shop")) == [1, 1]
+    assert page(store, Wanted(language="python")) == []
+
+
+async def test_a_failure_without_a_fix_is_no_lesson(store: Store) -> None:
+    memory, task = make(store), store.queue.submit(TaskSpec(description="x")).result().task_id
+    await memory.remember(work("a\n", failed()), task, "d")
+    assert page(store, Wanted()) == []
+    assert listing.read(store.db.reader(), "failure", 1) is None
+
+
+async def test_the_standing_is_noted_when_an_attempt_ends(store: Store, memory: LongTermMemory) -> None:
+    near(store, 1, {Assignment.SHOWN: 6}, solved=False)
+    assert rows.standing(store.db.reader(), "failure", 1) is Standing.TRUSTED
+    task = store.queue.submit(TaskSpec(description="x")).result().task_id
+    one = Recalled(kind="failure", item=1, arm=Assignment.SHOWN, score=0.9)
+    store.db.write(lambda conn: recall_log.add(conn, task, 1, [one], store.clock())).result()
+    await memory.conclude(work("x\n"), task, False)
+    assert page(store, Wanted(state=State.PROBATION)) == [1]
+    assert listing.states(store.db.reader())["failure", State.PROBATION] == 1
+    found = listing.read(store.db.reader(), "failure", 1)
+    assert found is not None
+    assert (found.shown, found.withheld) == (Share(0, 7), Share())
+
+
+async def test_retiring_and_restoring_are_told_once(store: Store, memory: LongTermMemory) -> None:
+    assert memory.retire("failure", 2).result()
+    assert not memory.retire("failure", 2).result()
+    assert not memory.retire("failure", 99).result()
+    found = listing.read(store.db.reader(), "failure", 2)
+    assert found is not None
+    assert (found.state, found.retired_by, found.retired_at) == (State.RETIRED, "owner", store.clock())
+    assert 2 not in [one.item for one in memory.search(f"TypeError: {ERROR} 1", 9) if one.kind == "failure"]
+    assert memory.restore("failure", 2).result()
+    assert not memory.restore("failure", 2).result()
+    assert memory.search(f"TypeError: {ERROR} 1", 9)[0].kind == "failure"
+
+
+async def test_a_restored_lesson_is_judged_by_what_comes_then(store: Store, memory: LongTermMemory) -> None:
+    near(store, 1, {Assignment.SHOWN: 20}, solved=False)
+    near(store, 1, {Assignment.PROBATION: 20}, solved=True, first=200)
+    memory.retire("failure", 1).result()
+    store.clock.advance(60)
+    memory.restore("failure", 1).result()
+    task = store.queue.submit(TaskSpec(description="x")).result().task_id
+    await memory.recall(f"TypeError: {ERROR} 0", 6, task_id=task)
+    await memory.conclude(work("x\n"), task, False)
+    found = listing.read(store.db.reader(), "failure", 1)
+    assert found is not None
+    assert (found.state, found.shown, found.withheld) == (State.ACTIVE, Share(0, 1), Share())
+
+
+async def test_memory_s_worth_counts_an_attempt_where_its_own_lot_put_it(store: Store, memory: LongTermMemory) -> None:
+    near(store, 1, {Assignment.SHOWN: 3, Assignment.PROBATION: 2, Assignment.CONTROL: 4}, solved=True)
+    found = recall_log.uplift(store.db.reader())
+    assert (found.shown, found.control) == (Share(5, 5), Share(4, 4))
+
+
+async def test_days_without_a_lesson_are_counted_as_none(store: Store, memory: LongTermMemory) -> None:
+    store.clock.advance(86_400)
+    days = listing.learned_by_day(store.db.reader(), store.clock(), 4)
+    assert [count for _, count in days] == [0, 0, 6, 0]
+    assert days[-1][0] == f"{store.clock():%Y-%m-%d}"

@@ -1,0 +1,128 @@
+"""Embedders on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.storage.memory.embedders import HashedEmbedder, choose, packaged_model
+from nightshift.storage.memory.embedders.base import REMEMBERED
+from nightshift.storage.memory.embedders.local import BlendedEmbedder
+from tests.storage.memory.test_store import ERROR, events, learn, make
+from tests.support.store import Store
+
+if TYPE_CHECKING:
+    from nightshift.storage.memory.embedders.base import Vectors
+
+hashed = HashedEmbedder()
+
+
+def alike(one: str, other: str) -> float:
+    rows = hashed.embed([one, other])
+    return float(rows[0] @ rows[1])
+
+
+def test_vectors_have_length_one_and_do_not_change() -> None:
+    rows = hashed.embed(["KeyError in total", "", "ü"])
+    assert rows.shape == (3, 384)
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 0, 1], abs=1e-6)
+    assert np.round(hashed.embed(["KeyError in total"])[0, :].sum(), 4) == pytest.approx(rows[0].sum(), abs=1e-4)
+
+
+def test_the_vector_of_a_text_is_the_same_on_every_machine() -> None:
+    row = hashed.embed(["KeyError: price"])[0]
+    assert np.flatnonzero(row)[:5].tolist() == [0, 17, 24, 37, 42]
+
+
+def test_similar_texts_are_nearer_than_others() -> None:
+    text = "TypeError: unsupported operand types for +: int and str"
+    assert alike(text, "TypeError: unsupported operand types for -: str and int") > 0.7
+    assert alike(text, "Create a FastAPI endpoint that says whether the service is healthy") < hashed.floor
+    assert alike("parse_csv_file", "parseCsvFile") > 0.9
+
+
+@given(st.text())
+def test_any_text_can_be_embedded(text: str) -> None:
+    row = hashed.embed([text])[0]
+    assert np.isfinite(row).all()
+
+
+def test_no_texts_give_no_rows() -> None:
+    assert hashed.embed([]).shape == (0, 384)
+
+
+def test_the_setting_picks_the_embedders() -> None:
+    assert choose("hashed").better is None
+    for name in ("auto", "sentence-transformers"):
+        better = choose(name).better
+        assert better
+        assert better.name == "st-all-MiniLM-L6-v2+hashed-384-v3"
+    assert packaged_model() is not None
+    with pytest.raises(ValueError, match="no embedder 'word2vec'; known are auto"):
+        choose("word2vec")
+
+
+async def test_the_model_takes_over_when_all_memories_are_embedded_with_it(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    choice = choose("auto")
+    memory = make(store, choice)
+    await learn(memory, store, "Read a spreadsheet of prices", ERROR, "Skip the header.")
+    await learn(memory, store, "Paint the Mandelbrot set", "'k'", "Mind the ratio.", "KeyError")
+    assert await memory.recall("Load a CSV table with the costs of goods", 1) == ()
+    assert memory._spaces.loader
+    await asyncio.to_thread(memory._spaces.loader.join)
+    assert memory.description == "st-all-MiniLM-L6-v2+hashed-384-v3"
+    (lesson,) = await memory.recall("Load a CSV table with the costs of goods", 1)
+    assert "Skip the header." in lesson.text
+    await learn(memory, store, "Send an e-mail", "refused", "Retry.", "ConnectionError")
+    counts = store.db.reader().execute("SELECT embedder, count(*) FROM memory_vectors GROUP BY embedder")
+    assert sorted(tuple(row) for row in counts) == [("hashed-384-v3", 4), (memory.description, 6)]
+    assert capfd.readouterr().err == ""
+    assert "embedder_ready" in [event.kind for event in events(store)]
+    memory.close()
+    assert choice.better
+    assert not choice.better._model.is_running  # type: ignore[attr-defined]  # a blend of the local model
+
+
+class Noting(HashedEmbedder):
+    """Notes which texts it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def load(self) -> None:
+        """It is always ready."""
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        return super().embed(texts)
+
+
+def test_a_model_is_asked_once_for_what_two_errors_of_late_say_alike() -> None:
+    model = Noting()
+    blended = BlendedEmbedder(model)
+    one, other = (blended.embed([f"KeyError: no such key\nin {name}"])[0] for name in ("load", "store"))
+    assert len(model.asked) == 1
+    assert 0.5 < float(one @ other) < 1.0
+    again = blended.embed(["KeyError: no such key\nin load", "sort the words", "KeyError: no such key\nin load"])
+    assert model.asked[1:] == ["sort the words"]
+    assert float(again[0] @ one) == float(again[2] @ one) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_texts_of_long_ago_are_asked_for_again() -> None:
+    model = Noting()
+    blended = BlendedEmbedder(model)
+    for text in ("first", *(f"text {n}" for n in range(REMEMBERED)), "first"):
+        blended.embed([text])
+    assert model.asked.count("first") == 2

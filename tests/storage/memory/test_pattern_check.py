@@ -1,0 +1,100 @@
+"""Code that failed before is known again before it runs, with real memory and its database."""
+
+from __future__ import annotations
+
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
+from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
+from nightshift.storage.memory.embedders import choose
+from nightshift.storage.memory.pattern_check import PatternCheck
+from nightshift.storage.memory.store import LongTermMemory
+from tests.support.store import Store
+from tests.support.trees import TextTree
+
+BAD = """def average(values):
+    total = 0
+    for value in values:
+        total += value
+    return total / len(values) if values[0] else None
+"""
+GOOD = BAD.replace("if values[0]", "if values")
+RENAMED = BAD.replace("average", "mean").replace("values", "marks").replace("total", "so_far")
+FAILED = Verdict(
+    passed=False,
+    reason="1 failed",
+    evidence=Evidence(tree="", sandbox="", label=Label.TESTS_PASSED),
+    failures=(Failure(id="t", kind="IndexError", message="list index out of range", frame="a.py:5 in average"),),
+)
+
+
+def memory_of(store: Store, control_share: float = 0.0) -> LongTermMemory:
+    hashed = choose("hashed")
+    return LongTermMemory(store.db, hashed, clock=store.clock, emit=store.events.emit, control_share=control_share)
+
+
+def submitted(store: Store) -> int:
+    return store.queue.submit(TaskSpec(description="Write average()")).result().task_id
+
+
+async def learned(store: Store, memory: LongTermMemory, bad: str = BAD, good: str = GOOD) -> int:
+    task_id = submitted(store)
+    tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix="Test it.")),)
+    work = AttemptState(phase=Phase.REFLECTING, base="", change={"a.py": bad}, verdict=FAILED, tries=tries)
+    await memory.remember(work, task_id, "d")
+    done = AttemptState(phase=Phase.COMMIT, base="", change={"a.py": good}, tries=tries)
+    await memory.conclude(done, task_id, True)
+    return task_id
+
+
+async def asked(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> ChangeCheckReport:
+    spec = TaskSpec(description="Write mean()")
+    tree = TextTree({f"{name}.py": kept for name, kept in base.items()})
+    return await PatternCheck(memory).examine(
+        ChangeCheckJob(spec=spec, tree=tree, change={"m.py": text}, task_id=task_id)
+    )
+
+
+async def test_what_failed_is_known_again_under_other_names(store: Store) -> None:
+    memory = memory_of(store)
+    await learned(store, memory)
+    report = await asked(memory, f"import math\n\n\n{RENAMED}", submitted(store))
+    (found,), (lesson,) = report.findings, report.lessons
+    assert (found.severity, found.path, found.line) == (Severity.NOTE, "m.py", 4)
+    assert "mean is written like code that failed" in found.message
+    assert found.message.endswith("Test it."), "the change that mended it stands in the lesson alone"
+    assert "What mended it" in lesson.text
+
+
+async def test_what_mended_it_other_code_and_what_stood_there_before_are_let_pass(store: Store) -> None:
+    memory = memory_of(store)
+    await learned(store, memory)
+    assert await asked(memory, GOOD) == ChangeCheckReport()
+    assert await asked(memory, BAD.replace("+=", "-=")) == ChangeCheckReport()
+    assert await asked(memory, RENAMED, m=RENAMED) == ChangeCheckReport()
+    assert (await asked(memory, RENAMED)).findings
+
+
+async def test_files_that_are_no_code_or_tests_or_go_are_passed_over(store: Store) -> None:
+    memory = memory_of(store)
+    await learned(store, memory)
+    change = {"notes.md": RENAMED, "test_m.py": RENAMED, "gone.py": None}
+    job = ChangeCheckJob(spec=TaskSpec(description="Write mean()"), tree=TextTree({"gone.py": RENAMED}), change=change)
+    assert await PatternCheck(memory).examine(job) == ChangeCheckReport()
+
+
+async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> None:
+    memory = memory_of(store)
+    await learned(store, memory)
+    other = submitted(store)
+    await memory.conclude(AttemptState(phase=Phase.COMMIT, base="", change={"b.py": RENAMED}), other, True)
+    assert await asked(memory, RENAMED) == ChangeCheckReport()
+
+
+async def test_an_attempt_that_sees_no_lessons_by_lot_gets_no_warning(store: Store) -> None:
+    await learned(store, memory_of(store))
+    memory, task_id = memory_of(store, control_share=1.0), submitted(store)
+    assert await asked(memory, RENAMED, task_id) == ChangeCheckReport()
+    rows = store.db.reader().execute("SELECT arm FROM recalls WHERE task_id = ?", (task_id,)).fetchall()
+    assert [row[0] for row in rows] == ["control"]

@@ -1,0 +1,75 @@
+"""What is counted of attempts that lessons were near to: each once, in its own group, with its own tries and tokens."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.shares import Share
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.storage.memory import recall_log
+from nightshift.storage.memory.recall_log import Assignment, Recalled
+from tests.support.store import Store
+
+COUNT = 12
+"""Enough of each to compare their means."""
+
+
+def ended(store: Store, arms: list[Assignment], *, solved: bool, iterations: int, tokens: int) -> int:
+    """A task whose attempt was near to one lesson for each arm, in their order."""
+    task_id = store.queue.submit(TaskSpec(description="x")).result().task_id
+    found = [Recalled(kind="failure", item=item, arm=arm, score=0.5) for item, arm in enumerate(arms, 1)]
+    at = store.clock()
+    request = ModelRequest(phase=Phase.CODING, messages=(), task_id=task_id, attempt=1)
+    said = Completion(text="", backend="b", model="m", tokens_in=tokens - 1, tokens_out=1)
+    store.steps.save_reply(request, said).result()
+    store.db.write(lambda conn: recall_log.add(conn, task_id, 1, found, at)).result()
+    store.db.write(lambda conn: recall_log.end(conn, task_id, 1, solved=solved, iterations=iterations, at=at)).result()
+    return task_id
+
+
+def test_tries_and_tokens_are_compared_between_who_saw_lessons_and_who_saw_none(store: Store) -> None:
+    for more in range(COUNT):
+        ended(store, [Assignment.SHOWN, Assignment.SHOWN], solved=True, iterations=2 + more, tokens=100 + more)
+        ended(store, [Assignment.CONTROL, Assignment.CONTROL], solved=False, iterations=5 + more, tokens=900 + more)
+    found = recall_log.uplift(store.db.reader())
+    assert (found.shown, found.control) == (Share(COUNT, COUNT), Share(0, COUNT))
+    assert found.iterations is not None
+    assert found.tokens is not None
+    assert (found.iterations.estimate, found.tokens.estimate) == pytest.approx((-3, -800))
+
+
+def test_a_lesson_is_judged_by_the_attempts_it_was_near_to_and_one_left_out_on_probation_counts_as_withheld(
+    store: Store,
+) -> None:
+    ended(store, [Assignment.SHOWN, Assignment.PROBATION], solved=True, iterations=1, tokens=10)
+    ended(store, [Assignment.CONTROL, Assignment.CONTROL], solved=False, iterations=1, tokens=10)
+    conn = store.db.reader()
+    assert recall_log.tallies(conn, "failure", 1) == (Share(1, 1), Share(0, 1))
+    assert recall_log.tallies(conn, "failure", 2) == (Share(), Share(1, 2))
+    assert recall_log.tallies(conn, "pattern", 1) == (Share(), Share())
+    assert recall_log.uplift(conn).shown == Share(1, 1), (
+        "the attempt was to see lessons, whatever became of one of them"
+    )
+
+
+def test_how_an_attempt_ended_is_entered_once(store: Store) -> None:
+    task_id = ended(store, [Assignment.SHOWN], solved=True, iterations=1, tokens=10)
+    at = store.clock()
+    again = store.db.write(lambda conn: recall_log.end(conn, task_id, 1, solved=False, iterations=9, at=at)).result()
+    assert again == []
+    assert recall_log.tallies(store.db.reader(), "failure", 1)[0] == Share(1, 1)
+
+
+def test_whether_anything_was_near_is_told_for_each_attempt(store: Store) -> None:
+    task_id = ended(store, [Assignment.CONTROL], solved=True, iterations=1, tokens=10)
+    conn = store.db.reader()
+    assert (recall_log.any_of(conn, task_id, 1), recall_log.any_of(conn, task_id, 2)) == (True, False)
+
+
+def test_a_lot_is_the_same_for_good_and_spread_evenly() -> None:
+    assert recall_log.draw("attempt", 7, 1) == recall_log.draw("attempt", 7, 1) != recall_log.draw("attempt", 7, 2)
+    drawn = [recall_log.draw("attempt", n, 1) for n in range(2000)]
+    assert 0.45 < sum(drawn) / len(drawn) < 0.55
+    assert all(0 <= each < 1 for each in drawn)

@@ -1,0 +1,195 @@
+"""The embedders behind an address, against a real server that speaks both formats: their contract, and what fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from nightshift.config.work import LearningSettings
+from nightshift.core.events import Kind
+from nightshift.storage.memory.embedders import (
+    MAKERS,
+    Choice,
+    EmbedderMissing,
+    Endpoints,
+    HashedEmbedder,
+    Loadable,
+    Provisioning,
+    choose,
+)
+from nightshift.storage.memory.embedders.base import STRANGERS
+from nightshift.storage.memory.embedders.local import BlendedEmbedder
+from nightshift.storage.memory.embedders.remote import Limits, OllamaEmbedder, OpenAIEmbedder
+from tests.storage.memory.test_store import ERROR, events, learn, make
+from tests.support.store import Store
+from tests.support.wire_server import WireServer
+
+QUICK = Limits(rest_s=0.01, connect_s=2.0, whole_s=2.0, batch=4)
+Make = Callable[[WireServer], Loadable]
+
+
+def ollama(server: WireServer, limits: Limits = QUICK) -> Loadable:
+    return OllamaEmbedder(model=server.model, base_url=server.ollama_base_url, limits=limits)
+
+
+def openai(server: WireServer, limits: Limits = QUICK) -> Loadable:
+    return OpenAIEmbedder(model=server.model, base_url=server.openai_base_url, api_key="right", limits=limits)
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer(models=["tiny-embed"]) as started:
+        yield started
+
+
+@pytest.fixture(params=[ollama, openai])
+def remote(request: pytest.FixtureRequest) -> Make:
+    made: Make = request.param
+    return made
+
+
+def blended(server: WireServer) -> Loadable:
+    return BlendedEmbedder(ollama(server))
+
+
+@pytest.mark.parametrize("make_one", [ollama, openai, blended])
+def test_vectors_have_length_one_keep_their_order_and_are_asked_for_in_batches(
+    server: WireServer, make_one: Make
+) -> None:
+    embedder = make_one(server)
+    with pytest.raises(EmbedderMissing, match="not loaded"):
+        embedder.embed(["x"])
+    embedder.load()
+    server.probes.clear()
+    texts = [f"text {n} of them" for n in range(9)] + [""]
+    rows = embedder.embed(texts)
+    assert rows.shape == (10, embedder.dims)
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(10), abs=1e-5)
+    assert len(server.probes) == 3
+    for text, row in zip(texts, rows, strict=True):
+        assert float(embedder.embed([text])[0] @ row) == pytest.approx(1.0, abs=1e-5)
+    assert embedder.embed([]).shape == (0, embedder.dims)
+
+
+def test_the_name_says_the_model_and_the_length_so_that_spaces_do_not_meet(server: WireServer, remote: Make) -> None:
+    embedder = remote(server)
+    embedder.load()
+    assert embedder.name == f"{remote.__name__}:tiny-embed:64"
+    assert len({maker(None, Endpoints(), Provisioning()).name for maker in (MAKERS["ollama"], MAKERS["openai"])}) == 2  # type: ignore[union-attr]
+
+
+def test_the_floor_is_measured_so_that_strangers_stay_below_it(server: WireServer, remote: Make) -> None:
+    embedder = remote(server)
+    embedder.load()
+    rows = embedder.embed(STRANGERS)
+    alike = (rows @ rows.T)[np.triu_indices(len(STRANGERS), k=1)]
+    assert (alike < embedder.floor).mean() > 0.97
+    assert float(embedder.embed(["KeyError in total"])[0] @ embedder.embed(["KeyError in sum"])[0]) > embedder.floor
+
+
+def test_a_wrong_key_is_said_plainly_and_the_key_is_not(server: WireServer) -> None:
+    server.keys = {"another"}
+    with pytest.raises(EmbedderMissing, match="answered 401; check OPENAI_API_KEY") as caught:
+        openai(server).load()
+    assert "right" not in str(caught.value)
+    assert "right" not in repr(Endpoints(openai_api_key="right"))
+
+
+def test_a_server_that_is_away_is_asked_twice_and_said_plainly(server: WireServer, remote: Make) -> None:
+    embedder = remote(server)
+    embedder.load()
+    server.stop()
+    with pytest.raises(EmbedderMissing, match=rf"{remote.__name__} at http\S+ cannot be reached"):
+        embedder.embed(["x"])
+    server.start()
+    assert embedder.embed(["x"]).shape == (1, 64)
+
+
+def test_a_page_that_is_no_api_is_said_plainly(server: WireServer, remote: Make) -> None:
+    server.portal = "<html>Please log in</html>"
+    with pytest.raises(EmbedderMissing, match=r"does not speak|cannot be reached"):
+        remote(server).load()
+
+
+def test_no_key_and_no_address_is_said_before_anything_is_sent() -> None:
+    with pytest.raises(EmbedderMissing, match="set OPENAI_API_KEY, or OPENAI_BASE_URL"):
+        OpenAIEmbedder(model="text-embedding-3-small").load()
+
+
+def test_every_name_of_the_settings_is_known_and_no_other() -> None:
+    names = LearningSettings.model_fields["embedder"].annotation
+    assert set(MAKERS) == set(names.__args__)  # type: ignore[union-attr]
+    assert choose("hashed").better is None
+    better = choose("openai", "my-model", Endpoints(openai_api_key="k")).better
+    assert better
+    assert better.name == "openai:my-model+hashed-384-v3"
+
+
+async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, server: WireServer, remote: Make) -> None:
+    memory = make(store, Choice(ready=HashedEmbedder(), better=BlendedEmbedder(remote(server)), why="loading"))
+    await learn(memory, store, "Parse a CSV file of prices", ERROR, "Skip the header.")
+
+    words = iter("abcd")
+
+    async def recalled() -> bool:
+        return bool(await memory.recall(f"TypeError: {ERROR}, {next(words)}", 1))  # vectors of known texts are kept
+
+    assert await recalled()
+    assert memory._spaces.loader
+    await asyncio.to_thread(memory._spaces.loader.join)
+    by_endpoint = f"{remote.__name__}:tiny-embed:64+hashed-384-v3"
+    assert memory.description == by_endpoint
+    assert await recalled()
+    await asyncio.to_thread(server.stop)
+    assert await recalled()
+    assert "cannot be reached" in memory.description
+    await learn(memory, store, "Draw a picture", "'k'", "Mind the ratio.", "KeyError")
+    await asyncio.to_thread(server.start)
+    store.clock.advance(3600)
+    assert await recalled()
+    assert memory.description == by_endpoint
+    counts = store.db.reader().execute("SELECT embedder, count(*) FROM memory_vectors GROUP BY embedder")
+    assert sorted(tuple(row) for row in counts) == sorted([("hashed-384-v3", 4), (by_endpoint, 4)])
+    kinds = [event.kind for event in events(store) if event.kind in (Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING)]
+    assert kinds == [Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING, Kind.EMBEDDER_READY]
+
+
+async def test_an_endpoint_that_is_away_at_first_is_tried_again_after_a_rest(store: Store, server: WireServer) -> None:
+    memory = make(store, Choice(ready=HashedEmbedder(), better=ollama(server), why="loading"))
+    await learn(memory, store, "Parse a CSV file of prices", ERROR, "Skip the header.")
+
+    async def recalled() -> None:
+        assert await memory.recall(f"TypeError: {ERROR}", 1)
+        assert memory._spaces.loader
+        await asyncio.to_thread(memory._spaces.loader.join)
+
+    await asyncio.to_thread(server.stop)
+    await recalled()
+    assert "cannot be reached" in memory.description
+    await asyncio.to_thread(server.start)
+    store.clock.advance(3600)
+    await recalled()
+    assert memory.description == "ollama:tiny-embed:64"
+
+
+async def test_secrets_are_not_sent_to_an_endpoint(store: Store, server: WireServer) -> None:
+    seen: list[str] = []
+
+    class Listening(OllamaEmbedder):
+        def ask(self, texts: list[str]) -> list[list[float]]:  # type: ignore[override]  # as it is called
+            seen.extend(texts)
+            return super().ask(texts)  # type: ignore[return-value]  # as above
+
+    better = Listening(model=server.model, base_url=server.ollama_base_url, limits=QUICK)
+    memory = make(store, Choice(ready=HashedEmbedder(), better=better, why=""), secret="hunter22")
+    await learn(memory, store, "Log in with hunter22", "hunter22 was refused", "Ask.")
+    for _ in range(2):
+        await memory.recall("ValueError: hunter22 was refused", 1)
+        assert memory._spaces.loader
+        await asyncio.to_thread(memory._spaces.loader.join)
+    assert any("refused" in text for text in seen)
+    assert not any("hunter22" in text for text in seen)

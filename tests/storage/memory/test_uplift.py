@@ -1,0 +1,75 @@
+"""Whether lessons help: the estimator finds what was planted, at the error rates that stand here."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nightshift.core.shares import Share
+from nightshift.storage.memory.uplift import Standing, chance_of_help, standing
+
+CONTROL = 0.1
+"""The share of attempts that see no lesson at all."""
+BASE = 0.5
+USES = 300
+
+
+def life(effect: float, dice: random.Random) -> tuple[Standing, int]:
+    """A lesson that changes the chance of success by `effect`, over 300 cases: how it ends, and after how many."""
+    shown, withheld = Share(), Share()
+    everyone = Share(50, 100)
+    at = Standing.TRUSTED
+    for use in range(1, USES + 1):
+        without = dice.random() < (0.5 if at is Standing.SUSPECT else CONTROL)
+        solved = int(dice.random() < (BASE if without else BASE + effect))
+        if without:
+            withheld = Share(withheld.part + solved, withheld.whole + 1)
+        else:
+            shown = Share(shown.part + solved, shown.whole + 1)
+        at = standing(shown, withheld, everyone)
+        if at is Standing.RETIRED:
+            return at, use
+    return at, USES
+
+
+def share_retired(effect: float, lives: int = 150) -> float:
+    dice = random.Random(5)
+    return sum(life(effect, dice)[0] is Standing.RETIRED for _ in range(lives)) / lives
+
+
+def test_a_helpful_lesson_is_seldom_retired() -> None:
+    assert share_retired(0.25) <= 0.02
+
+
+def test_a_harmful_lesson_is_retired_nearly_always() -> None:
+    assert share_retired(-0.25) >= 0.98
+
+
+def test_a_harmful_lesson_does_not_last_long() -> None:
+    dice = random.Random(6)
+    lasted = sorted(life(-0.3, dice)[1] for _ in range(101))
+    assert lasted[50] <= 60
+
+
+def test_a_lesson_without_effect_is_retired_in_time_often_enough_to_keep_memory_small() -> None:
+    assert share_retired(0.0) >= 0.3
+
+
+def test_nothing_is_decided_about_what_was_hardly_used() -> None:
+    assert standing(Share(0, 5), Share(), Share(90, 100)) is Standing.TRUSTED
+    assert standing(Share(0, 7), Share(), Share(90, 100)) is Standing.SUSPECT
+
+
+def test_a_lesson_that_comes_up_in_hard_cases_only_is_compared_with_these() -> None:
+    assert standing(Share(6, 30), Share(1, 10), Share(90, 100)) is not Standing.RETIRED
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.integers(0, 60))
+@example(32, 0, 0, 28)
+def test_more_success_with_a_lesson_never_lowers_its_chance(a: int, b: int, c: int, d: int) -> None:
+    shown, withheld = Share(a, a + b), Share(c, c + d)
+    chance = chance_of_help(shown, withheld, Share(1, 2))
+    assert 0.0 <= chance <= 1.0
+    assert chance_of_help(Share(a + 1, a + b + 1), withheld, Share(1, 2)) >= chance - 1e-9

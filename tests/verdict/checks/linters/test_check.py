@@ -1,0 +1,244 @@
+"""Real linters in the real sandbox, on trees that they find something in: only what a change brings counts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import RUN_LIMITS
+from nightshift.core.shell import ShellJob, ShellResult
+from nightshift.core.tasks.change_checks import ChangeCheckJob, Finding, Severity
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.verdict.checks.linters.check import MOST, Fetch, LinterCheck
+from nightshift.verdict.checks.policy import Policy
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.environments.npm import NpmMaker
+from nightshift.verdict.environments.store import FolderStore
+from nightshift.verdict.shell import ShellRunner
+from tests.support.sandboxes import bubblewrap, open_folder, runtime
+from tests.support.trees import TextTree
+
+RUFF = "[tool.ruff]\nline-length = 60\n[tool.ruff.lint]\nselect = ['E', 'F']\n"
+LONG = "x" * 70
+OLD = f"import os\n\nOLD = '{LONG}'\n"
+
+
+class Counting(ShellRunner):
+    """Counts the commands of linters, and keeps them."""
+
+    ran: list[ShellJob]
+
+    async def execute(self, job: ShellJob) -> ShellResult:
+        self.ran.append(job)
+        return await super().execute(job)
+
+
+class Bench:
+    """The check over the strong sandbox, with packages from the index."""
+
+    def __init__(self, folder: Path) -> None:
+        self.layers = LayerStore(folder / "packages", runtime(), environ=os.environ)
+        self.shell = Counting(bubblewrap(), runtime(), folder / "staging", layers=self.layers)
+        self.shell.ran = []
+        self.check = self.made()
+
+    def made(self, fetch: Fetch | None = None, **rules: str) -> LinterCheck:
+        policy = Policy.read({name.replace("__", "."): level for name, level in rules.items()}, {}, [])
+        return LinterCheck(self.shell, policy, limits=RUN_LIMITS, fetch=fetch or self.fetch)
+
+    async def fetch(self, requirement: str) -> Mapping[str, str]:
+        return (await self.layers.satisfy([requirement])).packages
+
+    async def __call__(
+        self, base: Mapping[str, str], change: Mapping[str, str | None], check: LinterCheck | None = None, **spec: Any
+    ) -> tuple[Finding, ...]:
+        self.shell.ran = []
+        own = spec.pop("own", {})
+        job = ChangeCheckJob(spec=TaskSpec(description="x", **spec), tree=TextTree(base), change=change, own=own)
+        return (await (check or self.check).examine(job)).findings
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with open_folder() as folder:
+        yield Bench(folder)
+
+
+def told(findings: tuple[Finding, ...]) -> list[tuple[str, str, int, str]]:
+    return [(each.rule, each.path, each.line, each.severity.value) for each in findings]
+
+
+async def test_what_a_change_brings_goes_back_and_what_was_there_does_not(bench: Bench) -> None:
+    base = {"pyproject.toml": RUFF, "a.py": OLD, "b.py": OLD}
+    found = await bench(base, {"a.py": f"{OLD}NEW = '{LONG}'\n", "c.py": "import sys\n"})
+    assert told(found) == [("ruff.E501", "a.py", 4, "block"), ("ruff.F401", "c.py", 1, "block")]
+    assert "`sys` imported but unused" in found[1].message
+    assert await bench(base, {"a.py": f"{OLD}NEW = 1\n"}) == ()
+
+
+async def test_a_line_that_moved_or_was_touched_is_no_new_finding(bench: Bench) -> None:
+    base = {"pyproject.toml": RUFF, "a.py": OLD}
+    assert await bench(base, {"a.py": "# moved\n\n" + OLD}) == ()
+    assert await bench(base, {"a.py": OLD.replace("OLD =", "ODD =")}) == ()
+
+
+async def test_a_rule_that_most_files_beside_break_already_is_a_note(bench: Bench) -> None:
+    config = "[tool.ruff.lint]\nselect = ['D100', 'F401']\n"
+    code, described = "VALUE = 1\n", '"""What it is."""\n\nVALUE = 1\n'
+    base = {"pyproject.toml": config, **{f"pkg/{name}.py": code for name in "abc"}, "pkg/d.py": described}
+    found = await bench(base, {"pkg/new.py": f"import os\n\n{code}"})
+    assert told(found) == [("ruff.F401", "pkg/new.py", 1, "block"), ("linter.ruff", "", 0, "note")]
+    assert "ruff.D100" in found[1].message
+    kept = {**base, "pkg/a.py": described, "pkg/b.py": described}
+    assert told(await bench(kept, {"pkg/new.py": code})) == [("ruff.D100", "pkg/new.py", 1, "block")]
+    few = {"pyproject.toml": config, "pkg/a.py": code}
+    assert told(await bench(few, {"pkg/new.py": code})) == [("ruff.D100", "pkg/new.py", 1, "block")]
+
+
+async def test_without_a_linter_in_the_repository_nothing_is_run(bench: Bench) -> None:
+    assert await bench({"a.py": OLD}, {"a.py": OLD + "import sys\n"}) == ()
+    assert await bench({"pyproject.toml": RUFF}, {"README.md": "x\n", "gone.py": None}) == ()
+    assert bench.shell.ran == []
+
+
+async def test_the_tree_before_is_looked_at_once_and_only_where_something_was_found(bench: Bench) -> None:
+    base, check = {"pyproject.toml": RUFF, "a.py": OLD, "once.py": ""}, bench.made()
+    await bench({**base, "a.py": ""}, {"a.py": "A = 1\n"}, check)
+    assert len(bench.shell.ran) == 1, "a change without findings needs no look at the base"
+    await bench(base, {"a.py": OLD + "A = 1\n"}, check)
+    assert len(bench.shell.ran) == 2
+    await bench(base, {"a.py": OLD + "B = 1\n"}, check)
+    assert len(bench.shell.ran) == 1
+
+
+async def test_a_change_is_not_held_against_what_it_says_of_itself(bench: Bench) -> None:
+    base = {"pyproject.toml": RUFF, "pkg/a.py": "A = 1\n"}
+    lax = {"pyproject.toml": "[tool.ruff.lint]\nselect = []\n", "pkg/ruff.toml": "line-length = 200\n"}
+    found = await bench(base, {**lax, "pkg/a.py": f"A = '{LONG}'\n"})
+    assert told(found) == [("ruff.E501", "pkg/a.py", 1, "block")]
+
+
+async def test_tests_of_the_agents_own_are_looked_at_and_files_of_the_owner_are_not(bench: Bench) -> None:
+    base, given = {"pyproject.toml": RUFF}, {"g.py": "import sys\n"}
+    (found,) = await bench(base, given, files=given, own={"test_a.py": "import os\n"})
+    assert (found.rule, found.severity) == ("linter.ruff", Severity.NOTE)
+    assert "1 in its tests, first in test_a.py:1: F401" in found.message
+    changed = await bench(base, {"g.py": "import sys\nimport os\n"}, files=given)
+    assert told(changed) == [("ruff.F401", "g.py", 2, "block")]
+
+
+async def test_how_a_test_is_laid_out_is_a_note_unless_the_owners_settings_name_the_rule(bench: Bench) -> None:
+    base, laid_out = {"pyproject.toml": RUFF}, f"import os\n\nf = lambda: '{LONG}'\n"
+    found = await bench(base, {"a.py": "import os\n", "tests/helpers.py": laid_out}, own={"test_a.py": laid_out})
+    assert told(found) == [("ruff.F401", "a.py", 1, "block"), ("linter.ruff", "", 0, "note")]
+    assert "6 in its tests, first in test_a.py:1: F401" in found[1].message
+    strict = await bench(base, {}, bench.made(ruff__E501="block"), own={"test_a.py": laid_out})
+    assert told(strict) == [("ruff.E501", "test_a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
+
+
+async def test_types_are_checked_with_the_settings_of_the_repository(bench: Bench) -> None:
+    typed = "def f(x: int) -> int:\n    return x\n"
+    base = {"mypy.ini": "[mypy]\nstrict = true\n", "a.py": typed, "b.py": "from a import f\n\nB = f(1)\n"}
+    found = await bench(base, {"c.py": "from a import f\n\n\ndef g(y):\n    return f('1')\n"})
+    assert told(found) == [("mypy.no-untyped-def", "c.py", 4, "block"), ("mypy.arg-type", "c.py", 5, "block")]
+    assert "incompatible type" in found[1].message
+    assert await bench(base, {"c.py": "from a import f\n\nC: int = f(2)\n"}) == ()
+
+
+async def test_what_a_change_breaks_in_another_file_is_noted(bench: Bench) -> None:
+    base = {
+        "mypy.ini": "[mypy]\nfiles = .\n", "a.py": "def f(x: int) -> int:\n    return x\n",
+        "b.py": "from a import f\n\nB = f(1)\n",
+    }  # fmt: skip
+    (found,) = await bench(base, {"a.py": "def f(x: str) -> str:\n    return x\n"})
+    assert (found.rule, found.severity) == ("linter.mypy", Severity.NOTE)
+    assert "b.py:3: arg-type" in found.message
+
+
+async def test_modules_that_are_not_there_are_the_environments_business(bench: Bench) -> None:
+    base = {"mypy.ini": "[mypy]\nstrict = true\n", "a.py": ""}
+    change = {"a.py": "from nowhere import Base\n\n\nclass A(Base):\n    pass\n"}
+    assert await bench(base, change) == ()
+
+
+async def test_rules_are_eased_by_the_task_and_by_the_owner(bench: Bench) -> None:
+    base, change = {"pyproject.toml": RUFF}, {"a.py": f"import os\nA = '{LONG}'\n"}
+    assert [each.rule for each in await bench(base, change, allow=("ruff.E501",))] == ["ruff.F401"]
+    assert await bench(base, change, allow=("ruff",)) == ()
+    assert bench.shell.ran == []
+    eased = await bench(base, change, bench.made(ruff__E501="note", ruff__F401="off"))
+    assert told(eased) == [("ruff.E501", "a.py", 2, "note")]
+
+
+async def test_a_linter_that_does_not_start_is_a_note(bench: Bench) -> None:
+    broken = await bench({"pyproject.toml": "[tool.ruff]\nline-length = 'long'\n"}, {"a.py": "import os\n"})
+    assert told(broken) == [("linter.ruff", "", 0, "note")]
+    assert "exit code 2" in broken[0].message
+    missing = await bench({"eslint.config.js": "export default [];\n"}, {"a.js": "var a;\n"})
+    assert told(missing) == [("linter.eslint", "", 0, "note")]
+    assert "not in the environment" in missing[0].message
+
+
+async def test_what_cannot_be_fetched_is_a_note_and_is_asked_for_once_in_a_while(bench: Bench) -> None:
+    asked = list[str]()
+
+    async def away(requirement: str) -> Mapping[str, str]:
+        asked.append(requirement)
+        raise SandboxError("the package index does not answer")
+
+    check = bench.made(fetch=away)
+    hooks = "repos:\n- repo: x\n  rev: v0.1.2\n  hooks: [{id: ruff}]\n"
+    for name in ("a.py", "b.py"):
+        found = await bench({".pre-commit-config.yaml": hooks}, {name: "import os\n"}, check)
+        assert told(found) == [("linter.ruff", "", 0, "note")]
+    assert asked == ["ruff==0.1.2"]
+
+
+async def test_a_plugin_of_the_repository_runs_in_the_sandbox_alone(bench: Bench, tmp_path: Path) -> None:
+    plugin = f"import os\nopen({str(tmp_path / 'ran')!r}, 'w')\n"
+    base = {"mypy.ini": "[mypy]\nplugins = evil.py\n", "evil.py": plugin, "a.py": ""}
+    found = await bench(base, {"a.py": "A: int = ''\n"})
+    assert [each.severity for each in found] == [Severity.NOTE]
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_findings_are_few_and_say_how_many_more_there_are(bench: Bench) -> None:
+    found = await bench({"pyproject.toml": RUFF}, {"a.py": "".join(f"import m{n}\n" for n in range(30))})
+    assert len(found) == MOST
+    assert found[-1].message.endswith("(and 20 more findings of linters)")
+
+
+async def test_many_changes_are_looked_at_together(bench: Bench) -> None:
+    base = {"pyproject.toml": RUFF}
+    jobs = [bench(base, {f"a{n}.py": "import os\n"}) for n in range(3)]
+    assert [told(found)[0][:2] for found in await asyncio.gather(*jobs)] == [
+        ("ruff.F401", f"a{n}.py") for n in range(3)
+    ]
+
+
+async def test_the_type_checker_of_a_lock_file_finds_what_a_change_brings(folder: Path) -> None:
+    hashed = "sha512-jl1vZzPDinLr9eUt3J/t7V6FgNEw9QjvBPdysz9KfQDD41fQrC2Y4vKQdiaUpFT4bXlb1RHhLpp8wtm6M5TgSw=="
+    lock = {"lockfileVersion": 3, "packages": {"node_modules/typescript": {"version": "5.9.3", "integrity": hashed}}}
+    base = TextTree({
+        "package-lock.json": json.dumps(lock), "package.json": '{"devDependencies": {"typescript": "^5"}}',
+        "tsconfig.json": '{"compilerOptions": {"strict": true}, "include": ["src"]}',
+        "src/old.ts": "export const old: number = 'one';\n",
+    })  # fmt: skip
+    environments = Environments(FolderStore(folder / "environments", keep_mb=100), [NpmMaker(os.environ)])
+    shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=environments)
+    check = LinterCheck(shell, Policy.read({}, {}, []), limits=RUN_LIMITS, fetch=None)
+    job = ChangeCheckJob(
+        spec=TaskSpec(description="x"),
+        tree=base,
+        change={"src/new.ts": "import { old } from './old';\nexport const mine: string = old;\n"},
+        environment=(await environments.of(base)).digest,
+    )
+    assert told((await check.examine(job)).findings) == [("tsc.TS2322", "src/new.ts", 2, "block")]

@@ -1,0 +1,99 @@
+"""Linters besides ruff, mypy and tsc as gates: the real programs, from wheels, lock files of npm and a Go toolchain."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from nightshift.core.isolation import RUN_LIMITS
+from nightshift.core.tasks.change_checks import ChangeCheckJob, Finding
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.checks.linters.check import LinterCheck
+from nightshift.verdict.checks.policy import Policy
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.environments.npm import NpmMaker
+from nightshift.verdict.environments.store import FolderStore
+from nightshift.verdict.shell import ShellRunner
+from tests.support import golang
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.trees import TextTree
+
+
+async def found(
+    folder: Path, base: Mapping[str, str], change: Mapping[str, str], inside: Runtime
+) -> list[tuple[str, str, int, str]]:
+    """What a change of a tree brings, in the environment that the tree declares; wheels come from the index."""
+    environments = Environments(FolderStore(folder / "environments", keep_mb=500), [NpmMaker(os.environ)])
+    layers = LayerStore(folder / "packages", inside, environ=os.environ)
+    shell = ShellRunner(bubblewrap(), inside, folder / "staging", layers=layers, environments=environments)
+
+    async def fetch(requirement: str) -> Mapping[str, str]:
+        return (await layers.satisfy([requirement])).packages
+
+    check = LinterCheck(shell, Policy.read({}, {}, []), limits=RUN_LIMITS, fetch=fetch)
+    tree = TextTree(base)
+    digest = (await environments.of(tree)).digest
+    job = ChangeCheckJob(spec=TaskSpec(description="x"), tree=tree, change=change, environment=digest)
+    return [told(each) for each in (await check.examine(job)).findings]
+
+
+def told(finding: Finding) -> tuple[str, str, int, str]:
+    assert finding.severity.value == "block", finding
+    return finding.rule, finding.path, finding.line, finding.message
+
+
+def locked(folder: Path, **packages: str) -> dict[str, str]:
+    """A manifest, and the lock that npm makes of it."""
+    folder.mkdir()
+    (folder / "package.json").write_text(json.dumps({"name": "shop", "version": "1.0.0", "devDependencies": packages}))
+    words = ["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    return {name: (folder / name).read_text() for name in ("package.json", "package-lock.json")}
+
+
+async def test_flake8_finds_what_a_change_brings(folder: Path) -> None:
+    old = "import os\n"
+    base = {".flake8": "[flake8]\nmax-line-length = 60\n", "a.py": old}
+    change = {"a.py": f"{old}import sys\nNEW = '{'x' * 60}'\n"}
+    assert await found(folder, base, change, runtime()) == [
+        ("flake8.F401", "a.py", 2, "'sys' imported but unused"),
+        ("flake8.E501", "a.py", 3, "line too long (68 > 60 characters)"),
+    ]
+
+
+async def test_eslint_of_a_lock_file_finds_what_a_change_brings(folder: Path, tmp_path: Path) -> None:
+    lock = await asyncio.to_thread(locked, tmp_path / "lock", eslint="9.17.0")
+    rules = "export default [{rules: {'no-var': 'error', 'no-undef': 'error', 'no-debugger': 'warn'}}];\n"
+    base = {**lock, "eslint.config.mjs": rules, "a.mjs": "var old = 1;\nexport default old;\n"}
+    change = {
+        "a.mjs": "var old = 1;\nexport default old;\nvar mine = 2;\nexport { mine };\n",
+        "b.mjs": "debugger;\nexport const two = unknown + 1;\n",
+        "eslint.config.mjs": "export default [];\n",
+    }
+    assert await found(folder, base, change, runtime()) == [
+        ("eslint.no-var", "a.mjs", 3, "Unexpected var, use let or const instead."),
+        ("eslint.no-undef", "b.mjs", 2, "'unknown' is not defined."),
+    ]
+
+
+async def test_pyright_of_a_lock_file_finds_what_a_change_brings(folder: Path, tmp_path: Path) -> None:
+    lock = await asyncio.to_thread(locked, tmp_path / "lock", pyright="1.1.391")
+    base = {**lock, "pyrightconfig.json": "{}", "a.py": "def f(x: int) -> str:\n    return x\n", "web.js": ""}
+    change = {"b.py": "import nosuch\n\nfrom a import f\n\ny: int = f(1)\nz = nosuch.y\n"}
+    ((rule, path, line, _),) = await found(folder, base, change, runtime())
+    assert (rule, path, line) == ("pyright.reportAssignmentType", "b.py", 5)
+
+
+async def test_gofmt_and_go_vet_find_what_a_change_brings(folder: Path) -> None:
+    base = {"go.mod": "module shop\n\ngo 1.18\n", "old.go": "package shop\n\nfunc  Old() int { return 1 }\n"}
+    text = 'package shop\n\nimport "fmt"\n\nfunc New() string {\nreturn fmt.Sprintf("%d", "a")\n}\n'
+    assert sorted(await found(folder, base, {"new.go": text}, golang.runtime())) == [
+        ("gofmt", "new.go", 6, 'gofmt writes it as `\\treturn fmt.Sprintf("%d", "a")`'),
+        ("govet", "new.go", 6, 'fmt.Sprintf format %d has arg "a" of wrong type string'),
+    ]

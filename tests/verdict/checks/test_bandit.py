@@ -1,0 +1,50 @@
+"""Bandit reads text, without files and without obeying the author's exemptions."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from nightshift.core.tasks.change_checks import Severity
+from nightshift.verdict.checks.bandit import BanditReader
+
+
+@pytest.fixture(scope="module")
+def reader() -> BanditReader:
+    return BanditReader()
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "severity"),
+    [
+        ("import requests\nrequests.get(u, verify=False)\n", "bandit.B501", Severity.BLOCK),
+        ("import tarfile\ntarfile.open(x).extractall()\n", "bandit.B202", Severity.BLOCK),
+        ("import subprocess\nsubprocess.run(x, shell=True)  # nosec\n", "bandit.B602", Severity.BLOCK),
+        ("import hashlib\nhashlib.md5(x)\n", "bandit.B324", Severity.NOTE),
+        ("import telnetlib\n", "bandit.B401", Severity.ASK),
+        ("import yaml\nyaml.load(x)\n", "bandit.B506", Severity.NOTE),
+    ],
+)
+def test_what_it_finds_is_weighed(reader: BanditReader, text: str, rule: str, severity: Severity) -> None:
+    found = {seen.rule: seen for seen in reader.scan(text)}
+    assert found[rule].severity is severity
+    assert found[rule].why
+
+
+@pytest.mark.parametrize("text", ["", "def f(:", "x" * 500_000, "assert x\nimport random\nrandom.random()\n"])
+def test_what_is_no_python_or_of_no_use_is_passed_over(reader: BanditReader, text: str) -> None:
+    assert reader.scan(text) == []
+
+
+async def test_several_threads_may_read_at_once(reader: BanditReader) -> None:
+    texts = [f"import requests\nx = {n}\nrequests.get(u, verify=False, timeout={n})\n" for n in range(30)]
+    found = await asyncio.gather(*(asyncio.to_thread(reader.scan, text) for text in texts))
+    assert all({seen.rule for seen in one} == {"bandit.B501"} for one in found)
+
+
+def test_the_same_text_is_read_once(reader: BanditReader) -> None:
+    text = "import requests\n" + "requests.get(u, verify=False, timeout=1)\n" * 300
+    first = reader.scan(text)
+    assert len(first) == 300
+    assert reader.scan(text) is first

@@ -1,0 +1,226 @@
+"""The checker as a gate: only what a change adds is judged, and the owner's word counts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from nightshift.core.tasks.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from nightshift.core.tasks.task import Kind, TaskSpec
+from nightshift.verdict.checks.bandit import BanditReader
+from nightshift.verdict.checks.checker import StaticChecker
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.policy import Policy
+from tests.support.trees import TextTree
+
+GATE = StaticChecker(Policy(), CommandHooks(["terraform apply *"]), BanditReader())
+
+
+async def report(
+    change: dict[str, str | None], base: dict[str, str] | None = None, **fields: object
+) -> ChangeCheckReport:
+    spec = TaskSpec(description="Write it", **{"kind": Kind.LIBRARY, **fields})  # type: ignore[arg-type]
+    return await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(base or {}), change=change))
+
+
+def told(found: ChangeCheckReport) -> list[tuple[str, Severity, str, int]]:
+    return [(finding.rule, finding.severity, finding.path, finding.line) for finding in found.findings]
+
+
+async def test_a_plain_change_is_let_through() -> None:
+    assert (
+        await report({"a.py": "def add(a, b):\n    return a + b\n", "notes.md": "eval(x)", "gone.py": None})
+        == ChangeCheckReport()
+    )
+
+
+async def test_a_finding_names_path_line_reason_and_way_out() -> None:
+    (finding,) = (await report({"a.py": "\ndef f(x):\n    return eval(x)\n"})).findings
+    assert finding == Finding(
+        rule="python.eval",
+        severity=Severity.BLOCK,
+        path="a.py",
+        line=3,
+        message="`eval(x)` runs text that it was handed as code;"
+        " use ast.literal_eval for values, or parse the few forms that are needed.",
+    )
+
+
+async def test_what_stood_there_before_is_not_told_again_but_one_more_is() -> None:
+    old = "def f(x):\n    return eval(x)\n"
+    moved = f"import math\n\n{old}"
+    assert (await report({"a.py": moved}, {"a.py": old})).findings == ()
+    assert (await report({"a.py": None, "b.py": old}, {"a.py": old})).findings == ()
+    assert told(await report({"a.py": moved + "\n\ndef g(x):\n    return eval(x)\n"}, {"a.py": old})) == [
+        ("python.eval", Severity.BLOCK, "a.py", 8)
+    ]
+    assert told(await report({"b.py": old}, {"a.py": old}))
+
+
+async def test_a_module_that_a_file_had_imported_may_be_imported_there_in_other_words() -> None:
+    old = "import ctypes\n\nSIZE = ctypes.sizeof(ctypes.c_int)\n"
+    changed = f"import ctypes  # noqa: X\nfrom ctypes import Array\n{old.partition(chr(10))[2]}"
+    assert (await report({"a.py": changed}, {"a.py": old})).findings == ()
+    assert told(await report({"a.py": old, "b.py": "from ctypes import Array\n"}, {"a.py": old}))
+    assert told(await report({"a.py": old.replace("SIZE", "eval(x)\nSIZE")}, {"a.py": old}))
+
+
+PAGER = "import subprocess\n\n\ndef page(x):\n    return subprocess.run(['less', x], check=True)\n"
+
+
+async def test_a_program_that_a_function_started_it_may_start_with_other_words() -> None:
+    longer = PAGER.replace("['less', x]", "['less', '-R', x], env={}")
+    assert (await report({"a.py": longer}, {"a.py": PAGER})).findings == ()
+    assert (await report({"a.py": PAGER.replace("['less', x]", "['less'] + [x]")}, {"a.py": PAGER})).findings == ()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        PAGER.replace("less", "curl"),
+        PAGER.replace("['less', x]", "x"),
+        PAGER.replace("subprocess.run", "subprocess.Popen"),
+        PAGER + "    subprocess.run(['less', 'y'])\n",
+        PAGER.replace("check=True", "shell=True"),
+        PAGER.replace("['less', x]", "['less', x], shell=x"),
+    ],
+)
+async def test_what_else_a_program_is_started_by_is_asked_about(changed: str) -> None:
+    assert len((await report({"a.py": changed}, {"a.py": PAGER})).findings) == 1
+
+
+async def test_files_that_the_owner_gave_are_his() -> None:
+    given = {"a.py": "def f(x):\n    return eval(x)\n"}
+    assert (await report(dict(given), files=given)).findings == ()
+    assert (await report({"a.py": given["a.py"] + "y = 1\n"}, files=given)).findings == ()
+
+
+async def test_the_agents_own_tests_are_read_as_tests() -> None:
+    spec = TaskSpec(description="Write it", kind=Kind.CLI_TOOL)
+    own = {"tests/test_a.py": "import os, subprocess, pytest\nsubprocess.run(['a'])\nos._exit(0)\n"}
+    found = await GATE.examine(ChangeCheckJob(spec=spec, tree=TextTree(), change={}, own=own))
+    assert told(found) == [("python.hard-exit", Severity.BLOCK, "tests/test_a.py", 3)]
+
+
+async def test_what_the_owner_must_decide_is_asked_once_for_each_rule_and_file() -> None:
+    text = "import subprocess\nsubprocess.run(['a'])\nsubprocess.run(['b'])\n"
+    found = await report({"a.py": text})
+    (ask,) = found.asks
+    assert (ask.kind, ask.subject) == (AskKind.FINDING, "finding:python.subprocess:a.py")
+    assert "a.py:2" in ask.question
+    assert [severity for _, severity, _, _ in told(found)] == [Severity.ASK, Severity.ASK]
+
+
+async def test_the_owners_answer_counts() -> None:
+    job = ChangeCheckJob(
+        spec=TaskSpec(description="Write it", kind=Kind.LIBRARY),
+        tree=TextTree(),
+        change={"a.py": "import subprocess\nsubprocess.run(['a'])\n"},
+        granted=frozenset({"finding:python.subprocess:a.py"}),
+    )
+    assert await GATE.examine(job) == ChangeCheckReport()
+    denied = await GATE.examine(replace(job, granted=frozenset(), denied=job.granted))
+    (finding,) = denied.findings
+    assert finding.severity is Severity.BLOCK
+    assert finding.message.startswith("The owner denied this.")
+    assert denied.asks == ()
+
+
+async def test_commands_in_scripts_recipes_and_packages_are_read() -> None:
+    found = await report(
+        {
+            "run.sh": "#!/bin/sh\nset -e\nrm -rf ~/x\n",
+            "Makefile": "all:\n\tgit push --force\n",
+            "package.json": '{"scripts": {\n"x": "curl u | sh"}}',
+            "deploy": "#!/usr/bin/env bash\n\nterraform apply\n",
+            "a.mjs": "import { execFileSync } from 'child_process';\nexecFileSync('sudo', ['ls']);\n",
+        }
+    )
+    commands = {(f.rule, f.path, f.line, f.argv) for f in found.findings if f.rule.startswith("command.")}
+    assert commands == {
+        ("command.rm-outside", "run.sh", 3, ("rm", "-rf", "~/x")),
+        ("command.force-push", "Makefile", 2, ("git", "push", "--force")),
+        ("command.pipe-to-shell", "package.json", 2, ("sh",)),
+        ("command.own.terraform-apply", "deploy", 3, ("terraform", "apply")),
+        ("command.privilege", "a.mjs", 2, ("sudo", "ls")),
+    }
+
+
+async def test_a_line_is_not_told_by_two_readers() -> None:
+    found = await report({"a.py": "import subprocess\nsubprocess.run(x, shell=True)\n"})
+    assert told(found) == [("python.subprocess-shell", Severity.BLOCK, "a.py", 2)]
+    found = await report({"a.py": "import jinja2\ne = jinja2.Environment()\n"})
+    assert told(found) == [("bandit.B701", Severity.BLOCK, "a.py", 2)]
+
+
+async def test_trifles_do_not_push_out_what_matters_and_nothing_steers_the_terminal() -> None:
+    text = "import pickle\n" + "pickle.loads(x)\n" * 400 + "eval('\\x1b[2J' + x, y)\neval(z)\n"
+    found = await report({"a.py": text, "b.sh": "rm -rf /a\x1b[2Jb\n"})
+    assert len(found.findings) == 200
+    assert [f.rule for f in found.findings[:2]] == ["python.eval", "command.rm-outside"]
+    assert all(finding.message.isprintable() for finding in found.findings)
+
+
+async def test_a_misspelt_rule_in_a_task_is_told() -> None:
+    (finding,) = (await report({}, allow=("python.evil",))).findings
+    assert (finding.rule, finding.severity) == ("checker.allow", Severity.NOTE)
+    assert "did you mean python.eval" in finding.message
+
+
+async def test_changes_are_read_side_by_side() -> None:
+    changes = [{f"m{n}.py": f"x = {n}\ndef f(y):\n    return eval(y)\n" * 20} for n in range(12)]
+    found = await asyncio.gather(*(report(dict(change)) for change in changes))
+    assert [len(one.findings) for one in found] == [20] * 12
+
+
+# Functions as they are written for small tasks; none of them is anybody's business.
+RIGHT = """
+import hashlib
+import heapq
+import math
+import os
+import random
+import re
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+
+def string_to_md5(text):
+    return hashlib.md5(text.encode("ascii")).hexdigest() if text else None
+
+
+def do_algebra(operator, operand):
+    expression = str(operand[0])
+    for oprt, oprn in zip(operator, operand[1:]):
+        expression += oprt + str(oprn)
+    return eval(expression)
+
+
+def load(path):
+    return Path(path).read_text().splitlines()
+
+
+def save(path, lines):
+    with open(path, "w") as file:
+        file.write("\\n".join(lines))
+
+
+def clean(folder):
+    for name in os.listdir(folder):
+        if re.fullmatch(r".*\\.tmp", name):
+            os.remove(os.path.join(folder, name))
+
+
+def main():
+    print(os.environ.get("HOME", ""), random.random(), file=sys.stderr)
+    sys.exit(0)
+"""
+
+
+async def test_right_answers_are_neither_blocked_nor_asked_about() -> None:
+    found = await report({"solution.py": RIGHT})
+    assert {severity for _, severity, _, _ in told(found)} <= {Severity.NOTE}
+    assert {rule for rule, *_ in told(found)} == {"python.eval-built", "bandit.B324"}

@@ -1,0 +1,41 @@
+"""Ordinary programs that do what forgers do for good reasons: none of them is blocked, and nobody is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.code import javascript
+from nightshift.core.tasks.change_checks import ChangeCheckJob, Severity
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.verdict.checks import python
+from nightshift.verdict.checks.bandit import BanditReader
+from nightshift.verdict.checks.checker import StaticChecker
+from nightshift.verdict.checks.hooks.hooks import CommandHooks
+from nightshift.verdict.checks.policy import Policy
+from tests.support.trees import TextTree
+
+GATE = StaticChecker(Policy(), CommandHooks(()), BanditReader())
+PARTS = (Path(__file__).parent / "right_programs.txt").read_text().split("=== ")[1:]
+PROGRAMS = {name: text for name, _, text in (part.partition("\n") for part in PARTS)}
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(PROGRAMS) >= 40
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+async def test_a_right_program_is_let_through(name: str) -> None:
+    text = PROGRAMS[name]
+    assert python.parsed(text) if name.endswith(".py") else javascript.fault(name, text) is None
+    job = ChangeCheckJob(spec=TaskSpec(description="Write it"), tree=TextTree(), change={name: text})
+    found = await GATE.examine(job)
+    assert [finding for finding in found.findings if finding.severity is not Severity.NOTE] == []
+    assert found.asks == ()
+
+
+async def test_the_same_gate_blocks_a_forger() -> None:
+    forged = PROGRAMS["equality_by_type_and_fields.py"].replace("isinstance(other, Point) and", "True or")
+    job = ChangeCheckJob(spec=TaskSpec(description="Write it"), tree=TextTree(), change={"a.py": forged})
+    assert Severity.BLOCK in {finding.severity for finding in (await GATE.examine(job)).findings}

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.agent import change_check
+from nightshift.core.errors import Parked, SandboxError
+from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.verdict.environments.dependency_check import DependencyCheck, provided
+from nightshift.verdict.environments.layers import LayerStore
+from tests.support.agent_parts import Bench, case_for, model_for
+from tests.support.sandboxes import runtime
+from tests.support.store import HandClock
+from tests.support.trees import TextTree
+from tests.support.wheelhouse import environ, source, wheel
+
+USES = "import moonphase\n\n\ndef full():\n    return moonphase.FULL\n"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    wheel(folder, "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"}, needs=("tidewave",))
+    wheel(folder, "tidewave", "2.0", {"tidewave/__init__.py": "HIGH = 1\n"})
+    wheel(folder, "PyYAML", "6.0", {"yaml.py": "A = 1\n"})
+    return folder
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    return []
+
+
+Make = Callable[..., DependencyCheck]
+
+
+@pytest.fixture
+def checker(folder: Path, index: Path, events: list[Event]) -> Make:
+    def make(*allowed: str, where: Mapping[str, str] | None = None) -> DependencyCheck:
+        layers = LayerStore(folder / "packages", runtime(), environ=where or environ(index))
+        return DependencyCheck(layers, runtime(), allowed=allowed, emit=events.append, clock=HandClock())
+
+    return make
+
+
+def job(change: Mapping[str, str], base: Mapping[str, str] | None = None, **more: Any) -> ChangeCheckJob:
+    about = {name: more.pop(name) for name in ("own", "granted", "denied") if name in more}
+    spec = parse_spec({"description": "Tell the moon", **more})
+    return ChangeCheckJob(spec=spec, tree=TextTree(base), change=change, task_id=7, **about)
+
+
+def rules(report: ChangeCheckReport) -> list[tuple[str, str, int]]:
+    return [(finding.rule, finding.path, finding.line) for finding in report.findings]
+
+
+async def test_a_change_that_needs_nothing_passes_without_a_look_at_the_index(checker: Make) -> None:
+    files = {"calc.py": "import json\nfrom helper import x\n", "helper.py": "import pytest, hypothesis\n"}
+    found = await checker(where={"PIP_INDEX_URL": "http://127.0.0.1:9/"}).examine(job(files))
+    assert found == ChangeCheckReport()
+
+
+async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(checker: Make) -> None:
+    found = await checker().examine(job({"sky/moon.py": f"'''x'''\n{USES}"}))
+    (ask,) = found.asks
+    assert (ask.subject, found.findings, dict(found.packages)) == ("package:moonphase", (), {})
+    for part in ("sky/moon.py:2", "imports moonphase", "installs the wheel", "run in the sandbox", "moonphase 1.0"):
+        assert part in ask.question
+    assert "What moonphase is for" in ask.question
+    assert "typing slip" in ask.question, "no table knows it"
+
+
+@pytest.mark.parametrize("how", ["setting", "task", "granted"])
+async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
+    checker: Make, events: list[Event], how: str
+) -> None:
+    allowed = checker("Moonphase") if how == "setting" else checker()
+    asked = job({"moon.py": USES}, packages=["moonphase"] if how == "task" else [])
+    asked = replace(asked, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
+    found = await allowed.examine(asked)
+    line = "Moonphase==1.0\n" if how == "setting" else "moonphase==1.0\n"
+    packages = {"moonphase": "1.0", "tidewave": "2.0"}
+    assert found == ChangeCheckReport(packages=packages, declares={"requirements.txt": line})
+    (event,) = events
+    assert (event.kind, event.task_id, event.message) == (Kind.PACKAGE_INSTALLED, 7, "moonphase 1.0, tidewave 2.0")
+    assert event.data["packages"]["tidewave"][1].startswith("sha256:")
+    assert await allowed.examine(asked) == found
+    assert len(events) == 1, "what is there is not installed again"
+
+
+async def test_what_comes_with_an_allowed_package_is_not_asked_for(checker: Make) -> None:
+    found = await checker("moonphase").examine(job({"moon.py": USES + "import tidewave\n"}))
+    assert found.asks == ()
+    assert "tidewave" in found.packages
+
+
+async def test_a_pin_of_the_owners_is_kept(checker: Make, index: Path) -> None:
+    wheel(index, "moonphase", "1.5", {"moonphase.py": "FULL = 5\n"})
+    assert (await checker("moonphase==1.0").examine(job({"moon.py": USES}))).packages["moonphase"] == "1.0"
+    base = {"requirements.txt": "moonphase <1.5\n"}
+    assert (await checker("moonphase").examine(job({"moon.py": USES}, base))).packages["moonphase"] == "1.0"
+    loose = job({"moon.py": USES, "requirements.txt": "moonphase<1.5\n"})
+    assert (await checker("moonphase").examine(loose)).packages == {"moonphase": "1.5"}, (
+        "the model's own file says nothing"
+    )
+
+
+async def test_a_denied_package_goes_back_to_the_model(checker: Make) -> None:
+    found = await checker().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
+    assert rules(found) == [("package.denied", "moon.py", 1)]
+    assert found.findings[0].severity is Severity.BLOCK
+    assert "the owner denied the package moonphase: do without it" in found.findings[0].message
+
+
+async def test_a_denial_holds_although_another_package_brings_the_same(checker: Make) -> None:
+    asked = job({"moon.py": USES + "import tidewave\n"}, denied=frozenset({"package:tidewave"}))
+    assert rules(await checker("moonphase").examine(asked)) == [("package.denied", "moon.py", 6)]
+
+
+async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(checker: Make, index: Path) -> None:
+    source(index, "oldsource", "1.0", "raise SystemExit\n")
+    found = await checker().examine(job({"moon.py": "import moonfase\nimport oldsource\nfrom google import cloud\n"}))
+    assert found.asks == ()
+    assert rules(found) == [
+        ("package.unknown", "moon.py", 1), ("package.unknown", "moon.py", 2), ("package.unclear", "moon.py", 3),
+    ]  # fmt: skip
+    assert "there is no package moonfase" in found.findings[0].message
+    assert "sources are never built" in found.findings[1].message
+
+
+async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(checker: Make) -> None:
+    tests = {"test_moon.py": "from tidewave import HIGH\n"}
+    assert await checker().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == ChangeCheckReport()
+    known = {"test_moon.py": "import yaml\n"}
+    (ask,) = (await checker().examine(job({"moon.py": "X = 1\n"}, tests=known))).asks
+    assert ask.subject == "package:pyyaml"
+    assert "test_moon.py:1" in ask.question
+
+
+async def test_what_the_base_needs_is_found_behind_the_change(checker: Make) -> None:
+    base = {"old.py": "import yaml\n", "requirements.txt": "PyYAML\n"}
+    found = await checker().examine(job({"moon.py": "import old\n"}, base))
+    assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
+    denied = await checker().examine(job({"moon.py": "import old\n"}, base, denied=frozenset({"package:pyyaml"})))
+    assert [finding.severity for finding in denied.findings] == [Severity.NOTE], "the model cannot mend the base"
+
+
+async def test_tests_that_the_agent_wrote_are_looked_at_too(checker: Make) -> None:
+    found = await checker().examine(job({"moon.py": "X = 1\n"}, own={"test_moon.py": "import yaml\n"}))
+    assert [ask.subject for ask in found.asks] == ["package:pyyaml"]
+
+
+async def test_an_index_that_does_not_answer_parks_the_task_or_asks_without_it(checker: Make) -> None:
+    away = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    with pytest.raises(Parked, match="does not answer") as caught:
+        await checker("moonphase", where=away).examine(job({"moon.py": USES}))
+    assert caught.value.until is not None
+    (ask,) = (await checker(where=away).examine(job({"moon.py": USES}))).asks
+    assert "The index says" not in ask.question
+
+
+async def test_a_package_of_the_owners_that_cannot_be_had_ends_the_attempt(checker: Make) -> None:
+    with pytest.raises(SandboxError, match="there is no package sunphase"):
+        await checker().examine(job({"moon.py": "X = 1\n"}, packages=["sunphase"]))
+
+
+async def test_scripts_have_no_packages(checker: Make) -> None:
+    files = {
+        "moon.mjs": "import fs from 'node:fs';\nimport path from 'path';\nimport './near.mjs';\n"
+        "import x from '@scope/pkg/part';\nimport y from 'mine/part';\nconst z = require('leftpad');\n",
+        "near.mjs": "import 'kept';\n",
+        "package.json": '{"name": "mine"}',
+        "node_modules/kept/index.js": "",
+    }
+    found = await checker().examine(job(files, language="javascript"))
+    assert rules(found) == [("package.npm", "moon.mjs", 4), ("package.npm", "moon.mjs", 6)]
+    assert await checker().examine(job(files)) == ChangeCheckReport(), "a page's scripts in a Python task are not run"
+
+
+def test_what_every_run_has_is_read_from_what_is_shown() -> None:
+    found = provided(runtime())
+    assert {"json", "sys", "pytest", "hypothesis", "_pytest"} <= found
+    assert "moonphase" not in found
+
+
+async def test_an_owner_s_repository_gets_a_line_only_in_the_file_that_it_has(checker: Make) -> None:
+    about: dict[str, Any] = {"repo": "/home/me/sky", "packages": ["moonphase"]}
+    declared = {"requirements.txt": "# of the sky\n", "lib/old.py": "import yaml\n"}
+    found = await checker("PyYAML").examine(job({"sky.py": f"import lib.old\n{USES}"}, declared, **about))
+    assert found.declares == {"requirements.txt": "# of the sky\nmoonphase==1.0\n"}, (
+        "what the owner's files import is his"
+    )
+    none = await checker().examine(job({"sky.py": USES}, **about))
+    assert (dict(none.packages)["moonphase"], dict(none.declares)) == ("1.0", {})
+
+
+async def test_what_runs_the_agent_s_tests_is_named_where_a_project_has_requirements(checker: Make) -> None:
+    own = {"tests/test_moon.py": "import hypothesis\nimport pytest\n"}
+    found = await checker().examine(job({"moon.py": "X = 1\n", "requirements.txt": "pytest\n"}, own=own))
+    assert found.declares == {"requirements.txt": "pytest\nhypothesis\n"}
+    assert (await checker().examine(job({"moon.py": "X = 1\n"}, own=own))).declares == {}
+
+
+BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "written", "named", "later", "end"),
+    [
+        ({}, {}, "moonphase==1.0\n", None, None),
+        ({}, {"requirements.txt": "pytest\n"}, "pytest\nmoonphase==1.0\n", None, "pytest\n"),
+        ({"requirements.txt": "moonphase\n"}, {}, "moonphase==1.0\n", None, None),
+        ({}, {}, "moonphase==1.0\n", "rich==9\nmoonphase==1.0\n", "rich==9\n"),
+        ({}, {}, "moonphase==1.0\n", "moonphase==0.9\n", "moonphase==0.9\n"),
+        ({"requirements.txt": "moonphase\n"}, {}, "moonphase==1.0\n", "moonphase==1.0\nrich\n", "moonphase\nrich\n"),
+        ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, None, None),
+        ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, f"{BOTH}\n", f"{BOTH}\n"),
+    ],
+)
+async def test_a_package_that_a_later_try_does_without_is_named_no_more(
+    checker: Make, base: dict[str, str], written: dict[str, str], named: str, later: str | None, end: str | None
+) -> None:
+    """`later` is what the model makes of the file that names the package."""
+    tools = Bench(model_for(), base=base, change_checks=[checker("moonphase")]).tools
+    context, path = case_for(whole_tree=False), next(iter(base), "requirements.txt")
+
+    async def checked(state: AttemptState) -> AttemptState:
+        return (await change_check.check(context, state, tools)).state
+
+    begun = AttemptState(phase=Phase.TESTING, base="0" * 40, change={"moon.py": USES, **written})
+    first = await checked(begun)
+    assert first.change[path] == named
+    again = await checked(replace(first, change={**first.change, "moon.py": f"# the moon\n{USES}"}))
+    assert again.change[path] == named, "what is still needed stays"
+    files = {**first.change, "moon.py": "FULL = 1\n", **({path: later} if later else {})}
+    without = await checked(replace(first, change=files))
+    assert dict(without.change) == {"moon.py": "FULL = 1\n"} | ({path: end} if end else {})
+    assert not without.declared
+
+
+OLD = "def show():\n    import moonphase\n    return moonphase.FULL\n"
+
+
+async def test_an_old_import_within_a_function_is_no_question(checker: Make) -> None:
+    base = {"show.py": OLD, "moon.py": "from show import show\n"}
+    assert (await checker().examine(job({"moon.py": "from show import show\nX = 1\n"}, base))).asks == ()
+    assert (await checker().examine(job({"show.py": OLD + "\n\nX = 1\n"}, base))).asks == ()
+    asked = await checker().examine(job({"new.py": OLD}, base))
+    assert [ask.subject for ask in asked.asks] == ["package:moonphase"], "the change brings it"
+
+
+async def test_what_the_repository_declares_is_needed_within_functions_too(checker: Make) -> None:
+    base = {"show.py": OLD, "requirements.txt": "moonphase\n"}
+    asked = await checker().examine(job({"moon.py": "from show import show\n"}, base))
+    assert [ask.subject for ask in asked.asks] == ["package:moonphase"]
+
+
+async def test_packages_of_a_plan_are_asked_for_before_there_is_code(checker: Make) -> None:
+    wanted = ("moonphase", "PyYAML", "json", "pytest", "tidewave", "no such")
+    planned = replace(job({}, granted=frozenset({"package:tidewave"})), wanted=wanted)
+    report = await checker("pyyaml").examine(planned)
+    (ask,) = report.asks
+    assert ask.subject == "package:moonphase"
+    assert ask.question.startswith("May the task use the package moonphase? Its plan names it. A yes installs")

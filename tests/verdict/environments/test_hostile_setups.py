@@ -1,0 +1,233 @@
+"""Hostile setup scripts in the real sandbox behind the real proxy: each tries one thing, and none gets it.
+
+A script that could not try proves nothing: each one says on which line it came by, and a control shows that the same
+thing works where it is allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.core.errors import SandboxError
+from nightshift.verdict.environments.making import Environments
+from tests.support.package_index import PackageIndex
+from tests.support.processes import alive
+from tests.support.setups import left_by, run_in, setups, tree
+
+SITE = "$(python -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[PackageIndex]:
+    with PackageIndex(tmp_path / "index") as served:
+        served.add("moonphase", "1.0", {"moonphase.py": "FULL = 7\n"})
+        yield served
+
+
+async def said(found: Environments, script: str) -> str:
+    """What a script says that tries something, and fails by itself at its end."""
+    with pytest.raises(SandboxError) as failed:
+        await left_by(found, tree(f"{script}\necho tried\nexit 9"))
+    text = str(failed.value)
+    assert "ended with 9" in text
+    assert text.rstrip().endswith("tried"), text
+    return text
+
+
+class Listener:
+    """A server on this machine that nobody is to reach; `met` counts who did."""
+
+    def __init__(self) -> None:
+        self.met = 0
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            self.met += 1
+            client.close()
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self._thread.join()
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    made = Listener()
+    yield made
+    made.close()
+
+
+async def test_no_other_way_leads_out(folder: Path, index: PackageIndex, listener: Listener) -> None:
+    script = f"""
+python - <<'END'
+import os, socket, urllib.request
+def tries(name, work):
+    try:
+        print(name, 'ESCAPED', work())
+    except Exception as error:
+        print(name, 'held', type(error).__name__)
+port = {listener.port}
+tries('direct', lambda: socket.create_connection(('127.0.0.1', port), 3))
+tries('raw-address', lambda: socket.create_connection(('203.0.113.80', 443), 3))
+tries('name', lambda: socket.getaddrinfo('pypi.org', 443))
+dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); dns.settimeout(2)
+tries('dns', lambda: (dns.sendto(b'x' * 30, ('8.8.8.8', 53)), dns.recv(10)))
+tries('raw-socket', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
+tries('vsock', lambda: socket.socket(40, socket.SOCK_STREAM))
+tries('proxied-to-loopback', lambda: urllib.request.urlopen(f'http://127.0.0.1:{{port}}/', timeout=3).read())
+tries('proxied-by-name', lambda: urllib.request.urlopen(f'http://localhost:{{port}}/', timeout=3).read())
+tries('proxied-elsewhere', lambda: urllib.request.urlopen('https://elsewhere.example/', timeout=3).read())
+tries('metadata', lambda: urllib.request.urlopen('http://169.254.169.254/latest/', timeout=3).read())
+tries('abstract-socket', lambda: socket.socket(socket.AF_UNIX).connect('\\0nightshift'))
+print('control', urllib.request.urlopen('http://127.0.0.1:{index.port}/simple/moonphase/', timeout=20).status)
+END
+"""
+    text = await said(setups(folder, index.environ), script)
+    assert "ESCAPED" not in text
+    assert text.count(" held ") == 11, text
+    assert "control 200" in text
+    assert listener.met == 0
+
+
+async def test_nothing_of_the_daemons_can_be_read(
+    folder: Path, index: PackageIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = f"hunter2{secrets.token_hex(8)}"
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    own = folder / "secret.txt"
+    own.write_text(secret)
+    own.chmod(0o600)
+    environ = {**index.environ, "OPENAI_API_KEY": secret}
+    script = f"""
+grep -rl {secret[:7]} /proc/*/environ /proc/*/cmdline 2>/dev/null; env | grep -c hunter2
+cat {own} /root/.pip/pip.conf /etc/shadow {Path.home()}/.ssh/* 2>/dev/null
+ls -d {folder} /root /home /var/tmp/* 2>/dev/null; ls /proc | grep -c '^[0-9]'
+ls -l /proc/self/fd | grep -c socket
+"""
+    text = await said(setups(folder, environ), script)
+    assert secret not in text
+    assert str(folder) not in text.partition("last words")[2]
+    numbers = [int(word) for word in text.partition("last words: ")[2].split() if word.isdigit()]
+    assert (numbers[0], numbers[-1]) == (0, 0), text
+    assert numbers[1] < 10, "it sees no processes but its own"
+
+
+async def test_no_other_environment_can_be_written_or_seen(folder: Path, index: PackageIndex) -> None:
+    found = setups(folder, index.environ)
+    await left_by(found, tree("echo 7 > /env/first"))
+    (first,) = found.kept()
+    there = folder / "environments" / first.name / "env" / "first"
+    script = f"echo 8 > {there}; ls {folder}/environments; ls /env; echo 9 >> /opt/runner/code/x; touch /usr/x"
+    text = await said(found, script)
+    assert "first" not in text.partition("last words: ")[2].replace(str(there), "")
+    assert there.read_text() == "7\n"
+    assert there.stat().st_uid == os.geteuid()
+    assert there.stat().st_mode & 0o222 & ~0o200 == 0
+
+
+async def test_what_is_left_leads_nowhere_and_runs_nothing_by_itself(folder: Path, index: PackageIndex) -> None:
+    script = f"""
+set -e
+site={SITE}
+ln -s /etc/passwd /env/passwd; ln -s ../../../../../../etc /env/up; ln -s /env/loop /env/loop
+ln -s /env/data /env/inner; echo 7 > /env/data; ln -s / /env/lib/root; ln -s inner/../.. /env/trick
+mkdir /env/deep; ln -s ../.. /env/deep/out; ln -s deep/out/../.. /env/chain
+mkfifo /env/pipe; python -c "import socket; socket.socket(socket.AF_UNIX).bind('/env/sock')"
+cp /bin/true /env/suid; chmod 6755 /env/suid; mkdir /env/closed; echo x > /env/closed/x; chmod 000 /env/closed
+echo 'import os; os.system("touch /tmp/pth")' > $site/evil.pth
+echo 'raise SystemExit' | tee $site/sitecustomize.py $site/usercustomize.py $site/json.py > $site/abc.py
+echo 'raise SystemExit' > $site/pytest.py
+mkdir $site/_pytest $site/nightshift_inside; touch $site/_pytest/__init__.py $site/nightshift_inside/__init__.py
+for name in python pytest git node sh bash tool; do
+  rm -f /env/bin/$name; printf '#!/bin/sh\\necho evil\\n' > /env/bin/$name; chmod 755 /env/bin/$name
+done
+touch $site/good.py
+mkdir -p node_modules/.bin node_modules/a; echo '{{"version": "1.0.0"}}' > node_modules/a/package.json
+ln -s /etc/shadow node_modules/a/x; ln -s ../a/package.json node_modules/.bin/node; mkfifo node_modules/a/pipe
+"""
+    found = setups(folder, index.environ)
+    shown = await left_by(found, tree(script))
+    (made,) = found.kept()
+    place = (folder / "environments" / made.name).resolve()
+    entries = [*place.rglob("*")]
+    names = {str(path.relative_to(place)) for path in entries}
+    assert {"env/data", "env/inner", "env/closed/x", "env/bin/tool", "node_modules/a/package.json"} <= names
+    for path in entries:
+        mode = path.lstat().st_mode
+        assert path.is_symlink() or path.is_file() or path.is_dir(), f"{path} is special"
+        assert path.is_symlink() or not mode & 0o7022, f"{path} has the mode {mode:o}"
+        if path.is_symlink() and path.parent.name != "bin":
+            assert path.resolve().is_relative_to(place), f"{path} leads to {path.readlink()}"
+    left = {path.name for path in (place / "env").rglob("*")}
+    bad = {"evil.pth", "sitecustomize.py", "usercustomize.py", "json.py", "abc.py", "pytest.py", "_pytest",
+           "nightshift_inside", "git", "node", "sh", "bash", "pytest"}  # fmt: skip
+    assert not bad & left
+    assert not (place / "node_modules/.bin/node").is_symlink()
+    assert (place / "env/bin/python").is_symlink(), "it is ours again"
+    code = "import json, good, os, pathlib; print(json.__file__.startswith('/env'), os.path.exists('/tmp/pth'))"
+    result = await run_in(shown, code)
+    assert result.stdout.split() == [b"False", b"False"], result.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "limits", "why"),
+    [
+        ("for n in 1 2; do dd if=/dev/zero of=/env/$n bs=1M count=150 status=none; done; sleep 60", {}, "than 200 MB"),
+        ("python -c \"for n in range(400000): open(f'/tmp/{n}', 'w').close()\"; sleep 60", {}, "more than 200 MB"),
+        ("while :; do :; done", {"wall_s": 4}, "took longer than 4 s"),
+        ("yes", {}, "wrote more than 1 MB"),
+        ("python -c \"x = [bytearray(1 << 20) for _ in range(4000)]\"", {"memory_mb": 128}, "ended with|memory"),
+        ("bomb() { bomb | bomb & }; bomb; sleep 3; exit 5", {"pids": 64, "wall_s": 60}, "ended with 5|longer"),
+    ],
+    ids=["large files", "many files", "endless", "flood", "memory", "fork bomb"],
+)  # fmt: skip
+async def test_a_script_that_takes_too_much_is_cut(
+    folder: Path, index: PackageIndex, script: str, limits: dict[str, Any], why: str
+) -> None:
+    found = setups(folder, index.environ, most_mb=200, **limits)
+    with pytest.raises(SandboxError, match=why):
+        await left_by(found, tree(script))
+    assert not list((folder / "environments").iterdir())
+
+
+async def test_a_folder_that_is_too_deep_is_cut_and_removed(folder: Path, index: PackageIndex) -> None:
+    deep = "python -c \"import os\nfor _ in range(3000):\n    os.mkdir('d'); os.chdir('d')\"; sleep 60"
+    with pytest.raises(SandboxError, match="too deep"):
+        await left_by(setups(folder, index.environ), tree(f"cd /env; {deep}"))
+    assert not list((folder / "environments").iterdir())
+
+
+async def test_nothing_that_a_script_started_lives_on(folder: Path, index: PackageIndex) -> None:
+    mark = f"31{secrets.randbelow(10**6):06}"
+    found = setups(folder, index.environ)
+    await left_by(found, tree(f"setsid nohup sleep {mark} > /dev/null 2>&1 & disown; sleep 1"))
+    assert not alive(mark)
+
+
+async def test_a_script_that_is_killed_midway_leaves_no_process(folder: Path, index: PackageIndex) -> None:
+    mark = f"32{secrets.randbelow(10**6):06}"
+    making = asyncio.create_task(left_by(setups(folder, index.environ), tree(f"touch /env/on; sleep {mark}")))
+    while not [*(folder / "environments").glob(".*/run/env/on")]:
+        await asyncio.sleep(0.05)
+        assert not making.done(), making.exception()
+    making.cancel()
+    await asyncio.gather(making, return_exceptions=True)
+    assert not alive(mark)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.isolation import SandboxJob
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.store import BUILT_WITHIN, IN_USE, KEEP
+from nightshift.verdict.environments.wheels import Unobtainable
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.store import HandClock
+from tests.support.wheelhouse import environ, wheel
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    wheel(folder, "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"}, needs=("tidewave>=1",))
+    wheel(folder, "tidewave", "2.0", {"tidewave/__init__.py": "HIGH = 1\n"})
+    return folder
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def layers(folder: Path, index: Path, clock: HandClock) -> LayerStore:
+    return LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
+
+
+def gone(index: Path) -> None:
+    for path in index.iterdir():
+        path.unlink()
+
+
+async def test_a_layer_holds_the_packages_compiled_and_closed_to_change(layers: LayerStore) -> None:
+    layer = await layers.satisfy(["moonphase"])
+    assert layer.new
+    assert layer.packages == {"moonphase": "1.0", "tidewave": "2.0"}
+    assert list(layer.folder.glob("__pycache__/moonphase*.pyc"))
+    for path in (layer.folder, *layer.folder.rglob("*")):
+        found = path.stat()
+        assert (found.st_uid, found.st_mode & 0o022) == (os.geteuid(), 0)
+        assert found.st_mode & 0o004
+
+
+async def test_the_same_question_gets_the_same_answer_without_the_index(
+    layers: LayerStore, index: Path, folder: Path, clock: HandClock
+) -> None:
+    first = await layers.satisfy(["moonphase", "tidewave"])
+    gone(index)
+    again = await layers.satisfy(["tidewave", "moonphase"])
+    assert (again.folder, again.wheels, again.new) == (first.folder, first.wheels, False)
+    exact = await layers.exactly({"tidewave": "2.0", "moonphase": "1.0"})
+    assert (exact.folder, exact.new) == (first.folder, False)
+    later = LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
+    assert (await later.exactly(first.packages)).folder == first.folder
+
+
+async def test_versions_on_record_make_the_same_layer_anew(layers: LayerStore, folder: Path, index: Path) -> None:
+    first = await layers.satisfy(["moonphase"])
+    elsewhere = LayerStore(folder / "other", runtime(), environ=environ(index))
+    again = await elsewhere.exactly(first.packages)
+    assert again.new
+    assert (again.folder.name, again.wheels) == (first.folder.name, first.wheels)
+
+
+async def test_questions_at_the_same_time_build_once(layers: LayerStore) -> None:
+    found = await asyncio.gather(*(layers.satisfy(["moonphase"]) for _ in range(4)))
+    assert sorted(layer.new for layer in found) == [False, False, False, True]
+    assert len({layer.folder for layer in found}) == 1
+
+
+async def test_two_stores_in_one_folder_do_not_take_each_others_layers_away(
+    layers: LayerStore, folder: Path, index: Path, clock: HandClock
+) -> None:
+    other = LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
+    one, two = await asyncio.gather(layers.satisfy(["tidewave"]), other.satisfy(["tidewave"]))
+    assert one.folder == two.folder
+    assert (one.folder / "tidewave" / "__init__.py").exists()
+    one.folder.with_name(f"{one.folder.name}.json").unlink()
+    assert (await layers.exactly(one.packages)).wheels == one.wheels, "a layer whose note is gone is whole"
+
+
+async def test_what_fails_leaves_nothing_behind(layers: LayerStore, folder: Path) -> None:
+    with pytest.raises(Unobtainable):
+        await layers.satisfy(["sunphase"])
+    with pytest.raises(Unobtainable):
+        await layers.exactly({"moonphase": "7.0"})
+    assert list((folder / "packages").iterdir()) == []
+
+
+async def test_what_was_not_used_for_long_is_swept(
+    layers: LayerStore, folder: Path, index: Path, clock: HandClock
+) -> None:
+    old, used = await layers.satisfy(["moonphase"]), await layers.satisfy(["tidewave"])
+    clock.advance(KEEP.total_seconds() - 60)
+    await layers.satisfy(["tidewave"])
+    clock.advance(120)
+    (half := folder / "packages" / ".half-built-1").mkdir()
+    begun = (clock() - BUILT_WITHIN * 2).timestamp()
+    os.utime(half, (begun, begun))
+    (folder / "packages" / ".being-built-2").mkdir()
+    LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
+    assert not old.folder.exists()
+    assert used.folder.exists()
+    assert len(list((folder / "packages").iterdir())) == 4, "a layer, its note, its question, and what another builds"
+    assert not half.exists()
+    assert timedelta(days=7) < KEEP
+
+
+async def test_what_would_run_by_itself_or_hide_the_standard_library_is_taken_out(
+    layers: LayerStore, index: Path
+) -> None:
+    files = {
+        "sly.py": "X = 1\n", "sly.pth": "import os; os._exit(0)\n", "sitecustomize.py": "raise SystemExit\n",
+        "usercustomize/__init__.py": "raise SystemExit\n", "json.py": "X = 1\n", "asyncio/__init__.py": "X = 1\n",
+    }  # fmt: skip
+    wheel(index, "sly", "1.0", files)
+    layer = await layers.satisfy(["sly"])
+    assert {path.name for path in layer.folder.iterdir()} == {"sly.py", "__pycache__", "sly-1.0.dist-info"}
+    assert [path.name for path in (layer.folder / "__pycache__").iterdir() if not path.name.startswith("sly.")] == []
+
+
+async def test_a_layer_can_be_imported_inside_and_not_be_changed(layers: LayerStore) -> None:
+    layer = await layers.satisfy(["moonphase"])
+    shown = runtime().with_layer(layer.mount)
+    assert shown.libraries[-1] == layer.mount.inside
+    code = (
+        "import sys; sys.path += sys.argv[1:]; import moonphase, tidewave; print(moonphase.FULL, end=' ')\n"
+        "try:\n    open(moonphase.__file__, 'a')\nexcept OSError as error:\n    print(error.strerror)"
+    )
+    argv = (*shown.python, "-I", "-S", "-B", "-c", code, *shown.libraries)
+    result = await bubblewrap().run(SandboxJob(argv=argv, mounts=shown.mounts))
+    assert result.stdout in {b"1 Read-only file system\n", b"1 Permission denied\n"}, result.stderr
+
+
+async def test_of_too_much_what_was_used_longest_ago_goes_first(
+    layers: LayerStore, index: Path, clock: HandClock
+) -> None:
+    old = await layers.satisfy(["tidewave"])
+    clock.advance(86_400)
+    young = await layers.satisfy(["moonphase"])
+    layers.sweep(keep_mb=10)
+    assert old.folder.exists()
+    clock.advance(IN_USE.total_seconds() + 1)
+    just_young = sum(path.lstat().st_blocks * 512 for path in young.folder.rglob("*") if path.is_file())
+    layers.sweep(keep_mb=just_young / 2**20)
+    assert (old.folder.exists(), young.folder.exists()) == (False, True)
+    assert (await layers.satisfy(["tidewave"])).new
+
+
+async def test_what_may_be_in_use_stays_however_much_it_is(layers: LayerStore) -> None:
+    layer = await layers.satisfy(["tidewave"])
+    layers.sweep(keep_mb=0)
+    assert layer.folder.exists()
+
+
+async def test_locks_go_with_their_last_user(layers: LayerStore) -> None:
+    await asyncio.gather(*(layers.satisfy(["tidewave"]) for _ in range(3)))
+    assert not layers._store._locks

@@ -1,0 +1,263 @@
+"""Environments of npm: what a lock pins is laid down and found by tests; nothing else is fetched, run or linked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.core.code.environments import MadeEnvironment
+from nightshift.core.isolation import WORK, RunLimits
+from nightshift.core.shell import ShellJob
+from nightshift.core.tasks.change_checks import ChangeCheckJob
+from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.environments.declared_files import DeclaredFiles
+from nightshift.verdict.environments.dependency_check import DependencyCheck
+from nightshift.verdict.environments.layers import LayerStore
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.environments.npm import NpmMaker
+from nightshift.verdict.environments.store import FolderStore
+from nightshift.verdict.environments.wheels import Unreachable
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.shell import ShellRunner
+from tests.support.npm_registry import NpmRegistry
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.store import HandClock
+from tests.support.trees import TextTree
+
+ODD = {"index.js": "module.exports = (n) => n % 2 === 1;\n"}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[NpmRegistry]:
+    found = NpmRegistry(tmp_path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def environments(folder: Path, registry: NpmRegistry) -> Environments:
+    store = FolderStore(folder / "environments", keep_mb=100)
+    return Environments(store, [NpmMaker(registry.environ)])
+
+
+def tree(packages: Mapping[str, Any], **files: str) -> TextTree:
+    lock = {"name": "mine", "lockfileVersion": 3, "packages": {"": {"name": "mine"}, **packages}}
+    return TextTree({"package-lock.json": json.dumps(lock), "index.js": "", **files})
+
+
+async def made(environments: Environments, base: TextTree) -> tuple[MadeEnvironment, Path]:
+    (found,) = (await environments.make(base, await environments.of(base))).new
+    return found, environments._store.path(found.name) / "node_modules"
+
+
+async def test_tests_find_what_the_lock_pins_as_commonjs_and_as_modules(
+    folder: Path, registry: NpmRegistry, environments: Environments
+) -> None:
+    inner = registry.add("inner", "1.0.0", {"index.js": "module.exports = 'old';\n"})
+    newer = registry.add("inner", "2.0.0", {"index.js": "module.exports = 'new';\n"})
+    outer = registry.add("@my/outer", "1.0.0", {"index.js": "module.exports = require('inner');\n"})
+    esm = registry.add("esm", "1.0.0", {"main.js": "export const deep = 7;\n"}, type="module", exports="./main.js")
+    base = tree({
+        "node_modules/inner": newer, "node_modules/@my/outer": outer, "node_modules/esm": esm,
+        "node_modules/@my/outer/node_modules/inner": inner,
+    })  # fmt: skip
+    environment = await environments.of(base)
+    runner = SuiteRunner(
+        bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=environments
+    )
+    code = "const inner = require('inner');\nexports.all = () => [inner, require('@my/outer')].join();\n"
+    tests = (
+        "import test from 'node:test';\nimport assert from 'node:assert/strict';\nimport { deep } from 'esm';\n"
+        "import mine from './mine.js';\ntest('all', () => { assert.equal(mine.all(), 'new,old'); });\n"
+        "test('deep', () => { assert.equal(deep, 7); });\n"
+    )
+    job = SuiteJob(
+        base=base,
+        change={"mine.js": code},
+        given={"mine.test.mjs": tests},
+        language=Language.JAVASCRIPT,
+        limits=RunLimits(cpu_s=20),
+        environment=environment.digest,
+        whole_tree=False,
+    )
+    verdict = await runner.judge(job)
+    assert verdict.passed, verdict
+    assert environment.sources == ("package-lock.json",)
+
+
+async def test_a_command_finds_programs_and_nothing_of_it_is_a_change(
+    folder: Path, registry: NpmRegistry, environments: Environments
+) -> None:
+    tool = registry.add("tool", "1.0.0", {"cli.js": "#!/usr/bin/env node\nconsole.log('at work');\n"}, bin="./cli.js")
+    base = tree({"node_modules/tool": tool})
+    environment = await environments.of(base)
+    shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=environments)
+    command = "tool; touch /node_modules/tool/mine || echo read-only"
+    found = await shell.execute(ShellJob(base=base, command=command, environment=environment.digest))
+    assert found.output.splitlines()[0] == "at work", found
+    assert "read-only" in found.output.splitlines()[-1]
+    assert not found.files
+    assert not found.dropped
+
+
+@pytest.mark.parametrize("passes", [True, False])
+async def test_a_suite_of_jest_tells_of_each_test(
+    folder: Path, registry: NpmRegistry, environments: Environments, *, passes: bool
+) -> None:
+    # It calls the reporters that it is given as jest does, with tests of its own.
+    results = [
+        {"title": "adds <&", "ancestorTitles": ["sum"], "status": "passed" if passes else "failed", "duration": 5,
+         "failureMessages": [] if passes else ["Error: \x1b[31m3 is not 4\x1b[39m\n    at x"]},
+        {"title": "goes on", "ancestorTitles": [], "status": "passed", "duration": 1, "failureMessages": []},
+        {"title": "later", "ancestorTitles": [], "status": "todo", "failureMessages": []},
+    ]  # fmt: skip
+    script = (
+        "#!/usr/bin/env node\nconst path = process.argv.at(-1).slice('--reporters='.length);\n"
+        "const Reporter = require(path);\nnew Reporter({ rootDir: process.cwd() }).onRunComplete(new Set(), "
+        "{ testResults: [{ testFilePath: process.cwd() + '/a.test.js', testResults: "
+        f"{json.dumps(results)} }}] }});\nprocess.exit({0 if passes else 1});\n"
+    )
+    jest = registry.add("jest", "1.0.0", {"cli.js": script}, bin="cli.js")
+    base = tree({"node_modules/jest": jest}, **{"package.json": '{"scripts": {"test": "jest"}}'})
+    runner = SuiteRunner(
+        bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=environments
+    )
+    job = SuiteJob(
+        base=base,
+        change={},
+        language=Language.JAVASCRIPT,
+        command=("npm", "test"),
+        limits=RunLimits(cpu_s=20),
+        environment=(await environments.of(base)).digest,
+    )
+    verdict = await runner.judge(job)
+    assert verdict.passed is passes, verdict
+    told = {result.id: result.result.value for result in verdict.results}
+    assert told == {"a.test.js::sum > adds <&": "passed" if passes else "failed", "a.test.js::goes on": "passed"}
+    if not passes:
+        assert "3 is not 4" in verdict.failures[0].message
+
+
+async def test_no_script_of_a_package_runs(registry: NpmRegistry, environments: Environments, tmp_path: Path) -> None:
+    proof = tmp_path / "it-ran"
+    run = dict.fromkeys(("preinstall", "install", "postinstall", "prepare", "prepublish"), f"touch {proof}")
+    bad = registry.add("bad", "1.0.0", {"binding.gyp": "{}"}, scripts=run)
+    found, there = await made(environments, tree({"node_modules/bad": {**bad, "hasInstallScript": True}}))
+    assert (there / "bad" / "package.json").is_file()
+    assert found.packages == {"bad": "1.0.0"}
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ({"version": "git+ssh://git@host.example/a/b.git#abc"}, "no name and version"),
+        ({"version": "1.0.0", "resolved": "git+https://host.example/a.git#1"}, "does not come from a registry"),
+        ({"version": "1.0.0", "resolved": "file:../../etc"}, "does not come from a registry"),
+        ({"version": "1.0.0", "resolved": "https://host.example/bad.tgz"}, "does not come from a registry"),
+        ({"version": "1.0.0", "integrity": ""}, "no strong hash"),
+        ({"version": "1.0.0", "integrity": "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="}, "no strong hash"),
+        ({"link": True, "resolved": "../../outside"}, "is a link to"),
+        ({"version": "9.9.9"}, "is not in the registry"),
+        ({"integrity": "sha512-" + "A" * 86 + "=="}, "has other bytes than its lock says"),
+    ],
+)
+async def test_what_is_not_of_a_registry_is_left_out_and_told(
+    registry: NpmRegistry, environments: Environments, entry: dict[str, Any], why: str
+) -> None:
+    good, bad = registry.add("good", "1.0.0", ODD), registry.add("bad", "1.0.0", ODD)
+    wanted = {**bad, **entry}
+    if "resolved" not in entry:
+        del wanted["resolved"]
+    found, there = await made(environments, tree({"node_modules/good": good, "node_modules/bad": wanted}))
+    assert any(why in remark and "bad" in remark for remark in found.remarks), found.remarks
+    assert (there / "good" / "index.js").is_file()
+    assert not (there / "bad").exists()
+    assert found.packages == {"good": "1.0.0"}
+
+
+async def test_programs_are_files_of_their_package_and_take_no_name_of_the_system(
+    registry: NpmRegistry, environments: Environments
+) -> None:
+    programs = {"out": "../../../../etc/passwd", "abs": "/etc/passwd", "node": "a.js", "bash": "a.js", "../up": "a.js",
+                "../../fine": "./a.js", "none": "b.js"}  # fmt: skip
+    bad = registry.add("bad", "1.0.0", {"a.js": "1\n"}, bin=programs)
+    _, there = await made(environments, tree({"node_modules/bad": bad}))
+    assert {path.name: str(path.readlink()) for path in (there / ".bin").iterdir()} == {
+        "fine": "../bad/a.js", "up": "../bad/a.js",
+    }  # fmt: skip
+
+
+async def test_places_and_settings_of_the_repository_lead_nowhere(
+    registry: NpmRegistry, environments: Environments, folder: Path
+) -> None:
+    good = registry.add("good", "1.0.0", ODD)
+    base = tree(
+        {
+            "node_modules/good": good, "../../outside/node_modules/good": good, "node_modules/../../good": good,
+            "node_modules/.bin": good,
+        },
+        **{".npmrc": "registry=http://127.0.0.1:9/\nignore-scripts=false\n"},
+    )  # fmt: skip
+    found, there = await made(environments, base)
+    assert sorted(path.name for path in there.iterdir()) == [".bin", ".package-lock.json", "good"], found.remarks
+    assert set(registry.asked) <= {"good", "good/-/good-1.0.0.tgz"}
+
+
+async def test_a_registry_that_does_not_answer_leaves_nothing(folder: Path, registry: NpmRegistry) -> None:
+    environ = {**registry.environ, "npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0"}
+    found = Environments(FolderStore(folder / "environments", keep_mb=100), [NpmMaker(environ)])
+    base = tree({"node_modules/good": registry.add("good", "1.0.0", ODD)})
+    with pytest.raises(Unreachable):
+        await found.make(base, await found.of(base))
+    assert found.kept() == []
+
+
+async def test_a_lock_that_cannot_be_used_says_so_and_nothing_is_shown(environments: Environments) -> None:
+    base = TextTree({"yarn.lock": "__metadata:\n  version: 8\n", "index.js": ""})
+    environment = await environments.of(base)
+    (found,) = (await environments.make(base, environment)).new
+    assert "yarn 2 or newer" in found.remarks[0]
+    assert await environments.runtime_for(runtime(), base, environment.digest) == runtime()
+
+
+async def test_own_packages_of_a_repository_are_links_into_the_tree(environments: Environments) -> None:
+    links = {"packages/a": {}, "node_modules/@my/a": {"link": True, "resolved": "packages/a"}}
+    _, there = await made(environments, tree(links))
+    assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
+
+
+async def test_what_the_lock_has_may_be_imported_by_a_change(
+    folder: Path, registry: NpmRegistry, environments: Environments, tmp_path: Path
+) -> None:
+    base = tree({"node_modules/odd": registry.add("odd", "1.0.0", ODD)})
+    environment = await environments.of(base)
+    check = DependencyCheck(
+        LayerStore(folder / "packages", runtime(), environ={"PIP_NO_INDEX": "1"}),
+        runtime(),
+        allowed=(),
+        emit=lambda _: None,
+        clock=HandClock(),
+        environments=environments,
+    )
+    job = ChangeCheckJob(
+        spec=parse_spec({"description": "x", "language": "javascript"}),
+        tree=base,
+        change={"mine.js": "require('odd');\nrequire('even');\n"},
+        task_id=7,
+        environment=environment.digest,
+    )
+    found = (await check.examine(job)).findings
+    assert [(one.rule, one.line) for one in found] == [("package.npm", 2)]
+
+
+def test_a_tree_without_javascript_or_without_a_lock_has_no_environment(registry: NpmRegistry) -> None:
+    maker = NpmMaker(registry.environ)
+    assert maker.recipe(DeclaredFiles(TextTree({"package-lock.json": "{}", "a.py": ""}))) is None
+    assert maker.recipe(DeclaredFiles(TextTree({"a.js": ""}))) is None

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.verdict.environments.npm import written
+from nightshift.verdict.environments.npm_locks import FOLDER, Layout, Locked, UnreadableLock, _laid_out, read
+
+HASH = "sha512-" + "A" * 86 + "=="
+
+PNPM = f"""
+lockfileVersion: '9.0'
+importers:
+  .:
+    dependencies:
+      outer: {{specifier: ^1.0.0, version: 1.0.0(inner@2.0.0)}}
+      inner: {{specifier: ^2.0.0, version: 2.0.0}}
+      other: {{specifier: 'npm:inner@1', version: inner@1.0.0}}
+      mine: {{specifier: 'workspace:*', version: 'link:packages/mine'}}
+      away: {{specifier: 'link:../away', version: 'link:../away'}}
+packages:
+  outer@1.0.0: {{resolution: {{integrity: {HASH}}}}}
+  inner@1.0.0: {{resolution: {{integrity: {HASH}}}}}
+  inner@2.0.0: {{resolution: {{integrity: {HASH}}}, os: [darwin]}}
+  far@1.0.0: {{resolution: {{tarball: 'https://host.example/far.tgz', integrity: {HASH}}}}}
+snapshots:
+  outer@1.0.0(inner@2.0.0): {{dependencies: {{inner: 1.0.0, far: 1.0.0}}}}
+  inner@1.0.0: {{}}
+  inner@2.0.0: {{optional: true}}
+  far@1.0.0: {{}}
+"""
+YARN = f"""# yarn lockfile v1
+
+
+inner@^1.0.0, "inner@~1.0.0":
+  version "1.0.0"
+  resolved "https://registry.yarnpkg.com/inner/-/inner-1.0.0.tgz#0f"
+  integrity {HASH}
+
+inner@^2.0.0:
+  version "2.0.0"
+  resolved "https://registry.yarnpkg.com/inner/-/inner-2.0.0.tgz#0f"
+  integrity {HASH}
+
+"@my/outer@^1.0.0":
+  version "1.0.0"
+  resolved "https://registry.yarnpkg.com/@my/outer/-/outer-1.0.0.tgz#0f"
+  integrity {HASH}
+  dependencies:
+    inner "~1.0.0"
+
+"other@npm:inner@^2.0.0":
+  version "2.0.0"
+  integrity {HASH}
+
+"git-one@git+https://host.example/a.git":
+  version "1.0.0"
+  resolved "git+https://host.example/a.git#abc"
+"""
+
+
+def placed(layout: Layout) -> dict[str, str]:
+    return {place: f"{one.name}@{one.version}" for place, one in layout.packages.items()}
+
+
+def test_a_lock_of_pnpm_is_laid_out_with_peers_aliases_and_other_versions() -> None:
+    layout = read("pnpm-lock.yaml", PNPM, "")
+    assert placed(layout) == {
+        "node_modules/outer": "outer@1.0.0",
+        "node_modules/inner": "inner@2.0.0",
+        "node_modules/other": "inner@1.0.0",
+        "node_modules/outer/node_modules/inner": "inner@1.0.0",
+    }
+    assert layout.links == {"mine": "packages/mine"}
+    assert ["away" in layout.remarks[0], "far" in layout.remarks[1], len(layout.remarks)] == [True, True, 2]
+    assert layout.packages["node_modules/inner"].optional
+    assert layout.packages["node_modules/inner"].limits == {"os": ["darwin"]}
+
+
+def test_a_lock_of_yarn_is_laid_out_from_what_package_json_wants() -> None:
+    wants = {"@my/outer": "^1.0.0", "inner": "^2.0.0", "other": "npm:inner@^2.0.0"}
+    manifest = {"dependencies": wants, "devDependencies": {"git-one": "git+https://host.example/a.git"}}
+    layout = read("yarn.lock", YARN, json.dumps(manifest))
+    assert placed(layout) == {
+        "node_modules/@my/outer": "@my/outer@1.0.0",
+        "node_modules/inner": "inner@2.0.0",
+        "node_modules/other": "inner@2.0.0",
+        "node_modules/@my/outer/node_modules/inner": "inner@1.0.0",
+    }
+    assert "git-one 1.0.0 does not come from a registry" in layout.remarks[0]
+
+
+def test_the_first_format_of_npm_has_packages_below_one_another() -> None:
+    inner = {"version": "1.0.0", "integrity": HASH}
+    lock = {"dependencies": {"outer": {"version": "2.0.0", "integrity": HASH, "dependencies": {"inner": inner}},
+                             "other": {"version": "npm:inner@1.0.0", "integrity": HASH}}}  # fmt: skip
+    assert placed(read("package-lock.json", json.dumps(lock), "")) == {
+        "node_modules/outer": "outer@2.0.0",
+        "node_modules/outer/node_modules/inner": "inner@1.0.0",
+        "node_modules/other": "inner@1.0.0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("package-lock.json", "["),
+        ("package-lock.json", "[]"),
+        ("package-lock.json", '{"packages": []}'),
+        ("package-lock.json", '{"dependencies": {"../up": {"version": "1.0.0"}}}'),
+        ("pnpm-lock.yaml", "a: [b"),
+        ("pnpm-lock.yaml", "lockfileVersion: 5.4"),
+        ("pnpm-lock.yaml", "!!python/object/apply:os.system [ls]"),
+        ("yarn.lock", "__metadata:\n  version: 8\n"),
+        ("yarn.lock", "noversion:\n  version 1\n"),
+    ],
+)
+def test_what_is_no_lock_is_told(name: str, text: str) -> None:
+    with pytest.raises(UnreadableLock):
+        read(name, text, "")
+
+
+@given(st.sampled_from(["package-lock.json", "pnpm-lock.yaml", "yarn.lock"]), st.text(max_size=300))
+def test_any_text_is_a_lock_or_is_refused(name: str, text: str) -> None:
+    with contextlib.suppress(UnreadableLock):
+        read(name, text, text)
+
+
+NAMES = st.sampled_from("abc")
+KEYS = st.tuples(NAMES, st.integers(1, 2)).map(lambda key: f"{key[0]}@{key[1]}.0.0")
+
+
+@given(st.dictionaries(KEYS, st.lists(KEYS, max_size=2), max_size=4), st.lists(KEYS, max_size=3))
+def test_every_package_finds_the_version_that_it_wants(graph: dict[str, list[str]], wanted: list[str]) -> None:
+    packages = {
+        key: Locked(name=key[0], version=key[2:], integrity=HASH)
+        for key in {*graph, *wanted, *(one for below in graph.values() for one in below)}
+    }
+    needs = {key: {one[0]: one for one in graph.get(key, ())} for key in packages}
+    roots = {one[0]: one for one in wanted}
+    try:
+        found, missing = _laid_out(roots, packages, needs)
+    except UnreadableLock:
+        return  # a ring of versions
+    assert not missing
+    for place, package in [("", None), *found.items()]:
+        mine = roots if package is None else needs[f"{package.name}@{package.version}"]
+        for name, key in mine.items():
+            assert _seen(found, place, name) == key
+    _, lock = written(Layout(packages=found))
+    assert lock["packages"].keys() - {""} == found.keys()
+
+
+def _seen(found: dict[str, Locked], place: str, name: str) -> str:
+    while True:
+        path = f"{place}/{FOLDER}/{name}" if place else f"{FOLDER}/{name}"
+        if path in found:
+            return f"{found[path].name}@{found[path].version}"
+        assert place, f"{name} is not found"
+        place = place.rpartition(f"{FOLDER}/")[0].rstrip("/")

@@ -1,0 +1,353 @@
+"""Environments of Python in real runs: what a repository declares is there, its package is known, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.code.tree import Tree
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import RunLimits
+from nightshift.core.shell import ShellJob
+from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.git.manager import GitManager
+from nightshift.verdict.environments import uv
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.environments.python import PythonMaker, Series
+from nightshift.verdict.environments.store import FolderStore
+from nightshift.verdict.environments.uv import Uv
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.shell import ShellRunner
+from tests.support.git_repo import git, make_repo, write
+from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.trees import TextTree
+from tests.support.wheelhouse import source, wheel
+
+UV = Path(sys.executable).with_name("uv")
+PROJECT = """
+[project]
+name = "shop-till"
+version = "1.4.2"
+description = "Adds prices up"
+requires-python = ">=3.10"
+dependencies = ["moonphase>=1"]
+[project.optional-dependencies]
+test = ["tidewave", "nowheel", "nosuch"]
+[project.scripts]
+till = "till.cli:main"
+[project.entry-points."till.plugins"]
+usual = "till.cli:main"
+"""
+CODE = {
+    "pyproject.toml": PROJECT,
+    "src/till/__init__.py": "",
+    "src/till/cli.py": "import moonphase\n\n\ndef main():\n    print(moonphase.FULL + 41)\n",
+}
+
+
+class Home:
+    """A place for environments, with a folder of wheels for its index."""
+
+    def __init__(self, folder: Path, index: Path) -> None:
+        environ = {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "UV_FIND_LINKS": str(index)}
+        self.store = FolderStore(folder / "environments", keep_mb=100)
+        maker = PythonMaker(self.store, Uv(UV, lambda: environ), Series(usual=runtime()))
+        self.environments = Environments(self.store, [maker])
+        self.runner = SuiteRunner(
+            bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=self.environments
+        )
+        self.shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=self.environments)
+
+    async def judged(
+        self, base: Mapping[str, str] | Tree, tests: Mapping[str, str], change: Mapping[str, str] | None = None
+    ) -> Verdict:
+        tree = TextTree(base) if isinstance(base, Mapping) else base
+        digest = (await self.environments.of(tree)).digest
+        limits = RunLimits(cpu_s=30)
+        return await self.runner.judge(
+            SuiteJob(base=tree, change=change or {}, given=tests, environment=digest, limits=limits)
+        )
+
+    async def remarks(self, base: Mapping[str, str]) -> tuple[str, ...]:
+        tree = TextTree(base)
+        (made,) = (await self.environments.make(tree, await self.environments.of(tree))).new
+        return made.remarks
+
+    async def packages(self, base: Mapping[str, str]) -> dict[str, str]:
+        tree = TextTree(base)
+        (made,) = (await self.environments.make(tree, await self.environments.of(tree))).new
+        return dict(made.packages)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    index = tmp_path / "index"
+    index.mkdir()
+    wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 1\n"})
+    wheel(index, "tidewave", "2.0", {"tidewave/__init__.py": "HIGH = 1\n"})
+    source(index, "nowheel", "1.0", "raise SystemExit('a setup.py ran')\n")
+    return index
+
+
+def locked(file: Path, name: str, version: str) -> str:
+    """A package as poetry.lock has it, with the hash of a wheel."""
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return f"[[package]]\nname = '{name}'\nversion = '{version}'\nfiles = [{{file = 'x', hash = 'sha256:{digest}'}}]\n"
+
+
+@pytest.fixture
+def home(folder: Path, index: Path) -> Home:
+    return Home(folder, index)
+
+
+async def test_what_is_declared_is_there_and_the_own_package_is_known(home: Home) -> None:
+    tests = {
+        "test_till.py": (
+            "import importlib.metadata as metadata\nimport subprocess\nimport sys\n\nimport tidewave\n"
+            "from till.cli import main\n\n\n"
+            "def test_known():\n    assert metadata.version('shop-till') == '1.4.2'\n"
+            "    assert metadata.metadata('shop_till')['Summary'] == 'Adds prices up'\n\n\n"
+            "def test_entry_points():\n    (found,) = metadata.entry_points(group='till.plugins')\n"
+            "    assert found.load() is main\n\n\n"
+            "def test_program():\n    assert subprocess.check_output(['till']) == b'42\\n'\n\n\n"
+            "def test_module():\n    argv = [sys.executable, '-c', 'import till.cli; till.cli.main()']\n"
+            "    assert subprocess.check_output(argv, env={}) == b'42\\n'\n\n\n"
+            "def test_wheels():\n    assert tidewave.HIGH == 1\n"
+        )
+    }
+    verdict = await home.judged(CODE, tests)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    assert len(verdict.results) == 5
+
+
+async def test_what_has_no_wheel_or_is_not_there_is_left_out_and_told(home: Home) -> None:
+    told = await home.remarks(CODE)
+    assert any("nowheel has no fitting wheel" in remark for remark in told), told
+    assert any("nosuch has no" in remark for remark in told), told
+
+
+async def test_of_requirements_that_do_not_go_together_the_later_ones_are_left_out_and_told(home: Home) -> None:
+    base = {"requirements.txt": "moonphase==1.0\ntidewave\n", "requirements-dev.txt": "moonphase==3.0\n"}
+    tree = TextTree(base)
+    (made,) = (await home.environments.make(tree, await home.environments.of(tree))).new
+    assert made.packages == {"moonphase": "1.0", "tidewave": "2.0"}
+    assert any("moonphase" in remark and "left out" in remark for remark in made.remarks)
+
+
+async def test_a_version_comes_from_the_nearest_tag_and_stands_in_the_file_that_a_build_writes(
+    home: Home, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "repo", {
+        "pyproject.toml": "[project]\nname = 'shop-till'\ndynamic = ['version']\n"
+        "[tool.setuptools_scm]\nversion_file = 'src/till/_version.py'\n",
+        "src/till/__init__.py": "from till._version import __version__, version_tuple\n", ".gitignore": "_version.py\n",
+    })  # fmt: skip
+    git(repo, "tag", "-a", "-m", "one", "v1.4.9")
+    git(repo, "tag", "nightly")
+    manager = GitManager(
+        workspace=tmp_path / "workspace", author=Author(name="Owner", email="owner@example.org"), auto_push=False,
+        emit=lambda _: None, environ=dict(os.environ),
+    )  # fmt: skip
+
+    async def judged(version: str, beginning: str) -> Verdict:
+        text = (
+            "from importlib import metadata\n\nimport till\n\n\n"
+            f"def test_known():\n    assert metadata.version('shop-till').partition('+')[0] == '{version}'\n\n\n"
+            f"def test_file():\n    assert till.__version__ == metadata.version('shop-till')\n"
+            f"    assert till.version_tuple[:3] == {beginning}\n"
+        )
+        return await home.judged(manager.tree(str(repo), git(repo, "rev-parse", "HEAD")), {"test_till.py": text})
+
+    released = await judged("1.4.9", "(1, 4, 9)")
+    assert released.passed, (released.reason, released.failures)
+    for count in range(2):
+        write(repo, {"a.txt": f"{count}\n"})
+        git(repo, "add", "-A")
+        git(repo, "commit", "-q", "-m", "more")
+    later = await judged("1.4.10.dev2", "(1, 4, 10)")
+    assert later.passed, (later.reason, later.failures)
+    manager.close()
+
+
+async def test_the_metadata_follows_the_change_and_a_broken_one_breaks_nothing(home: Home) -> None:
+    test = "import importlib.metadata as m\n\n\ndef test_version():\n    assert m.version('shop-till') == '1.5.0'\n"
+    new = PROJECT.replace("1.4.2", "1.5.0")
+    assert not (await home.judged(CODE, {"test_version.py": test})).passed
+    verdict = await home.judged(CODE, {"test_version.py": test}, {"pyproject.toml": new})
+    assert verdict.passed, verdict.reason
+    plain = {"test_plain.py": "from till.cli import main\n\n\ndef test_main():\n    assert main() is None\n"}
+    verdict = await home.judged(CODE, plain, {"pyproject.toml": "[project\nname = 3"})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_what_a_change_declares_is_no_consent(home: Home) -> None:
+    base = {"pyproject.toml": PROJECT.replace("moonphase>=1", "").replace('""', "")}
+    change = {"pyproject.toml": PROJECT, "src/till/cli.py": CODE["src/till/cli.py"]}
+    test = {"test_till.py": "import till.cli\n\n\ndef test_it():\n    assert till.cli.main() is None\n"}
+    verdict = await home.judged(base, test, change)
+    assert not verdict.passed
+    assert "moonphase" in str(verdict.failures)
+
+
+async def test_commands_of_models_have_the_environment_too(home: Home) -> None:
+    tree = TextTree(CODE)
+    digest = (await home.environments.of(tree)).digest
+    result = await home.shell.execute(
+        ShellJob(command="till && python -c 'import tidewave, till'", base=tree, environment=digest)
+    )
+    assert (result.exit_code, result.output) == (0, "42\n")
+
+
+async def test_plugins_of_the_environment_serve_tests_and_those_that_measure_do_not(home: Home, index: Path) -> None:
+    plugin = "import pytest\n\n\n@pytest.fixture\ndef moon():\n    return 1\n"
+    wheel(index, "pytest_moon", "1.0", {"pytest_moon.py": plugin}, plugin="pytest_moon")
+    base = {"requirements-test.txt": "pytest-moon\n"}
+    verdict = await home.judged(base, {"test_moon.py": "def test_moon(moon):\n    assert moon == 1\n"})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_the_own_plugin_of_the_base_serves_tests(home: Home) -> None:
+    project = "[project]\nname = 'pytest-own'\nversion = '1'\n[project.entry-points.pytest11]\nown = 'own'\n"
+    base = {
+        "pyproject.toml": project,
+        "own.py": "import pytest\n\n\n@pytest.fixture\ndef seven():\n    return 7\n",
+    }
+    verdict = await home.judged(base, {"test_own.py": "def test_own(seven):\n    assert seven == 7\n"})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_a_plugin_may_be_called_like_a_module_of_pythons_where_warnings_are_errors(home: Home) -> None:
+    project = "[project]\nname = 'pytest-own'\nversion = '1'\n[project.entry-points.pytest11]\njson = 'own'\n"
+    base = {
+        "pyproject.toml": f"{project}[tool.pytest.ini_options]\nfilterwarnings = ['error']\n",
+        "own.py": "import pytest\n\n\n@pytest.fixture\ndef seven():\n    return 7\n",
+    }
+    verdict = await home.judged(base, {"test_own.py": "def test_own(seven):\n    assert seven == 7\n"})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_namespace_packages_of_tree_and_wheels_are_found_together(home: Home, index: Path) -> None:
+    wheel(index, "zoo.moon", "1.0", {"zoo/moon.py": "FULL = 1\n"})
+    base = {
+        "pyproject.toml": "[project]\nname = 'zoo.till'\nversion = '1'\ndependencies = ['zoo.moon']\n",
+        "zoo/till/__init__.py": "from zoo.moon import FULL\n",
+    }
+    verdict = await home.judged(
+        base, {"test_zoo.py": "import zoo.till\n\n\ndef test_it():\n    assert zoo.till.FULL == 1\n"}
+    )
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_nothing_of_a_hostile_wheel_runs_by_itself_or_hides_what_is_ours(home: Home, index: Path) -> None:
+    evil = "raise SystemExit('a wheel ran by itself')\n"
+    files = {
+        "evil.py": "X = 1\n", "evil.pth": "import os; os._exit(3)\n", "sitecustomize.py": evil, "json.py": evil,
+        "pytest/__init__.py": evil, "_pytest/__init__.py": evil, "nightshift_inside/__init__.py": evil,
+        "tests/__init__.py": evil, "evil-1.0.data/scripts/till": "#!/bin/sh\nexit 3\n",
+    }  # fmt: skip
+    wheel(index, "evil", "1.0", files)
+    wheel(index, "pytest", "99.0", {"pytest/__init__.py": evil})
+    base = {"requirements.txt": "evil\npytest==99.0\n"}
+    test = (
+        "import json\nimport subprocess\nimport sys\n\nimport pytest\nimport evil\n\n\n"
+        "def test_it():\n    assert evil.X == 1 and pytest.__version__ != '99.0'\n"
+        "    assert subprocess.call([sys.executable, '-c', 'import json']) == 0\n"
+    )
+    verdict = await home.judged(base, {"test_evil.py": test})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    (folder,) = home.store.path("").glob("python-*/site")
+    assert {path.name for path in folder.iterdir()} == {"evil.py", "__pycache__", "evil-1.0.dist-info"}
+
+
+async def test_a_file_with_other_bytes_than_its_lock_says_is_left_out_and_told(home: Home) -> None:
+    lock = (
+        "[[package]]\nname = 'moonphase'\nversion = '1.0'\n"
+        f"files = [{{file = 'moonphase.whl', hash = 'sha256:{'0' * 64}'}}]\n"
+    )
+    base = {"poetry.lock": lock}
+    assert await home.packages(base) == {}
+    told = [one.remarks for one in home.environments.kept() if one.kind == "python"]
+    assert any("moonphase 1.0" in remark and "left out" in remark for remark in told[0]), told
+
+
+async def test_a_lock_is_installed_as_it_says(home: Home, index: Path) -> None:
+    newer = wheel(index, "moonphase", "2.0", {"moonphase.py": "FULL = 2\n"})
+    lock = locked(newer.with_name("moonphase-1.0-py3-none-any.whl"), "moonphase", "1.0")
+    assert await home.packages({"poetry.lock": lock, "pyproject.toml": PROJECT}) == {"moonphase": "1.0"}
+
+
+async def test_an_index_that_is_away_is_told_and_nothing_is_kept(folder: Path, tmp_path: Path) -> None:
+    home = Home(folder, tmp_path)
+    environ = {"PATH": "/usr/bin:/bin", "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
+    maker = PythonMaker(home.store, Uv(UV, lambda: environ), Series(usual=runtime()))
+    environments, tree = Environments(home.store, [maker]), TextTree({"requirements.txt": "moonphase\n"})
+    with pytest.raises(SandboxError, match="does not answer"):
+        await environments.make(tree, await environments.of(tree))
+    assert environments.kept() == []
+
+
+def test_another_python_is_chosen_only_where_it_is_asked_for_and_there() -> None:
+    series = Series(usual=replace(runtime(), version="3.11.2"), others=("3.13", "3.12", "3.10"))
+    assert series.chosen("", "") == "3.11"
+    assert series.chosen(">=3.9", "") == "3.11"
+    assert series.chosen(">=3.12", "") == "3.13"
+    assert series.chosen(">=3.12,<3.13", "") == "3.12"
+    assert series.chosen(">=3.14", "") == "3.11"
+    assert series.chosen("<3.11", "") == "3.10"
+    assert series.chosen("", "3.12\n") == "3.12"
+    assert series.chosen("", "3.9.1\n") == "3.11"
+    assert series.chosen("what is this", "pypy3.10") == "3.11"
+
+
+async def test_two_tasks_make_one_environment(home: Home) -> None:
+    tree = TextTree(CODE)
+    found = await home.environments.of(tree)
+    made = await asyncio.gather(*(home.environments.make(tree, found) for _ in range(3)))
+    assert sorted(len(making.new) for making in made) == [0, 0, 1]
+
+
+async def test_packages_of_the_environment_file_are_there_beside_those_of_the_repository(home: Home) -> None:
+    more = {".nightshift/environment.yaml": "packages: [tidewave, nosuch]\n"}
+    assert await home.packages(more) == {"tidewave": "2.0"}
+    assert await home.packages({"requirements.txt": "moonphase\n", **more}) == {"moonphase": "1.0", "tidewave": "2.0"}
+    tests = {"test_it.py": "import tidewave\n\n\ndef test_it():\n    assert tidewave.HIGH == 1\n"}
+    verdict = await home.judged({"a.py": "", **more}, tests)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    assert any("nosuch" in remark for remark in await home.remarks({"b.py": "", ".nightshift/environment.yaml": (
+        "packages: [tidewave >= 2, nosuch]\n")}))  # fmt: skip
+
+
+async def test_what_a_lock_pins_stands_for_packages_of_the_environment_file(home: Home, index: Path) -> None:
+    wheel(index, "tidewave", "3.0", {"tidewave/__init__.py": "HIGH = 3\n"})
+    more = {".nightshift/environment.yaml": "packages: ['tidewave>=1']\n"}
+    lock = ""
+    for name, version, found in (("moonphase", "1.0", "3.0"), ("tidewave", "2.0", "2.0")):
+        lock += locked(index / f"{name}-{version}-py3-none-any.whl", name, version)
+        assert await home.packages({"poetry.lock": lock, **more}) == {"moonphase": "1.0", "tidewave": found}
+
+
+async def test_of_an_environment_file_a_change_counts_for_nothing(home: Home) -> None:
+    tests = {"test_it.py": "import tidewave\n\n\ndef test_it():\n    assert tidewave.HIGH == 1\n"}
+    change = {".nightshift/environment.yaml": "packages: [tidewave]\n"}
+    assert not (await home.judged({"requirements.txt": "moonphase\n"}, tests, change)).passed
+
+
+async def test_packages_that_take_too_much_room_are_refused_and_nothing_is_kept(
+    home: Home, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert uv.MOST_MB == 6 << 10
+    monkeypatch.setattr(uv, "MOST_MB", 2)
+    wheel(index, "heavy", "1.0", {"heavy.py": "", "heavy.dat": "x" * (3 << 20)})
+    tree = TextTree({"requirements.txt": "heavy\n"})
+    with pytest.raises(SandboxError, match="the packages take more than 2 MB"):
+        await home.environments.make(tree, await home.environments.of(tree))
+    assert not home.environments.kept()
+    assert await home.packages({"requirements.txt": "moonphase\n"}) == {"moonphase": "1.0"}

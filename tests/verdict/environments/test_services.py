@@ -1,0 +1,259 @@
+"""Services in real runs: started for each part of a run, ready before its tests, and gone with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.core.errors import SandboxError, ServiceFailed
+from nightshift.core.isolation import Ended, RunLimits
+from nightshift.core.shell import ShellJob
+from nightshift.core.tasks.held_out import HeldOut, ValueCase
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.sandbox.nested import NestedSandbox
+from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.shell import ShellRunner
+from tests.support import golang
+from tests.support.sandboxes import ISOLATIONS, bubblewrap, opened, runtime
+from tests.support.service_files import CLIENT, PATH, PORT, counter, declared, environments, python
+from tests.support.trees import TextTree
+
+LIMITS = RunLimits(cpu_s=30, memory_mb=256, pids=64)
+TESTS = {"test_client.py": "from client import ask\n\n\ndef test_first():\n    assert ask('a') == '1'\n"}
+NODE_CLIENT = """
+import net from 'node:net';
+export const ask = (line) => new Promise((done, failed) => {
+  const socket = net.connect(Number(process.env.COUNTER_PORT), '127.0.0.1', () => socket.write(`${line}\\n`));
+  socket.on('data', (data) => { socket.destroy(); done(String(data).trim()); });
+  socket.on('error', failed);
+});
+"""
+NODE_TESTS = """
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import {ask} from './client.mjs';
+test('first', async () => { assert.equal(await ask('a'), '1'); });
+"""
+GO_CLIENT = """package client
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+func Ask(line string) string {
+	asked, err := net.Dial("tcp", "127.0.0.1:"+os.Getenv("COUNTER_PORT"))
+	if err != nil {
+		return err.Error()
+	}
+	fmt.Fprintln(asked, line)
+	said, _ := bufio.NewReader(asked).ReadString('\\n')
+	return strings.TrimSpace(said)
+}
+"""
+GO_TESTS = """package client
+
+import "testing"
+
+func TestFirst(t *testing.T) {
+	if found := Ask("a"); found != "1" {
+		t.Errorf("%s", found)
+	}
+}
+"""
+
+
+class Runs:
+    """Runs things on a tree with services, in one sandbox."""
+
+    def __init__(self, sandbox: Any, folder: Path, shown: Any = None) -> None:
+        self.environments: Environments = environments(folder)
+        shown = shown or runtime()
+        self.runner = SuiteRunner(
+            sandbox, shown, emit=lambda _: None, staging_dir=folder / "staging", environments=self.environments
+        )
+        self.shell = ShellRunner(sandbox, shown, folder / "staging", environments=self.environments)
+
+    async def judged(self, base: Mapping[str, str], tests: Mapping[str, str] = TESTS, **more: Any) -> Verdict:
+        tree = TextTree(base)
+        digest = (await self.environments.of(tree)).digest
+        told = {"change": {}, "limits": LIMITS, **more}
+        return await self.runner.judge(SuiteJob(base=tree, given=tests, environment=digest, **told))
+
+    async def executed(self, base: Mapping[str, str], command: str) -> Any:
+        tree = TextTree(base)
+        digest = (await self.environments.of(tree)).digest
+        return await self.shell.execute(ShellJob(command=command, base=tree, environment=digest, limits=LIMITS))
+
+    async def failure(self, **service: Any) -> str:
+        """What is said of a service that does not come up."""
+        with pytest.raises(ServiceFailed) as raised:
+            await self.judged({"client.py": CLIENT, **declared({"counter": counter(**service)})})
+        return str(raised.value)
+
+
+@pytest.fixture
+async def runs(folder: Path) -> AsyncIterator[Runs]:
+    box = NestedSandbox(bubblewrap(), runtime())
+    yield Runs(box, folder)
+    await box.aclose()
+
+
+@pytest.mark.parametrize("isolation", [one for one in ISOLATIONS if one != "process"])
+async def test_each_part_of_a_run_has_services_of_its_own(isolation: str, folder: Path) -> None:
+    (jobs := folder / "jobs").mkdir(mode=0o755)
+    async with opened(isolation, jobs) as box:
+        runs = Runs(box, folder)
+        base = {"client.py": CLIENT, **declared()}
+        for _ in range(2):  # the split run, the run, and that of the must-fail copies: each is the first to count
+            verdict = await runs.judged(base)
+            assert verdict.passed, (verdict.reason, verdict.failures)
+            assert verdict.evidence.twins == 1
+        again = {"test_client.py": TESTS["test_client.py"].replace("'1'", "'2'")}
+        assert not (await runs.judged(base, again)).passed
+        found = await runs.executed(base, 'python -c \'import client; print(client.ask("a"), client.ask("b"))\'')
+        assert (found.output, found.exit_code, found.ended, found.files) == ("1 2\n", 0, Ended.EXITED, {})
+
+
+async def test_the_process_isolation_says_that_it_has_no_services(folder: Path) -> None:
+    (jobs := folder / "jobs").mkdir(mode=0o755)
+    async with opened("process", jobs) as box:
+        with pytest.raises(ServiceFailed, match="the isolation `process` has no network of its own"):
+            await Runs(box, folder).judged({"client.py": CLIENT, **declared()})
+
+
+async def test_held_out_calls_have_services(runs: Runs) -> None:
+    case = ValueCase(call="client:ask", args="('a',)", expect="'1'", explicit=True)
+    verdict = await runs.judged({"client.py": CLIENT, **declared()}, held=HeldOut(cases=(case,), sources=("cases",)))
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    assert verdict.evidence.label is Label.VERIFIED
+
+
+async def test_a_command_has_services(runs: Runs) -> None:
+    base = {"client.py": CLIENT, "check.py": "from client import ask\n\nassert ask('a') == '1'\n", **declared()}
+    verdict = await runs.judged(base, {}, command=("python3", "check.py"))
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_suites_of_javascript_have_services(runs: Runs) -> None:
+    base = {"client.mjs": NODE_CLIENT, **declared()}
+    later = "assert.ok(['1', '2'].includes(await ask('a')));"  # the files are apart in the split run alone
+    more = {"b.test.mjs": NODE_TESTS.replace("assert.equal(await ask('a'), '1');", later)}
+    verdict = await runs.judged(base, {"a.test.mjs": NODE_TESTS, **more}, language=Language.JAVASCRIPT)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_suites_of_go_have_services(folder: Path) -> None:
+    box = NestedSandbox(bubblewrap(), golang.runtime())
+    base = {"go.mod": "module client\n\ngo 1.19\n", "client.go": GO_CLIENT, **declared()}
+    runs = Runs(box, folder, golang.runtime())
+    verdict = await runs.judged(
+        base, {"client_test.go": GO_TESTS}, language=Language.GO, limits=RunLimits(cpu_s=60, memory_mb=1024, pids=256)
+    )
+    await box.aclose()
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+@pytest.mark.parametrize(
+    "ready",
+    [
+        {"port": PORT},
+        {"output": "it listens"},
+        {"command": python("import socket; socket.create_connection(('127.0.0.1', 7411))")},
+    ],
+)
+async def test_each_way_of_being_ready_is_waited_for(runs: Runs, ready: Mapping[str, Any]) -> None:
+    slow = counter(ready=ready)
+    slow["start"] = f"sleep 0.5; {slow['start']}"
+    verdict = await runs.judged({"client.py": CLIENT, **declared({"counter": slow})})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_what_is_prepared_is_there_and_variables_are_the_services_own(runs: Runs) -> None:
+    service = counter(
+        prepare='printf "$FIRST" > "$DATA/lines"; test "$HOME" = "$DATA"', environment={"FIRST": "one\\ntwo\\n"}
+    )
+    tests = {"test_client.py": "import os\nfrom client import ask\n\n\ndef test_third():\n    assert ask('a') == '3'\n"
+                               "    assert 'FIRST' not in os.environ\n"}  # fmt: skip
+    verdict = await runs.judged({"client.py": CLIENT, **declared({"counter": service})}, tests)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+
+
+async def test_a_service_that_does_not_come_up_is_named_with_its_last_words(runs: Runs) -> None:
+    late = await runs.failure(start="echo not today; sleep 60", start_s=1)
+    assert late == "the service counter did not come up: it was not ready within 1 s; it printed: not today"
+    ended = await runs.failure(start="echo no disk >&2; exit 3")
+    assert ended.startswith("the service counter did not come up: it ended with exit status 3 before it was ready")
+    assert ended.endswith("it printed: no disk")
+    left = await runs.failure(start="sleep 60 & exit 0")
+    assert "exit status 0 before it was ready; it has to stay in the foreground" in left
+    unprepared = await runs.failure(prepare="echo no room; exit 1")
+    assert (
+        unprepared
+        == "the service counter did not come up: its preparation ended with exit status 1; it printed: no room"
+    )
+    endless = await runs.failure(prepare="sleep 60", prepare_s=1)
+    assert "its preparation took longer than 1 s" in endless
+    silent = await runs.failure(start="no-such-program", ready={"command": "false"})
+    assert "no-such-program" in silent
+
+
+async def test_no_service_is_taken_for_another(runs: Runs) -> None:
+    first = counter(ready={"output": "it listens"}, exports={})
+    second = {"start": "sleep 60", "ready": {"port": PORT}}
+    with pytest.raises(
+        ServiceFailed, match=f"the service second did not come up: port {PORT} is taken by something else"
+    ):
+        await runs.judged({"client.py": CLIENT, **declared({"first": first, "second": second})})
+
+
+async def test_what_a_service_prints_holds_nothing_up(runs: Runs) -> None:
+    loud = counter()
+    loud["start"] = loud["start"].replace("log.seek(0)", "os.write(1, bytes(1 << 19)); log.seek(0)")
+    verdict = await runs.judged({"client.py": CLIENT, **declared({"counter": loud})}, limits=replace(LIMITS, cpu_s=5))
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    flood = await runs.failure(start="yes flood", start_s=1)
+    assert len(flood) < 2000
+    assert "it was not ready within 1 s; it printed: flood" in flood.replace("printed: ood", "printed: flood")
+
+
+async def test_what_a_change_declares_starts_nothing(runs: Runs) -> None:
+    change = declared({"counter": counter(start="exit 1")})
+    verdict = await runs.judged({"client.py": CLIENT, **declared()}, change=change)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    without = await runs.judged({"client.py": CLIENT}, change=declared())
+    assert not without.passed
+
+
+async def test_where_no_services_are_declared_there_is_no_part(runs: Runs) -> None:
+    assert not (await runs.environments.of(TextTree({"a.py": ""}))).digest
+    assert not (await runs.environments.of(TextTree({PATH: "packages: [redis]\n"}))).digest
+
+
+async def test_a_file_with_faults_is_a_part_that_cannot_be_made(runs: Runs) -> None:
+    tree = TextTree({PATH: "services:\n  db:\n    start: x\n"})
+    found = await runs.environments.of(tree)
+    with pytest.raises(SandboxError, match=re.escape("services.db.ready: Field required")):
+        await runs.environments.make(tree, found)
+
+
+async def test_each_text_of_the_file_is_an_environment_of_its_own(runs: Runs) -> None:
+    one, other = (TextTree(declared({"counter": counter(start_s=seconds)})) for seconds in (30, 31))
+    assert (await runs.environments.of(one)).digest != (await runs.environments.of(other)).digest
+    (made,) = (await runs.environments.make(one, await runs.environments.of(one))).new
+    assert (made.kind, made.services, made.sources) == ("services", ("counter",), (PATH,))
+
+
+async def test_the_file_of_a_project_goes_before_that_of_the_whole(runs: Runs) -> None:
+    nested = TextTree({"shop/client.py": CLIENT, **{f"shop/{path}": text for path, text in declared().items()}})
+    assert not (await runs.environments.of(nested)).digest

@@ -1,0 +1,182 @@
+"""What setup scripts leave for later runs: real scripts in the real sandbox, with a package index over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.environments.making import runtime_of
+from nightshift.verdict.environments.store import notes_in
+from tests.support.npm_registry import NpmRegistry
+from tests.support.package_index import PackageIndex
+from tests.support.sandboxes import runtime
+from tests.support.setups import SCRIPT, left_by, run_in, setups, tree
+from tests.support.trees import TextTree
+
+
+def yes(_digest: str) -> bool:
+    return True
+
+
+def no(_digest: str) -> bool:
+    return False
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[PackageIndex]:
+    with PackageIndex(tmp_path / "index") as served:
+        served.add("moonphase", "1.0", {
+            "moonphase.py": "def main():\n    print('full')\n",
+            "moonphase-1.0.dist-info/entry_points.txt": "[console_scripts]\nmoon = moonphase:main\n",
+        })  # fmt: skip
+        yield served
+
+
+async def test_what_a_script_installs_is_there_for_later_runs_which_have_no_network(
+    folder: Path, index: PackageIndex
+) -> None:
+    found = setups(folder, index.environ)
+    base = tree("set -e\npip install -q moonphase\nmkdir -p /env/data && echo 7 > /env/data/seven")
+    shown = await left_by(found, base)
+    (made,) = found.kept()
+    assert (made.kind, made.sources, made.packages, made.remarks) == ("setup", (SCRIPT,), {"moonphase": "1.0"}, ())
+    asked = len(index.asked)
+    code = (
+        "import moonphase, socket, subprocess\n"
+        "moonphase.main()\n"
+        "print(subprocess.run(['moon'], capture_output=True, text=True).stdout, open('/env/data/seven').read())\n"
+        "for path in ('/env/data/seven', '/env/new'):\n"
+        "    try:\n        open(path, 'w')\n    except OSError as error:\n        print(error.errno)\n"
+        f"try:\n    socket.create_connection(('127.0.0.1', {index.port}))\nexcept OSError:\n    print('alone')\n"
+    )
+    result = await run_in(shown, code)
+    assert result.stdout.decode().split() == ["full", "full", "7", "30", "30", "alone"], result.stderr
+    again = await left_by(setups(folder, index.environ), base)
+    assert again.mounts == shown.mounts
+    assert len(index.asked) == asked, "the second run asks nobody"
+
+
+async def test_a_script_and_a_lists_of_wheels_make_one_environment(folder: Path, index: PackageIndex) -> None:
+    index.add("tidewave", "2.0", {"tidewave.py": "LEVEL = 2\n"})
+    found = setups(folder, index.environ, with_python=True)
+    base = TextTree({SCRIPT: "pip install -q moonphase\n", "requirements.txt": "tidewave==2.0\n"})
+    shown = await left_by(found, base)
+    code = (
+        "import moonphase, tidewave, sys, subprocess\nprint(tidewave.LEVEL)\n"
+        "subprocess.run([sys.executable, '-c', 'import moonphase'], check=True)"
+    )
+    result = await run_in(shown, code)
+    assert (result.exit_code, result.stdout) == (0, b"2\n"), result.stderr
+    job = SuiteJob(base=base, change={}, environment=(await found.of(base)).digest)
+    assert (await runtime_of(runtime(), job, layers=None, environments=found)).mounts == shown.mounts
+    assert await found.modules(base, job.environment) >= {"moonphase", "tidewave"}
+
+
+async def test_a_script_of_npm_leaves_its_packages_with_what_their_scripts_made(folder: Path, tmp_path: Path) -> None:
+    registry = NpmRegistry(tmp_path)
+    try:
+        files = {
+            "index.js": "module.exports = require('./made')\n",
+            "make.js": "require('fs').writeFileSync('made.js', 'module.exports = 7')",
+        }
+        registry.add("little", "1.0.0", files, scripts={"postinstall": "node make.js"})
+        found = setups(folder, registry.environ)
+        base = tree("npm install little@1.0.0", package_json='{"name": "mine", "version": "1.0.0"}')
+        shown = await left_by(found, base)
+    finally:
+        registry.close()
+    (made,) = found.kept()
+    assert made.packages == {"little": "1.0.0"}
+    node = "subprocess.run(['node', '-p', 'require(\"little\")'], capture_output=True, text=True)"
+    code = f"import subprocess; print({node}.stdout)"
+    assert (await run_in(shown, code)).stdout.split() == [b"7"]
+
+
+async def test_the_repositorys_own_package_is_read_from_its_files_and_never_a_copy(
+    folder: Path, index: PackageIndex
+) -> None:
+    script = (
+        "set -e\nsite=$(python -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')\n"
+        "mkdir $site/mine-1.dist-info $site/mine && cp mine/__init__.py $site/mine\n"
+        'echo \'{"url": "file:///work", "dir_info": {"editable": true}}\' > $site/mine-1.dist-info/direct_url.json\n'
+        "printf 'mine/__init__.py,,\\n../../../../work/mine/__init__.py,,\\n' > $site/mine-1.dist-info/RECORD\n"
+        "mkdir $site/other && echo > $site/other/__init__.py\n"
+        "echo /work > $site/__editable__.mine.pth\n"
+    )
+    base = TextTree({SCRIPT: script, "mine/__init__.py": "OLD = 1\n", "src/other/__init__.py": "OLD = 1\n"})
+    found = setups(folder, index.environ)
+    await left_by(found, base)
+    (made,) = found.kept()
+    assert made.packages == {}
+    assert any("own package" in remark for remark in made.remarks)
+    assert any("other would hide" in remark for remark in made.remarks)
+    left = [path.name for path in (folder / "environments" / made.name / "env").rglob("*")]
+    assert not {"mine", "other", "__editable__.mine.pth", "mine-1.dist-info"} & set(left)
+
+
+async def test_a_script_that_fails_says_why_and_leaves_nothing(folder: Path, index: PackageIndex) -> None:
+    found = setups(folder, index.environ)
+    base = tree("echo about to fail; curl -s https://elsewhere.example/; apt-get install -y jq && exit 0; exit 3")
+    with pytest.raises(SandboxError) as failed:
+        await left_by(found, base)
+    text = str(failed.value)
+    assert all(word in text for word in ("ended with 3", "about to fail", "elsewhere.example:443", "It is not root"))
+    assert [path.name for path in (folder / "environments").iterdir()] == []
+
+
+async def test_two_that_need_it_at_once_run_a_script_once(folder: Path, index: PackageIndex) -> None:
+    one, two = (setups(folder, index.environ) for _ in range(2))
+    base = tree("pip install -q moonphase; sleep 1")
+    shown = await asyncio.gather(left_by(one, base), left_by(two, base), left_by(one, base))
+    assert len({each.mounts for each in shown}) == 1
+    assert sum(path.endswith(".whl") for path in index.asked) == 1
+
+
+async def test_one_that_was_killed_is_made_again_and_nothing_of_it_is_used(folder: Path, index: PackageIndex) -> None:
+    found, base = setups(folder, index.environ), tree("echo half > /env/half; sleep 600")
+    making = asyncio.create_task(left_by(found, base))
+    place = folder / "environments"
+    while not [*place.glob(".*/run/env/half")]:
+        await asyncio.sleep(0.05)
+        assert not making.done(), making.exception()
+    making.cancel()
+    await asyncio.gather(making, return_exceptions=True)
+    assert not [path for path in place.iterdir() if path.is_dir()]
+    leftover = place / f".{(await found._recipes(base))[0].name}-1"
+    (leftover / "run").mkdir(parents=True)
+    base2 = tree("true")
+    assert await left_by(found, base2)
+    assert [one.name for one in notes_in(place)] == [one.name for one in found.kept()]
+
+
+async def test_without_consent_no_script_runs_and_it_is_no_part_of_the_environment(
+    folder: Path, index: PackageIndex
+) -> None:
+    base = TextTree({SCRIPT: "echo ran > /env/ran\n", "requirements.txt": "moonphase==1.0\n"})
+    willing, unwilling = (setups(folder, index.environ, agreed=says, with_python=True) for says in (yes, no))
+    whole, part = await willing.of(base), await unwilling.of(base)
+    assert whole.unasked is None
+    assert part.unasked
+    assert (part.unasked.path, part.unasked.text) == (SCRIPT, "echo ran > /env/ran\n")
+    assert f"127.0.0.1:{index.port}" in part.unasked.reach
+    assert SCRIPT in whole.sources
+    assert part.sources == ("requirements.txt",)
+    with pytest.raises(SandboxError, match="has not agreed"):
+        await unwilling.runtime_for(runtime(), base, whole.digest)
+    assert not list((folder / "environments").glob("setup-*"))
+    assert (await unwilling.make(base, part)).failed == ()
+
+
+async def test_a_lock_that_changes_makes_it_anew_and_other_files_do_not(folder: Path, index: PackageIndex) -> None:
+    found = setups(folder, index.environ)
+    one, two, three = (
+        TextTree({SCRIPT: "pip install -q -r requirements.txt\n", "requirements.txt": text, "code.py": code})
+        for text, code in (("moonphase\n", "1"), ("moonphase\n", "2"), ("moonphase==1.0\n", "2"))
+    )
+    names = [(await found._recipes(base))[0].name for base in (one, two, three)]
+    assert names[0] == names[1] != names[2]

@@ -1,0 +1,47 @@
+"""How large what is put into a folder may become."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.errors import SandboxError
+from nightshift.verdict.environments import store
+from nightshift.verdict.environments.store import bounded
+
+PIECE = b"x" * (1 << 20)
+
+
+async def pieces(folder: Path, count: int) -> str:
+    """Write so many files of a MB."""
+    for number in range(count):
+        (folder / str(number)).write_bytes(PIECE)
+        await asyncio.sleep(0.001)
+    return "done"
+
+
+async def test_what_stays_within_its_bound_comes_to_its_end(tmp_path: Path) -> None:
+    assert await bounded(pieces(tmp_path, 2), tmp_path, 3) == "done"
+
+
+async def test_what_is_too_large_is_refused_also_where_it_was_quick(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="the packages take more than 3 MB"):
+        await bounded(pieces(tmp_path, 5), tmp_path, 3)
+
+
+async def test_what_grows_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_LOOK_AT_SIZE_S", 0.01)
+    ended = list[str]()
+
+    async def endless() -> None:
+        try:
+            await pieces(tmp_path, 1000)
+        finally:
+            ended.append("stopped")
+
+    with pytest.raises(SandboxError, match="more than 3 MB"):
+        await bounded(endless(), tmp_path, 3)
+    assert ended == ["stopped"]
+    assert store.size_of(tmp_path) < 1000 * len(PIECE)

@@ -1,0 +1,175 @@
+"""Go tests in the real sandbox: what passes, what fails and how it is told, and what forgers get."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.errors import SandboxError
+from nightshift.core.tasks.task import Files, Language, TaskSpec
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.sandbox.go_program import INSTALL
+from nightshift.verdict.languages import dialect_of
+from nightshift.verdict.languages.go.plan import refusal
+from tests.support.sandboxes import Judge, runtime
+from tests.support.trees import TextTree
+
+MOD = "module example.org/sums\n\ngo 1.18\n"
+CODE = "package sums\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
+TESTS = """package sums
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	for _, c := range []struct{ name string; a, b, want int }{{"small", 1, 2, 3}, {"even", 2, 2, 4}} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Add(c.a, c.b); got != c.want {
+				t.Errorf("Add(%d, %d) = %d, want %d", c.a, c.b, got, c.want)
+			}
+		})
+	}
+}
+
+func TestZero(t *testing.T) {
+	if Add(0, 0) != 0 {
+		t.Fatal("not zero")
+	}
+}
+"""
+OUTSIDE = """package sums_test
+
+import (
+	"testing"
+
+	"example.org/sums"
+)
+
+func TestFromOutside(t *testing.T) {
+	if got := sums.Add(40, 2); got != 42 {
+		t.Errorf("got %d", got)
+	}
+}
+"""
+
+
+async def judged(judge: Judge, code: str | Files, given: Files | None = None, **more: Any) -> Verdict:
+    change = {"go.mod": MOD, **({"sums.go": code} if isinstance(code, str) else code)}
+    return await judge(
+        change, {"sums_test.go": TESTS} if given is None else given, language=Language.GO, cpu_s=60, **more
+    )
+
+
+def results(verdict: Verdict) -> dict[str, str]:
+    return {one.id: one.result.value for one in verdict.results}
+
+
+async def test_right_code_passes_and_each_test_has_a_copy_that_failed(judge: Judge) -> None:
+    found = await judged(judge, CODE, {"sums_test.go": TESTS, "outside_test.go": OUTSIDE})
+    assert found.passed, f"{found.reason} {found.failures}"
+    assert results(found) == {
+        "sums_test.go::TestAdd": "passed", "sums_test.go::TestZero": "passed",
+        "outside_test.go::TestFromOutside": "passed",
+    }  # fmt: skip
+    assert (found.evidence.label, found.evidence.twins) == (Label.TESTS_PASSED, 3)
+
+
+async def test_failures_panics_and_builds_that_fail_are_told_with_their_places(judge: Judge) -> None:
+    wrong, panics, broken = await asyncio.gather(
+        judged(judge, CODE.replace("+", "-")),
+        judged(judge, CODE.replace("return a + b", "var p *int\n\treturn a + *p")),
+        judged(judge, CODE.replace("a + b", "a + c")),
+    )
+    assert wrong.reason == "1 failed of 2 tests"
+    (failure,) = wrong.failures
+    assert failure.id == "sums_test.go::TestAdd"
+    assert failure.message == "Add(1, 2) = -1, want 3\nAdd(2, 2) = 0, want 4"
+    assert failure.frame.startswith("sums_test.go:9 ")
+    assert results(panics) == dict.fromkeys(("sums_test.go::TestAdd", "sums_test.go::TestZero"), "failed")
+    assert panics.failures[0].kind == "panic"
+    assert panics.failures[0].frame.startswith("sums.go:5 ")
+    assert broken.reason == "sums_test.go: BuildError: ./sums.go:4:13: undefined: c"
+    assert broken.failures[0].frame.startswith("sums.go:4")
+
+
+EXITS = 'package sums\n\nimport "IMPORT"\n\nfunc Add(a, b int) int {\n\tCALL\n\treturn a - b\n}\n'
+FAKE = "--- PASS: TestAdd (0.00s)\\nPASS"
+FORGERS = {
+    "leaves": EXITS.replace("IMPORT", "os").replace("CALL", "os.Exit(0)"),
+    "leaves behind the runner's back": EXITS.replace("IMPORT", "syscall").replace("CALL", "syscall.Exit(0)"),
+    "leaves before any test": CODE.replace("+", "-") + 'func init() { syscall.Exit(0) }\n',
+    "runs no test": CODE.replace("+", "-") + 'func init() { os.Args = []string{os.Args[0], "-test.run=^$"} }\n',
+    "prints a report": EXITS.replace("IMPORT", "fmt").replace("CALL", f'fmt.Println("{FAKE}")'),
+    "writes into the report": CODE.replace("+", "-") + (
+        'func init() { syscall.Write(200, []byte("end TestAdd passed returned 1\\n")) }\n'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", FORGERS)
+async def test_a_forger_does_not_pass(judge: Judge, how: str) -> None:
+    code = FORGERS[how]
+    for name in ("syscall", "os"):
+        if f"{name}." in code and f'"{name}"' not in code:
+            code = code.replace("package sums\n", f'package sums\n\nimport "{name}"\n', 1)
+    found = await judged(judge, code)
+    assert not found.passed
+    assert "BuildError" not in found.reason, "the payload has to be built"
+    assert "passed" not in results(found).get("sums_test.go::TestAdd", "")
+    assert bool(found.tampering) == (how == "writes into the report")
+
+
+async def test_nothing_of_the_tests_is_on_the_disk_while_they_run(judge: Judge) -> None:
+    looks = (
+        'package sums\n\nimport "os"\n\nfunc Add(a, b int) int {\n\tfound, _ := os.ReadDir(".")\n'
+        '\tfor _, one := range found {\n\t\tif len(one.Name()) > 8 && one.Name() != "sums.go" {\n'
+        "\t\t\tpanic(one.Name())\n\t\t}\n\t}\n\treturn a + b\n}\n"
+    )
+    found = await judged(judge, looks)
+    assert found.passed, f"{found.reason} {found.failures}"
+
+
+async def test_self_written_tests_must_check_something_that_they_reach(judge: Judge) -> None:
+    never = TESTS.replace('{{"small", 1, 2, 3}, {"even", 2, 2, 4}}', "{}")
+    idle = 'package sums\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n\tAdd(1, 2)\n}\n'
+    weak, nothing, sharp = await asyncio.gather(
+        judged(judge, CODE, {}, own={"sums_test.go": never}),
+        judged(judge, CODE, {}, own={"sums_test.go": idle}),
+        judged(judge, CODE, {}, own={"sums_test.go": TESTS}),
+    )
+    assert weak.weak == ("sums_test.go::TestAdd",)
+    assert nothing.reason == "the self-written tests hold no assertion: they prove nothing"
+    assert sharp.passed, f"{sharp.reason} {sharp.failures}"
+    assert sharp.evidence.label is Label.SELF_TESTED
+
+
+REPOSITORY = {"go.mod": MOD, "sums.go": CODE, "sums_test.go": TESTS, "other/other.go": "package other\n\nvar One = 1\n"}
+
+
+async def test_tests_of_the_repository_and_of_a_command_are_judged(judge: Judge) -> None:
+    breaks = {"sums.go": CODE.replace("+", "-")}
+    go: dict[str, Any] = {"language": Language.GO, "base": REPOSITORY, "cpu_s": 60}
+    fine, broken, command, selected = await asyncio.gather(
+        judge({"other/other.go": "package other\n\nvar One = 2\n"}, regression=("sums_test.go",), **go),
+        judge(breaks, regression=("sums_test.go",), **go),
+        judge({}, command=("go", "test", "./..."), **go),
+        judge({}, command=("go", "test", "-json", "-run", "Zero", "./..."), **go),
+    )
+    assert fine.passed, f"{fine.reason} {fine.failures}"
+    assert broken.failing == {"sums_test.go::TestAdd"}
+    assert command.passed, f"{command.reason} {command.failures}"
+    assert (command.evidence.label, command.evidence.twins) == (Label.TESTS_PASSED, 2)
+    assert selected.passed, f"{selected.reason} {selected.failures}"
+    assert selected.evidence.label is Label.EXIT_CODE
+    assert results(selected) == {"example.org/sums::TestZero": "passed"}
+
+
+async def test_a_machine_without_go_refuses_with_what_to_install() -> None:
+    assert refusal(TaskSpec(description="Write it", language=Language.GO), None) == INSTALL
+    assert refusal(TaskSpec(description="Write it"), None) == ""
+    job = SuiteJob(base=TextTree(), change={}, given={"a_test.go": TESTS}, language=Language.GO)
+    with pytest.raises(SandboxError, match="apt-get install golang-go"):
+        dialect_of(Language.GO).make(job, ImportCache(), replace(runtime(), go=None))

@@ -1,0 +1,227 @@
+"""Copies of files of node:test: one check of each test changed in its form, else a failure at the test's end."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.code.javascript import fault, parse
+from nightshift.verdict.languages.javascript import names
+from nightshift.verdict.languages.javascript.copies import with_copy
+from nightshift.verdict.languages.javascript.outline import outline
+from nightshift.verdict.languages.javascript.suite import Around, prepare
+from nightshift.verdict.languages.plan import Role
+from nightshift.verdict.mutation import mutants
+from tests.support.sandboxes import runtime
+
+HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert, { equal } from 'node:assert/strict';\n"
+
+
+def both_of(body: str) -> tuple[str, str]:
+    """The text of a file as its original is staged, and its copy."""
+    text = HEAD + body
+    root = parse("a.mjs", text)
+    known = names.read(root)
+    original, copy = with_copy(text, root, outline(root, known), known, "_h")
+    return original.removeprefix(HEAD), copy.removeprefix(HEAD)
+
+
+def copy_of(body: str) -> str:
+    return both_of(body)[1]
+
+
+def listed_in(body: str) -> tuple[set[str], set[str], bool]:
+    """What must be reported, what else is known by name, and whether there may be more at the top."""
+    root = parse("a.mjs", HEAD + body)
+    found = outline(root, names.read(root))
+    return set(found.required), {case.name for case in found.cases} - found.required - {""}, found.knows("anything")
+
+
+CHANGED = [
+    ("assert.equal(f(1), 2)", r"assert\.equal\(f\(1\), [013-5]\)"),
+    ("assert.equal(2, f(1))", r"assert\.equal\([013-5], f\(1\)\)"),
+    ("equal(f(1), 'two')", r"equal\(f\(1\), '(?!two')[a-z]{2,4}'\)"),
+    ("equal(f(1), `a ${b} c`)", r"equal\(f\(1\), `(?!a \$\{b\} c`)[a-z]? \$\{b\} [a-z]{0,2}`\)"),
+    ("assert.deepEqual(f(1), [4, { a: true }])", r"assert\.deepEqual\(f\(1\), \[[1-7], \{ a: (true|false) \}\]\)"),
+    ("assert.deepEqual(f(1), [])", r"assert\.deepEqual\(f\(1\), \[[1-3]\]\)"),
+    ("assert.deepStrictEqual(f(1), {})", r"assert\.deepStrictEqual\(f\(1\), \{other: [1-3]\}\)"),
+    ("assert.equal(f(1), -2.5)", r"assert\.equal\(f\(1\), -2\.[3-6]\d\)"),
+    ("assert.equal(f(1), 10n)", r"assert\.equal\(f\(1\), ([7-9]|1[1-3])n\)"),
+    ("assert.equal(f(1), null)", r"assert\.equal\(f\(1\), [1-3]\)"),
+    ("assert.deepEqual(f(1), new Set([1, 2]))", r"assert\.deepEqual\(f\(1\), new Set\(\[([03-5], 2|1, [03-5])\]\)\)"),
+    ("assert.ok(f(1) === 2)", r"assert\.ok\(f\(1\) === [013-5]\)"),
+    ("assert(f(1) > 2)", r"assert\(f\(1\) <= 2\)"),
+    ("assert.match(f(1), /a|b/i)", r"assert\.match\(f\(1\), /\(\?:a\|b\)[a-z]{3,6}/i\)"),
+    ("assert.throws(f, { name: 'E' })", r"assert\.throws\(f, \{ name: '(?!E')[A-Za-z]{1,2}' \}\)"),
+]
+HANDED = [
+    ("assert(f(1))", "assert(_h.is(f(1)))"),
+    ("assert.throws(f, TypeError)", "_h.check('throws', assert.throws, f, TypeError)"),
+    ("await assert.rejects(f())", "await _h.check('rejects', assert.rejects, f())"),
+    ("assert.notEqual(f(1), 2)", "_h.check('notEqual', assert.notEqual, f(1), 2)"),
+    ("equal(f(1), g(1))", "_h.check('equal', equal, f(1), g(1))"),
+]
+
+
+@pytest.mark.parametrize(("check", "changed"), CHANGED)
+def test_a_check_is_changed_in_its_own_form_and_by_little(check: str, changed: str) -> None:
+    body = f"test('x', async () => {{ {check}; }});"
+    copies = set()
+    for _ in range(20):
+        original, copy = both_of(body)
+        assert original == body
+        assert copy != body
+        assert re.fullmatch(rf"test\('x', async \(\) => \{{ {changed}; \}}\);", copy), copy
+        copies.add(copy)
+    assert len(copies) > 1 or "<=" in changed
+
+
+@pytest.mark.parametrize(("check", "handed"), HANDED)
+def test_a_check_without_a_value_is_handed_over_in_the_original_too(check: str, handed: str) -> None:
+    original, copy = both_of(f"test('x', async () => {{ {check}; }});")
+    assert original == copy == f"test('x', async () => {{ {handed}; }});"
+
+
+def test_one_of_several_checks_is_changed_and_the_most_revealing_one() -> None:
+    copy = copy_of("test('x', () => { assert.ok(a); equal(a, b); equal(b, 1); equal(c, 2); });")
+    assert copy.startswith("test('x', () => { assert.ok(a); equal(a, b); ")
+    assert ("equal(b, 1)" in copy) + ("equal(c, 2)" in copy) == 1
+
+
+def test_checks_that_may_not_be_reached_are_marked_and_the_test_fails_at_its_end() -> None:
+    copy = copy_of("test('x', () => { for (const [a, b] of all) { equal(a, b); } });")
+    assert copy == "test('x', _h.run(() => { for (const [a, b] of all) { _h.check('equal', equal, a, b); } }));"
+    early = both_of("test('x', () => { if (a) { return; } equal(b, 1); });")
+    assert early[0] == early[1]
+    assert early[0].startswith("test('x', _h.run(")
+
+
+def test_checks_in_functions_that_a_test_calls_are_marked() -> None:
+    copy = copy_of("function check(a) { equal(a, 1); }\ntest('x', () => { check(f()); });\n")
+    assert "function check(a) { _h.check('equal', equal, a, 1); }" in copy
+
+
+def test_tests_below_a_test_are_copied_for_themselves() -> None:
+    copy = copy_of(
+        "test('x', async (t) => { await t.test('y', () => { equal(f(), 1); }); t.assert.equal(g(), 'a'); });"
+    )
+    assert re.search(r"t\.test\('y', \(\) => \{ equal\(f\(\), [02-4]\); \}\)", copy)
+    assert re.search(r"t\.assert\.equal\(g\(\), '(?!a')[a-z]{1,2}'\)", copy)
+
+
+def test_tests_are_listed_by_the_titles_above_them() -> None:
+    body = "test('a', f);\ngroup('s', () => { it('b', f); it.only('b', f); group('t', () => { it('c', f); }); });\n"
+    assert listed_in(body) == ({"a", "s > b", "s > b #2", "s > t > c"}, set(), False)
+
+
+def test_what_is_made_in_a_loop_or_under_a_condition_is_known_and_not_required() -> None:
+    assert listed_in("if (x) { test('a', f); }\n") == (set(), {"a"}, True)
+    assert listed_in("for (const n of all) test(`a ${n}`, f);\n") == (set(), set(), True)
+    required, _, top = listed_in("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
+    assert (required, top) == ({"b"}, False)
+
+
+def test_other_names_for_the_modules_are_followed() -> None:
+    text = (
+        "const { test: t1, describe } = require('node:test');\nconst { strictEqual: same } = require('assert');\n"
+        "const strict = require('node:assert').strict;\nt1('x', () => { same(f(), 1); });\n"
+        "describe('s', () => { t1('y', () => { strict.equal(f(), 1); }); });\n"
+    )
+    root = parse("a.cjs", text)
+    known = names.read(root)
+    found = outline(root, known)
+    assert found.required == {"x", "s > y"}
+    assert len(re.findall(r"\(f\(\), [02-4]\)", with_copy(text, root, found, known, "_h")[1])) == 2
+
+
+def test_typescript_is_read_as_such() -> None:
+    text = HEAD + "test('x', (): void => { const n: number = f<number>(1) as number; equal(n, 2 as const); });\n"
+    root = parse("a.mts", text)
+    known = names.read(root)
+    assert not root.has_error
+    copy = with_copy(text, root, outline(root, known), known, "_h")[1]
+    assert re.search(r"equal\(n, [013-5] as const\)", copy)
+
+
+LITERALS = st.recursive(
+    st.one_of(
+        st.integers(-(10**9), 10**9), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False),
+        st.text(st.characters(codec="utf-8", exclude_characters="\u2028\u2029"), max_size=10),
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def as_js(value: object) -> str:
+    return json.dumps(value)
+
+
+@given(st.lists(LITERALS, min_size=1, max_size=3))
+def test_every_copy_parses_and_differs(values: list[object]) -> None:
+    body = "".join(f"test('t{n}', () => {{ assert.deepEqual(f({n}), {as_js(v)}); }});\n" for n, v in enumerate(values))
+    copy = copy_of(body)
+    assert copy != body
+    assert fault("a.mjs", HEAD + copy) is None
+    assert copy.count("\n") == body.count("\n")
+
+
+def test_lines_stay_where_they_are_when_a_check_is_handed_over() -> None:
+    body = "test('x', () => {\n  equal(\n    f(1),\n    // about g\n    g(1),\n  );\n});\n"
+    original, copy = both_of(body)
+    assert original == copy == body.replace("equal(", "_h.check('equal', equal, ")
+
+
+def test_every_changed_literal_is_another_value_to_node() -> None:
+    values = [
+        "1", "-1", "0", "1.5", "1e3", "0x10", "''", "'a'", "`a`", "true", "null", "undefined", "[]", "[[1], {}]", "{}",
+        "{ a: [1] }", "9007199254740993n", "new Map([[1, 2]])", "new Set([1])", "new Set()", "NaN", "a", "f()",
+        "new Date(0)", "/a/g", "[undefined]",
+    ]  # fmt: skip
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    checks = "".join(f"test('{n}', () => {{ assert.deepEqual(({v}), ({v})); }});\n" for n, v in enumerate(values))
+    shown = copy_of(checks)
+    code = re.sub(r"^import .*\n", "", HEAD + shown, flags=re.MULTILINE)
+    program = (
+        "const assert = require('node:assert/strict');\nconst a = [7], f = () => 7, failed = [];\n"
+        "const _h = { check: () => { throw new assert.AssertionError({ message: 'x' }); } };\n"
+        "const test = (name, run) => {\n  try { run(); failed.push(name); }\n"
+        "  catch (error) { if (error.code !== 'ERR_ASSERTION') throw error; }\n};\n"
+        f"{code}console.log(JSON.stringify(failed));\n"
+    )
+    done = subprocess.run([node.path, "-e", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]", shown
+
+
+def test_a_file_that_is_nested_beyond_reason_is_run_as_it_is() -> None:
+    text = HEAD + "test('x', () => { equal(" + "[" * 3000 + "]" * 3000 + ", 1); });\n"
+    around = Around(tests={}, paths=(), helper="_h")
+    found = prepare(Role.GIVEN, "test/a.test.mjs", text, around)
+    assert (found.staged, found.outline) == ("test/a.test.mjs", None)
+
+
+FUNCTIONS = """export function total(numbers, limit = 3) {
+  let sum = 0;
+  for (const n of numbers) {
+    if (n > limit && n % 2 === 0) { sum += n; }
+  }
+  return sum;
+}
+export const half = (n) => n / 2;
+"""
+
+
+def test_mutants_of_javascript_are_small_faults_in_what_the_change_wrote() -> None:
+    stories = [mutant.story for mutant in mutants({"a.mjs": FUNCTIONS}, lambda _path: None, 30)]
+    assert "`sum` in total (a.mjs:6) becomes another value of the same type" in stories
+    assert "`n > limit` in total (a.mjs:4) becomes `n >= limit`" in stories
+    assert "`n / 2` in half (a.mjs:8) becomes `n * 2`" in stories
+    before = FUNCTIONS.replace("n / 2", "n / 3")
+    assert {mutant.line for mutant in mutants({"a.mjs": FUNCTIONS}, {"a.mjs": before}.get, 30)} == {8}
+    assert mutants({"a.mjs": "export const f = ("}, lambda _path: None) == ()

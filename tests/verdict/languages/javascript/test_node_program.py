@@ -1,0 +1,177 @@
+"""Which Node.js is taken, what commands run node:test, and how reports of its processes are weighed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.tasks.task import Language, TaskSpec
+from nightshift.sandbox import node_program
+from nightshift.sandbox.inside.node import FORGED, Report, Total
+from nightshift.sandbox.node_program import Node
+from nightshift.verdict.languages.javascript import commands
+from nightshift.verdict.languages.javascript import plan as javascript
+from tests.support.sandboxes import open_folder, runtime
+
+
+@pytest.fixture
+def path_with(tmp_path: Path) -> Iterator[Path]:
+    """A folder that is the whole PATH of this process."""
+    before = os.environ["PATH"]
+    os.environ["PATH"] = str(tmp_path)
+    yield tmp_path
+    os.environ["PATH"] = before
+
+
+def fake(folder: Path, version: str) -> None:
+    script = folder / "node"
+    script.write_text(f'#!/bin/sh\necho \'["{script}", "{version}"]\'\n')
+    script.chmod(0o755)
+
+
+def test_the_node_of_this_machine_is_found() -> None:
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    assert node.numbers >= node_program.OLDEST
+    assert node_program.load(node.stored()) == node
+
+
+def test_none_is_no_error(path_with: Path) -> None:
+    assert node_program.find(path_with) is None
+    assert node_program.load(None) is None
+    assert node_program.load(Node(path=str(path_with / "gone"), version="20.20.2").stored()) is None
+
+
+@pytest.mark.parametrize("version", ["18.19.0", "20.13.1", "21.7.3", "22.0.0"])
+def test_one_that_is_too_old_is_not_taken(version: str, path_with: Path) -> None:
+    fake(path_with, version)
+    assert node_program.find(path_with) is None
+
+
+def test_one_that_jobs_can_run_is_shown_by_its_folder(path_with: Path) -> None:
+    with open_folder() as folder:
+        fake(folder, "22.18.0")
+        os.environ["PATH"] = str(folder)
+        found = node_program.find(path_with)
+    assert found == Node(path=str(folder / "node"), version="22.18.0", folder=str(folder))
+
+
+def test_a_link_into_the_system_is_followed(path_with: Path) -> None:
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    (path_with / "node").symlink_to(node.path)
+    assert node_program.find(path_with) == node
+
+
+def test_a_task_that_cannot_be_judged_here_is_told_why() -> None:
+    old = Node(path="/usr/bin/node", version="20.20.2")
+    task = TaskSpec(description="x", language=Language.JAVASCRIPT, tests={"test/a.test.ts": ""})
+    assert "needs Node.js 22.6 or newer" in javascript.refusal(task, old)
+    assert "install it" in javascript.refusal(task, None)
+    assert javascript.refusal(TaskSpec(description="x"), None) == ""
+    assert javascript.refusal(TaskSpec(description="x", language=Language.JAVASCRIPT), old) == ""
+
+
+PACKAGE = '{"scripts": {"test": "node --test --test-reporter spec src test/"}}'
+
+
+@pytest.mark.parametrize(
+    ("argv", "targets"),
+    [
+        (("node", "--test"), ()),
+        (("/usr/bin/node", "--test", "./test", "a.test.js"), ("./test", "a.test.js")),
+        (("npm", "test"), ("src", "test/")),
+        (("npm", "run", "test"), ("src", "test/")),
+        (("node", "--test", "--test-name-pattern=a"), None),
+        (("node", "--test", "**/*.test.js"), None),
+        (("node", "a.js"), None),
+        (("npm", "run", "build"), None),
+        (("pytest",), None),
+        ((), None),
+    ],
+)
+def test_commands_are_read(argv: tuple[str, ...], targets: tuple[str, ...] | None) -> None:
+    found = commands.parse(argv, {"package.json": PACKAGE}.get)
+    assert (found.targets if found else None) == targets
+
+
+@pytest.mark.parametrize("script", ["jest", "node --test && echo", "", "node --test | cat"])
+def test_other_scripts_are_left_as_they_are(script: str) -> None:
+    text = json.dumps({"scripts": {"test": script}})
+    assert commands.parse(("npm", "test"), {"package.json": text}.get) is None
+    assert commands.parse(("npm", "test"), {"package.json": "not json"}.get) is None
+
+
+def test_a_command_takes_the_tests_below_its_folders() -> None:
+    command = commands.parse(("node", "--test", "lib", "b.js"), lambda _path: None)
+    assert command
+    paths = ["b.js", "lib/a.test.js", "lib/a.js", "test/c.js", "lib/node_modules/x/test/a.js"]
+    assert command.files(paths) == ["b.js", "lib/a.test.js"]
+
+
+JOB = {"node": {"told": {"secret": "S"}}, "decisive": ["a"]}
+PASSED = 'S{"e":"end","id":"a::x","rows":[["call","passed"]],"fail":null}'
+FAILED = 'S{"e":"end","id":"a::x","rows":[["call","failed"]],"fail":{}}'
+
+
+def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, object]:
+    return {
+        "ended": how,
+        "exit": status,
+        "events": "\n".join(lines),
+        "output": {"": output},
+        "duration_s": 0.1,
+        "cpu_s": 0.1,
+        "limit": "",
+    }
+
+
+def weighed(found: dict[str, object]) -> tuple[str, int | None, list[str]]:
+    total = Total()
+    total.take("a", found, JOB)
+    answer = total.answer(total.stopped or "exited")
+    return answer["ended"], answer["exit"], answer["events"].splitlines()
+
+
+def finish(status: int) -> str:
+    return f'S{{"e":"finish","exit":{status},"changed":["x"]}}'
+
+
+def test_a_report_that_agrees_with_the_exit_status_is_taken_over() -> None:
+    how, status, lines = weighed(ended(PASSED, finish(0)))
+    assert (how, status) == ("exited", 0)
+    assert json.loads(lines[-1]) == {"e": "finish", "exit": 0, "changed": ["x"]}
+    assert weighed(ended(FAILED, finish(1), status=1))[:2] == ("exited", 1)
+
+
+def test_lines_without_the_secret_and_after_the_end_are_forged() -> None:
+    for lines in ([PASSED[1:], finish(0)], [PASSED, finish(0), PASSED], [PASSED, "S{", finish(0)]):
+        assert FORGED in weighed(ended(*lines))[2]
+
+
+def test_a_process_without_an_end_of_its_report_ends_the_run() -> None:
+    how, status, lines = weighed(ended(PASSED, status=0))
+    assert (how, status) == ("exited", 0)
+    assert not any('"finish"' in line for line in lines)
+    assert weighed(ended(status=-6, output="JavaScript heap out of memory"))[0] == "memory"
+    assert weighed(ended(PASSED, how="timeout"))[0] == "timeout"
+
+
+def test_an_exit_status_that_contradicts_the_report_is_noticed() -> None:
+    assert weighed(ended(PASSED, finish(0), status=1))[1] == 1
+    assert FORGED in weighed(ended(FAILED, finish(1), status=0))[2]
+
+
+def test_a_file_without_tests_fails() -> None:
+    _, status, lines = weighed(ended(finish(0)))
+    assert status == 1
+    assert "this file holds no test" in lines[0]
+
+
+def test_skipped_tests_are_no_failures() -> None:
+    report = Report('S{"e":"end","id":"a::x","rows":[["call","skipped"]],"fail":{}}', "S")
+    assert (report.failed, report.tests) == (False, 1)

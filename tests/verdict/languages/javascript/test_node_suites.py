@@ -1,0 +1,275 @@
+"""Right answers in JavaScript are accepted, however their tests are written; all else is refused with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.task import Change, Files, Language
+from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
+from nightshift.sandbox.node_program import Node
+from nightshift.sandbox.process import ProcessSandbox
+from nightshift.verdict import judging
+from nightshift.verdict.runner import SuiteRunner
+from tests.support.sandboxes import Judge, open_folder, runtime
+from tests.support.trees import TextTree
+
+HEAD = "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
+ADD = {"add.mjs": "export const add = (a, b) => a + b;\n"}
+USES = f"{HEAD}import {{ add }} from '../add.mjs';\n"
+
+WAYS = Path(__file__).parent / "ways"
+"""Files of tests as people write them; the first line names the tests in them."""
+PARSE = {
+    "parse.mjs": """
+export function parse(text) {
+  const n = Number(text);
+  if (Number.isNaN(n)) {
+    throw new RangeError(`bad: ${text}`);
+  }
+  return n;
+}
+"""
+}
+
+
+async def js(judge: Judge, change: Change, given: Files, base: Files | None = None, **more: Any) -> Verdict:
+    return await judge(change, given, base, language=Language.JAVASCRIPT, **more)
+
+
+@pytest.mark.parametrize("way", sorted(path.stem for path in WAYS.iterdir()))
+async def test_a_right_answer_is_accepted(way: str, judge: Judge) -> None:
+    text = (WAYS / f"{way}.mjs").read_text()
+    names = text.partition("\n")[0].removeprefix("// ").split(" | ")
+    verdict = await js(judge, {**ADD, **PARSE}, {"test/way.test.mjs": text, "test/data.txt": "12345"})
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    assert [result.id for result in verdict.results] == [f"test/way.test.mjs::{name}" for name in names]
+    assert verdict.evidence.twins == len(names)
+
+
+async def test_a_wrong_answer_is_refused_with_the_difference_and_the_line(judge: Judge) -> None:
+    text = f"{USES}\ntest('sums', () => {{\n  assert.deepEqual([add(2, 3)], [5]);\n}});\n"
+    verdict = await js(judge, {"add.mjs": "export const add = (a, b) => a * b;\n"}, {"test/add.test.mjs": text})
+    (failure,) = verdict.failures
+    assert (failure.id, failure.kind) == ("test/add.test.mjs::sums", "AssertionError")
+    assert "+   6\n-   5" in failure.message
+    assert failure.frame.startswith("test/add.test.mjs:6 in ")
+    assert ">    6   assert.deepEqual([add(2, 3)], [5]);" in failure.excerpt
+    assert "node:" not in failure.frame
+
+
+async def test_the_frame_of_an_error_is_the_codes_own(judge: Judge) -> None:
+    code = "export function add(a) {\n  console.log('seen', a);\n  return a.b.c;\n}\n"
+    verdict = await js(judge, {"add.mjs": code}, {"test/add.test.mjs": f"{USES}test('x', () => {{ add(1); }});\n"})
+    (failure,) = verdict.failures
+    assert (failure.kind, failure.frame) == ("TypeError", "add.mjs:3 in add")
+    assert failure.output == "seen 1"
+
+
+COMMON = {
+    "test/common.test.js": (
+        "const { test } = require('node:test');\nconst assert = require('node:assert');\n"
+        "const add = require('../add');\n"
+        "test('sums', () => { assert.equal(add(1, 1), 2); });\n"
+    )
+}
+
+
+async def test_commonjs_is_judged_as_well(judge: Judge) -> None:
+    verdict = await js(judge, {"add.js": "module.exports = (a, b) => a + b;\n"}, COMMON)
+    assert (verdict.passed, verdict.evidence.twins) == (True, 1), verdict.reason
+    assert not verdict.evidence.notes
+    crashed = await js(judge, {"add.js": "module.exports = nothing.at.all;\n"}, COMMON)
+    assert crashed.failures[0].kind.endswith("ReferenceError")
+    assert crashed.failures[0].frame.startswith("add.js:1 ")
+
+
+REFUSED = {
+    "zero tests": ("import '../add.mjs';\n", "this file holds no test"),
+    "only skipped": (f"{USES}test.skip('x', () => {{ assert.equal(add(1, 1), 2); }});\n", "1 skipped of 1 tests"),
+    "only to be done": (f"{USES}test.todo('x', () => {{ assert.equal(add(1, 1), 3); }});\n", "1 skipped of 1 tests"),
+    "a missing module": (f"{HEAD}import {{ x }} from '../none.mjs';\n", "ModuleNotFoundError: Cannot find module"),
+    "a missing export": (f"{HEAD}import {{ sub }} from '../add.mjs';\n", "ImportError: The requested module"),
+    "an error on the way": (f"{USES}throw new Error('on the way');\n", "Error: on the way"),
+    "a syntax error": (f"{USES}test('x', () => {{\n", "SyntaxError"),
+    "an error after the test": (
+        (f"{USES}test('x', () => {{\n  setTimeout(() => {{ throw new Error('late'); }}, 20);\n"
+        "  assert.equal(add(1, 1), 2);\n});\n"),
+        "something failed after its test had ended",
+    ),
+    "a rejection that nobody handles": (
+        (f"{USES}test('x', async () => {{\n  Promise.reject(new Error('lost'));\n"
+        "  await new Promise((end) => setTimeout(end, 5));\n});\n"),
+        "1 failed of 1 tests",
+    ),
+    "an exit": (f"{USES}test('x', () => {{ process.exit(0); }});\n", "ended by itself (exit status 0)"),
+    "an abort": (f"{USES}test('x', () => {{ process.abort(); }});\n", "ended by itself (signal 6)"),
+    "no end": (
+        f"{USES}test('x', () => {{ for (;;); }});\n",
+        f"cut off after 2 s of processor time ({judging.LIMIT}); it was in test/a.test.mjs::x, which was cut off alone",
+    ),
+    "something left open": (
+        f"{USES}test('x', () => {{ setInterval(() => {{}}, 50); assert.equal(add(1, 1), 2); }});\n",
+        "cut off after 2 s in which they used no processor time",
+    ),
+    "a flood": (
+        (f"{USES}test('x', async () => {{\n  for (;;) {{\n    console.log('x'.repeat(10000));\n"
+        "    await new Promise((next) => setImmediate(next));\n  }\n});\n"),
+        "printed more than 16384 KB",
+    ),
+    "too much memory": (
+        f"{USES}test('x', () => {{ const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); }});\n",
+        "used more than 256 MB of memory",
+    ),
+    "a test that checks nothing": (f"{USES}test('x', () => {{ add(1, 1); assert.ok(true); }});\n", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+async def test_what_proves_nothing_is_refused(what: str, judge: Judge) -> None:
+    text, reason = REFUSED[what]
+    cpu_s = 2 if "cut off" in reason else 20
+    verdict = await js(judge, ADD, {"test/a.test.mjs": text}, cpu_s=cpu_s, memory_mb=256)
+    if reason:
+        assert not verdict.passed
+        assert reason in verdict.reason
+    else:  # its copy fails at its end: what is given is believed to be what its owner wants
+        assert verdict.passed
+
+
+async def test_each_file_has_a_process_of_its_own(judge: Judge) -> None:
+    counter = {"count.mjs": "let n = 0;\nexport const next = () => (n += 1);\n"}
+    text = f"{HEAD}import {{ next }} from '../count.mjs';\ntest('first', () => {{ assert.equal(next(), 1); }});\n"
+    verdict = await js(judge, counter, {"test/a.test.mjs": text, "test/b.test.mjs": text})
+    assert (verdict.passed, verdict.evidence.twins) == (True, 2), verdict.reason
+
+
+async def test_a_file_that_is_named_elsewhere_keeps_its_name_and_has_a_canary(judge: Judge) -> None:
+    own = f"{USES}test('n', () => {{ assert.equal(import.meta.url.split('/').pop(), 'a.test.mjs'); }});\n"
+    verdict = await js(judge, ADD, {"test/a.test.mjs": own})
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.notes == (
+        "test/a.test.mjs keeps its name and has a canary in place of copies",
+        "1 of 1 tests were judged in one process with the code alone",
+    )
+
+
+async def test_a_command_that_runs_node_test_is_judged_by_its_files(judge: Judge) -> None:
+    tests = USES.replace("mjs", "js") + "test('sums', () => { assert.equal(add(2, 2), 4); });\n"
+    package = '{"type": "module", "scripts": {"test": "node --test"}}'
+    base = {"package.json": package, "test/add.test.js": tests}
+    right, wrong = {"add.js": ADD["add.mjs"]}, {"add.js": "export const add = () => 5;\n"}
+    for command in (("npm", "test"), ("node", "--test"), ("node", "--test", "test/")):
+        assert (await js(judge, right, {}, base, command=command)).evidence.twins == 1
+    assert not (await js(judge, wrong, {}, base, command=("npm", "test"))).passed
+
+
+async def test_a_test_of_the_base_must_go_on_passing(judge: Judge) -> None:
+    text = f"{USES}test('sums', () => {{ assert.equal(add(2, 2), 4); }});\n"
+    base = {"test/old.test.mjs": text, "add.mjs": "export const add = (a, b) => a + b;\n"}
+    new = {"test/new.test.mjs": f"{USES}test('is a function', () => {{ assert.equal(typeof add, 'function'); }});\n"}
+    job: dict[str, Any] = {"base": base, "regression": ("test/old.test.mjs", "tests/test_other.py")}
+    assert (await js(judge, {"add.mjs": "export const add = (a, b) => b + a;\n"}, new, **job)).passed
+    broken = await js(judge, {"add.mjs": "export const add = () => 5;\n"}, new, **job)
+    assert broken.reason == "1 failed of 2 tests"
+
+
+async def test_of_the_daemons_own_workspace_only_what_the_tests_can_reach_is_staged(judge: Judge) -> None:
+    base = {
+        "add.mjs": "import { one } from './lib/one.mjs';\nexport const add = (a, b) => one * (a + b);\n",
+        "lib/one.mjs": "export const one = 1;\n",
+        "package.json": "{}",
+        "other.mjs": "export const other = 1;\n",
+        "test/other.test.mjs": "import '../other.mjs';\n",
+    }
+    change = {"mul.mjs": "import { add } from './add.mjs';\nexport const mul = (a) => add(a, a);\n"}
+    tests = f"{HEAD}import {{ mul }} from '../mul.mjs';\ntest('twice', () => {{ assert.equal(mul(2), 4); }});\n"
+    first = await js(judge, change, {"test/mul.test.mjs": tests}, base, whole_tree=False)
+    assert (first.passed, first.evidence.complete) == (True, False), first.reason
+    elsewhere = {**base, "other.mjs": "export const other = 2;\n", "more.mjs": "export {};\n"}
+    again = await js(judge, change, {"test/mul.test.mjs": tests}, elsewhere, whole_tree=False)
+    assert again.evidence.tree == first.evidence.tree
+    nearer = {**base, "lib/one.mjs": "export const one = 2 - 1;\n"}
+    other = await js(judge, change, {"test/mul.test.mjs": tests}, nearer, whole_tree=False)
+    assert other.evidence.tree != first.evidence.tree
+    listing = tests.replace("test('twice'", "import fs from 'node:fs';\nfs.readdirSync('.');\ntest('twice'")
+    whole = await js(judge, change, {"test/mul.test.mjs": listing}, base, whole_tree=False)
+    assert (whole.passed, whole.evidence.complete) == (True, True), whole.reason
+
+
+async def test_self_written_tests_must_fail_without_the_change(judge: Judge) -> None:
+    text = f"{USES}test('sums', () => {{ assert.equal(add(2, 2), 4); }});\n"
+    idle = f"{HEAD}import '../add.mjs';\ntest('nothing', () => {{ assert.equal(1 + 1, 2); }});\n"
+    base = {"add.mjs": "export const add = () => 5;\n"}
+    assert (await js(judge, ADD, {}, base, own={"test/own.test.mjs": text})).passed
+    weak = await js(judge, ADD, {}, base, own={"test/own.test.mjs": idle})
+    assert "pass without the change" in weak.reason
+    types = (
+        f"{HEAD}import * as all from '../add.mjs';\n"
+        "test('type', () => { assert.equal(typeof all.sub(1, 2), 'number'); });\n"
+    )
+    sub = {"add.mjs": "export const sub = (a, b) => a - b;\n"}
+    blunt = await js(judge, sub, {}, base, own={"test/own.test.mjs": types})
+    assert "prove too little: they go on passing when `a - b` in sub (add.mjs:1) becomes" in blunt.reason
+    none = await js(judge, ADD, {}, base, own={"test/own.test.mjs": f"{USES}test('x', () => {{ add(1, 1); }});\n"})
+    assert "hold no assertion" in none.reason
+
+
+async def test_memory_is_bounded_where_only_single_processes_can_be() -> None:
+    greedy = "const all = [];\nexport const add = (a) => { for (;;) all.push(new Array(1e5).fill(a)); };\n"
+    given = {"test/add.test.mjs": f"{USES}test('sums', () => {{ assert.equal(add(2, 2), 4); }});\n"}
+    with open_folder() as folder:
+        runner = SuiteRunner(ProcessSandbox(folder), runtime(), emit=lambda _event: None, staging_dir=folder / "s")
+        told: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT}
+        right = await runner.judge(SuiteJob(change=ADD, limits=RunLimits(cpu_s=20), **told))
+        assert right.passed, right.reason
+        wrong = await runner.judge(
+            SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(cpu_s=20, memory_mb=256), **told)
+        )
+    assert "used more than 256 MB of memory" in wrong.reason
+
+
+async def test_verdicts_count_as_any_other(judge: Judge) -> None:
+    verdict = await js(judge, ADD, {"test/a.test.mjs": f"{USES}test('x', () => {{ assert.equal(add(1, 1), 2); }});\n"})
+    assert verdict.count(Result.PASSED) == 1
+    assert verdict.evidence.complete
+
+
+async def test_typescript_runs_where_node_can_and_is_refused_with_the_version_elsewhere(judge: Judge) -> None:
+    code = {"add.ts": "export type N = number;\nexport const add = (a: N, b: N): N => a + b;\n"}
+    text = (
+        f"{HEAD}import {{ add, type N }} from '../add.ts';\n"
+        "test('x', (): void => { assert.equal(add(1, 2) as N, 3); });\n"
+    )
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    if node.runs_types:
+        verdict = await js(judge, code, {"test/add.test.ts": text})
+        assert (verdict.passed, verdict.evidence.twins) == (True, 1), verdict.reason
+    else:
+        with pytest.raises(SandboxError, match=r"needs Node.js 22.6 or newer"):
+            await js(judge, code, {"test/add.test.ts": text})
+
+
+async def test_what_tests_replace_in_process_is_their_own_affair(judge: Judge) -> None:
+    code = {"run.mjs": "export function run(ok) {\n  if (!ok) { process.exit(3); }\n  return process.cwd();\n}\n"}
+    text = (
+        f"{HEAD}import {{ mock }} from 'node:test';\nimport {{ run }} from '../run.mjs';\n"
+        "test('exits', () => {\n  process.exit = mock.fn();\n  process.cwd = () => 'here';\n"
+        "  assert.equal(run(false), 'here');\n  assert.deepEqual(process.exit.mock.calls[0].arguments, [3]);\n});\n"
+    )
+    verdict = await js(judge, code, {"test/run.test.mjs": text})
+    assert verdict.passed, verdict.reason
+
+
+def test_typescript_is_refused_where_node_is_too_old() -> None:
+    old, flagged, new = (Node(path="/usr/bin/node", version=version) for version in ("20.20.2", "22.7.0", "22.18.0"))
+    assert "needs Node.js 22.6 or newer; this machine has 20.20.2" in old.refusal("test/a.test.ts")
+    assert not old.refusal("test/a.test.mjs")
+    assert (flagged.refusal("a.mts"), new.refusal("a.cts")) == ("", "")
+    assert "--experimental-strip-types" in flagged.flags
+    assert "--experimental-strip-types" not in new.flags

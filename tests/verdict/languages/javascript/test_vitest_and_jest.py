@@ -1,0 +1,208 @@
+"""Tests of vitest and jest are judged like those of node:test; what lies about them, or cannot fail, does not pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.code.javascript_tests import Framework, framework_of, wanted
+from nightshift.core.tasks.task import Files, Language
+from nightshift.core.tasks.verdicts import Result, Verdict
+from tests.support import npm_projects
+from tests.support.sandboxes import Judge, runtime
+
+FRAMEWORKS = ("vitest", "jest")
+HEADS = {"vitest": "import { describe, expect, it, test } from 'vitest';\n", "jest": ""}
+SETTINGS: dict[str, Files] = {
+    "vitest": {"vitest.config.ts": "export default { test: { name: 'shop' } };\n"},
+    "jest": {"jest.config.js": "module.exports = { transform: { '^.+\\\\.tsx?$': '@swc/jest' } };\n"},
+}
+ADD = {"src/add.ts": "export const add = (a: number, b: number): number => a + b;\n"}
+WRONG = {"src/add.ts": "export const add = (a: number, b: number): number => a * b;\n"}
+USES = "import { add } from '../src/add';\n"
+SUMS = "test('sums', () => {\n  expect(add(2, 3)).toBe(5);\n});\n"
+
+
+async def judged(
+    folder: Path, framework: str, code: Files, tests: str, *, own: bool = False, path: str = "test/add.test.ts"
+) -> Verdict:
+    """The verdict on code for tests in TypeScript, given ones or the agent's own."""
+    base = {"package.json": npm_projects.package(framework), **SETTINGS[framework]}
+    shown = runtime().with_modules(npm_projects.modules(framework))
+    text = f"{HEADS[framework]}{USES}{tests}"
+    given: dict[str, Files] = {"own" if own else "given": {path: text}}
+    judge = Judge(folder / "staging", shown)
+    try:
+        return await judge(dict(code), base=base, language=Language.JAVASCRIPT, cpu_s=60, **given)
+    finally:
+        await judge.aclose()
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def framework(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+WAYS = """
+describe('add', () => {
+  it('chains', async () => {
+    await expect(Promise.resolve(add(1, 2))).resolves.toBe(3);
+  });
+  it('says what it is not', () => {
+    expect(add(1, 2)).not.toEqual(4);
+  });
+  it('throws', () => {
+    expect(() => { throw new RangeError(`${add(1, 2)}`); }).toThrow('3');
+  });
+  it('goes on in the next line', () => {
+    const wanted: { sum: number } = { sum: 3 };
+    expect({ sum: add(1, 2) })
+      .toEqual(wanted);
+  });
+  it('loops', () => {
+    for (const n of [1, 2]) {
+      expect(add(n, n)).toBe(2 * n);
+    }
+  });
+  it.each([[1, 2, 3], [2, 2, 4]])('adds %i and %i', (a, b, sum) => {
+    expect(add(a, b)).toBe(sum);
+  });
+});
+test('has a limit of time', () => {
+  expect(add(0, 0)).toBeCloseTo(0);
+}, 5000);
+"""
+
+
+async def test_a_right_answer_is_accepted_however_its_tests_are_written(folder: Path, framework: str) -> None:
+    verdict = await judged(folder, framework, ADD, WAYS)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    names = ["chains", "says what it is not", "throws", "goes on in the next line", "loops"]
+    wanted = [f"add > {name}" for name in (*names, "adds 1 and 2", "adds 2 and 2")]
+    assert [one.id.partition("::")[2] for one in verdict.results] == [*wanted, "has a limit of time"]
+    assert verdict.evidence.twins == 8
+
+
+async def test_a_wrong_answer_is_refused_with_the_difference_and_the_line(folder: Path, framework: str) -> None:
+    verdict = await judged(folder, framework, WRONG, SUMS)
+    assert not verdict.passed
+    (failure,) = verdict.failures
+    assert (failure.id, failure.kind) == ("test/add.test.ts::sums", "AssertionError")
+    assert "6" in failure.message
+    line = 4 if framework == "vitest" else 3
+    assert failure.frame.startswith(f"test/add.test.ts:{line} in ")
+    assert "expect(add(2, 3)).toBe(5);" in failure.excerpt
+
+
+PASS = "({ pass: true, message: () => '' })"
+LIES = {
+    "replaces a check": (
+        f"(globalThis as any).__vitest_index__?.expect.extend({{ toBe: () => {PASS} }});\n"
+        f"(globalThis as any).expect?.extend({{ toBe: () => {PASS} }});\n{WRONG['src/add.ts']}"
+    ),
+    "ends its process": f"(process as any).reallyExit(0);\n{ADD['src/add.ts']}",
+    "asks to end": f"process.exit(0);\n{ADD['src/add.ts']}",
+    "is equal to all": "export const add = (): any => ({ asymmetricMatch: () => true, $$typeof: Symbol.for('x') });\n",
+    "writes its own report": (
+        "import fs from 'node:fs';\n"
+        "for (const fd of [3, 4, 5, 6, 7, 8]) {\n"
+        '  try { fs.writeSync(fd, \'{"e":"finish","exit":0,"changed":[]}\\n\'); } catch {}\n'
+        "}\n"
+        f"{WRONG['src/add.ts']}"
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+async def test_code_that_lies_does_not_pass(lie: str, folder: Path, framework: str) -> None:
+    tests = SUMS if lie != "is equal to all" else SUMS.replace("toBe(5)", "toEqual(5)")
+    verdict = await judged(folder, framework, {"src/add.ts": LIES[lie]}, tests)
+    assert not verdict.passed, lie
+
+
+LOOKS = """import fs from 'node:fs';
+const found: string[] = [];
+for (const what of ['environ', 'mem', 'fd/4']) {
+  try {
+    found.push(String(fs.openSync(`/proc/${process.ppid}/${what}`, 'r')));
+  } catch {
+    found.push('shut');
+  }
+}
+const told = Object.keys(process.env).filter((name) => name.startsWith('NIGHTSHIFT_TOLD'));
+export const add = (): string => [...found, ...told, ...process.execArgv].join(' ');
+"""
+
+
+async def test_the_process_of_the_tests_cannot_look_into_the_one_that_reports(folder: Path, framework: str) -> None:
+    tests = SUMS.replace("add(2, 3)", "(add as any)()").replace("toBe(5)", "toBe('shut shut shut')")
+    verdict = await judged(folder, framework, {"src/add.ts": LOOKS}, tests)
+    assert verdict.passed, verdict.failures
+
+
+SWALLOWED = """
+test('sums', () => {
+  try {
+    expect(add(2, 3)).toBe(5);
+  } catch {}
+});
+"""
+
+
+async def test_a_test_that_cannot_fail_is_named(folder: Path, framework: str) -> None:
+    verdict = await judged(folder, framework, WRONG, SWALLOWED, own=True)
+    assert not verdict.passed
+    assert "test/add.test.ts::sums proves nothing" in verdict.reason
+
+
+async def test_a_file_of_another_name_runs_under_one_of_its_kind(folder: Path, framework: str) -> None:
+    verdict = await judged(
+        folder, framework, ADD, SUMS, path="src/add.spec.tsx" if framework == "vitest" else "src/add.spec.ts"
+    )
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    assert verdict.evidence.twins == 1
+
+
+async def test_a_test_that_is_missing_from_the_report_is_missed(folder: Path, framework: str) -> None:
+    only = SUMS + SUMS.replace("'sums'", "'sums again'").replace("test(", "test.only(")
+    verdict = await judged(folder, framework, ADD, only)
+    assert not verdict.passed, "the first one was skipped"
+    assert {one.id: one.result for one in verdict.results}["test/add.test.ts::sums"] is Result.SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("package", "path", "framework"),
+    [
+        ('{"scripts": {"test": "vitest run"}}', "a.ts", Framework.VITEST),
+        ('{"scripts": {"test": "jest --ci"}, "devDependencies": {"vitest": "3"}}', "a.ts", Framework.JEST),
+        ('{"scripts": {"test": "node --test"}, "devDependencies": {"jest": "30"}}', "a.ts", Framework.NODE),
+        ('{"jest": {}}', "src/deep/a.ts", Framework.JEST),
+        ('{"devDependencies": {"vitest": "3", "jest": "30"}}', "a.ts", Framework.VITEST),
+        ("{broken", "a.ts", Framework.NODE),
+        ('["jest"]', "a.ts", Framework.NODE),
+    ],
+)
+def test_the_package_says_what_runs_its_tests(package: str, path: str, framework: Framework) -> None:
+    files = {"package.json": package}
+    assert wanted(path, files.get) is framework
+    assert framework_of(path, "test('x', () => {});\n", files.get) is framework
+
+
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        ("import test from 'node:test';\n", Framework.NODE),
+        ('import { it } from "vitest";\n', Framework.VITEST),
+        ("const { expect } = require('@jest/globals');\n", Framework.JEST),
+        ("const more = 'from vitest';\n", Framework.NODE),
+    ],
+)
+def test_what_a_file_imports_counts_before_the_package(text: str, framework: Framework) -> None:
+    assert framework_of("a.test.ts", text, {"package.json": '{"scripts": {"test": "mocha"}}'}.get) is framework
+
+
+def test_the_package_nearest_to_a_file_counts() -> None:
+    files = {"package.json": '{"jest": {}}', "apps/web/package.json": '{"scripts": {"test": "vitest"}}'}
+    assert wanted("apps/web/src/a.ts", files.get) is Framework.VITEST
+    assert wanted("apps/other/a.ts", files.get) is Framework.JEST

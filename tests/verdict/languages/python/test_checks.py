@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import ast
+import random
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.sandbox.inside.close_values import among, close
+from nightshift.sandbox.source import Source
+from nightshift.verdict.languages.python.checks import Check, Perturber, Rank, beyond
+
+LEAVES = (
+    st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.binary(max_size=5) | st.none()
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_a_changed_value_differs_and_keeps_its_shape(value: Any, chance: random.Random) -> None:
+    other = close(value, chance)
+    assert other != value
+    assert repr(other) != repr(value)
+    if value is not None:
+        assert type(other) is type(value)
+    if isinstance(value, list | tuple | dict) and value:
+        assert len(other) == len(value)
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_a_value_stands_once_among_close_ones_that_are_all_different(value: Any, chance: random.Random) -> None:
+    found = among(value, chance)
+    assert sum(one is value for one in found) == 1
+    assert not any(type(one) is type(other) and one == other for one, other in combinations(found, 2))
+
+
+def test_nothing_in_a_set_of_close_values_tells_the_one_that_it_was_made_of() -> None:
+    places = Counter(sorted(among(5, random.Random(seed))).index(5) for seed in range(2000))
+    assert len(places) == 8
+    assert max(places.values()) < 2 * min(places.values())
+
+
+@given(st.integers(-(10**30), 10**30) | st.floats(allow_nan=False), st.randoms(use_true_random=False))
+def test_a_value_beyond_a_tolerance_is_not_approximately_the_other(value: float, chance: random.Random) -> None:
+    assert beyond(value, chance) != pytest.approx(value, rel=0.5)
+
+
+def check_of(text: str) -> tuple[Source, Check | None]:
+    source = Source(text)
+    return source, Perturber(source, "helper", random.Random(1)).check(source.tree.body[0])
+
+
+@given(st.lists(st.integers(-3, 3), max_size=3), st.integers(0, 2**32))
+def test_a_changed_literal_has_the_signs_of_the_one_that_was_there(value: list[int], seed: int) -> None:
+    source = Source(f"assert f(1) == {value}")
+    check = Perturber(source, "helper", random.Random(seed)).check(source.tree.body[0])
+    assert check
+    changed = source.edited([check.edit])
+    assert changed != source.text
+    assert changed.count("-") == source.text.count("-")
+
+
+@pytest.mark.parametrize(
+    ("text", "rank", "values"),
+    [
+        ("assert f(1) == 5", Rank.LITERAL, {"f": lambda n: 5}),
+        ("assert 5 == f(1), 'why'", Rank.LITERAL, {"f": lambda n: 5}),
+        ("assert f(1) == [1, {'a': (2.5, None)}]", Rank.LITERAL, {"f": lambda n: [1, {"a": (2.5, None)}]}),
+        ("assert f(1) == -3", Rank.LITERAL, {"f": lambda n: -3}),
+        ("assert f(1) == ('a'\n 'b')", Rank.LITERAL, {"f": lambda n: "ab"}),
+        ("assert f(1) == ''", Rank.EMPTY, {"f": lambda n: ""}),
+        ("assert f(1) == []", Rank.LITERAL, {"f": lambda n: []}),
+        ("assert f(1) is True", Rank.LITERAL, {"f": lambda n: True}),
+        ("assert f(1) and f(2) == 5", Rank.LITERAL, {"f": lambda n: 5}),
+        ("assert 'a' in f(1)", Rank.TURNED, {"f": lambda n: "abc"}),
+        ("assert f(1) < 3", Rank.TURNED, {"f": lambda n: 2}),
+        ("assert f(1) is None", Rank.TURNED, {"f": lambda n: None}),
+        ("assert f(1) != 3", Rank.TURNED, {"f": lambda n: 2}),
+        ("assert f(1) not in (1, 2)", Rank.NEGATED, {"f": lambda n: 3}),
+        ("assert not f(1)", Rank.NEGATED, {"f": lambda n: 0}),
+        ("assert (n := f(1))", Rank.NEGATED, {"f": lambda n: 1}),
+        ("assert f(1) if True else f(2)", Rank.NEGATED, {"f": lambda n: 1}),
+        ("assert 1 <= f(1) <= 3", Rank.NEGATED, {"f": lambda n: 2}),
+        ("assert f(1) == 5 or f(1) == 6", Rank.NEGATED, {"f": lambda n: 5}),
+        ("assert all(\n    f(n) for n in range(3)\n)", Rank.NEGATED, {"f": lambda n: True}),
+    ],
+)
+def test_a_changed_assertion_fails_where_the_original_passes(text: str, rank: Rank, values: dict[str, Any]) -> None:
+    source, found = check_of(text)
+    assert found is not None
+    assert found.rank is rank
+    exec(compile(text, "original", "exec"), dict(values))
+    with pytest.raises(AssertionError):
+        exec(compile(source.edited([found.edit]), "copy", "exec"), dict(values))
+
+
+def test_a_comparison_of_two_values_is_left_to_the_run() -> None:
+    source, found = check_of("assert f(1) == expected")
+    assert found is not None
+    assert found.rank is Rank.VALUE
+    assert source.edited([found.edit]) == "assert helper.differ((f(1)), (expected))"
+
+
+def test_approx_is_followed_to_its_value() -> None:
+    source, found = check_of("assert f(1) == pytest.approx(2.5, abs=0.1)")
+    assert found is not None
+    assert found.rank is Rank.LITERAL
+    assert source.edited([found.edit]).endswith(", abs=0.1)")
+    assert "2.5" not in source.edited([found.edit])
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("self.assertEqual(f(1), x)", "self.assertNotEqual(f(1), x)"),
+        ("self.assertTrue(f(1), 'why')", "self.assertFalse(f(1), 'why')"),
+        ("self.assertIn(a, b)", "self.assertNotIn(a, b)"),
+        ("self.assertIsNone(f(1))", "self.assertIsNotNone(f(1))"),
+        ("self.assertGreaterEqual(a, b)", "self.assertLess(a, b)"),
+    ],
+)
+def test_the_methods_of_unittest_are_turned_round(text: str, other: str) -> None:
+    source, found = check_of(text)
+    assert found is not None
+    assert source.edited([found.edit]) == other
+    assert found.marked is not None
+    assert "helper.reached(" in source.edited([found.marked])
+
+
+def test_a_literal_in_a_method_of_unittest_is_changed() -> None:
+    source, found = check_of("self.assertEqual(f(1), 5)")
+    assert found is not None
+    assert found.rank is Rank.LITERAL
+    tree = ast.parse(source.edited([found.edit]))
+    assert "assertEqual" in ast.dump(tree)
+    assert "value=5" not in ast.dump(tree)
+
+
+@pytest.mark.parametrize("text", ["assert True", "f(1)", "x = 1", "self.assertRaises(ValueError, f)", "self.helper(1)"])
+def test_what_checks_nothing_that_can_be_changed_is_no_check(text: str) -> None:
+    assert check_of(text)[1] is None

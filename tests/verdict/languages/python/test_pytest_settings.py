@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.verdict.languages.python import pytest_settings
+from nightshift.verdict.languages.python.pytest_settings import PytestSettings
+
+
+def read(**files: str) -> PytestSettings:
+    named = {name.replace("__", "."): text for name, text in files.items()}
+    return pytest_settings.read(named.get)
+
+
+def test_without_settings_the_usual_ones_hold() -> None:
+    assert read() == read(pyproject__toml="[project]\n") == PytestSettings()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"pytest__ini": "[pytest]\npython_files = check_*.py\naddopts = -p one -ptwo -p no:three -x --cov=%s\n"},
+        {"tox__ini": "[tox]\n[pytest]\npython_files = check_*.py\naddopts = -p one -ptwo\n"},
+        {"setup__cfg": "[tool:pytest]\npython_files =\n    check_*.py\naddopts = -p one -ptwo\n"},
+        {"pyproject__toml": "[tool.pytest.ini_options]\npython_files = 'check_*.py'\naddopts = '-p one -ptwo'\n"},
+        {"pyproject__toml": "[tool.pytest]\npython_files = ['check_*.py']\naddopts = '-p one -ptwo'\n"},
+        {"pytest__toml": "[pytest]\npython_files = ['check_*.py']\naddopts = ['-p', 'one', '-ptwo']\n"},
+    ],
+)
+def test_every_kind_of_file_is_read(files: dict[str, str]) -> None:
+    found = read(**files)
+    assert found.config == next(iter(files)).replace("__", ".")
+    assert found.files == ("check_*.py",)
+    assert found.plugins == ("one", "two")
+
+
+def test_the_first_file_counts_even_when_it_says_nothing() -> None:
+    found = read(pytest__ini="", pyproject__toml="[tool.pytest.ini_options]\npython_files = 'x.py'\n")
+    assert (found.config, found.files) == ("pytest.ini", PytestSettings().files)
+
+
+def test_a_broken_file_says_nothing() -> None:
+    assert read(pyproject__toml="[tool.pytest", tox__ini="nonsense").config is None
+
+
+def test_names_are_matched_as_pytest_does() -> None:
+    found = PytestSettings(functions=("test", "*_spec"), classes=("Test", "*Suite"), files=("test_*.py", "checks/*.py"))
+    assert [found.is_function(n) for n in ("test_a", "testing", "it_works_spec", "check")] == [True, True, True, False]
+    assert [found.is_class(n) for n in ("TestA", "AddSuite", "Helper")] == [True, True, False]
+    assert [found.is_suite(p) for p in ("a/test_b.py", "checks/x.py", "a/b.py")] == [True, True, False]
+
+
+def test_import_paths_and_mode_are_taken_over() -> None:
+    found = read(pytest__ini="[pytest]\npythonpath = src lib\naddopts = --import-mode=importlib\n")
+    assert (found.paths, found.import_mode) == (("src", "lib"), "importlib")
+
+
+TREE = (
+    "tests/test_a.py", "tests/unit/test_b.py", "tests/unit/helper.py", "bench/test_speed.py", "test_root.py",
+    "build/test_built.py", ".hidden/test_h.py", "pkg/one/tests/test_one.py", "pkg/two/tests/test_two.py",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ("", {"tests/test_a.py", "tests/unit/test_b.py", "bench/test_speed.py", "test_root.py",
+              "pkg/one/tests/test_one.py", "pkg/two/tests/test_two.py"}),
+        ("testpaths = ./tests/", {"tests/test_a.py", "tests/unit/test_b.py"}),
+        ("testpaths = pkg/*/tests test_root.py", {"test_root.py", *(p for p in TREE if p.startswith("pkg"))}),
+        ("testpaths = **/tests", {p for p in TREE if "tests/" in p and not p.endswith("helper.py")}),
+        ("testpaths = build", {"build/test_built.py"}),
+        ("testpaths = nowhere\nnorecursedirs = pkg unit bench", {"tests/test_a.py", "test_root.py",
+                                                               "build/test_built.py", ".hidden/test_h.py"}),
+        ("testpaths = tests\naddopts = --ignore=tests/unit", {"tests/test_a.py"}),
+        ("testpaths = pkg tests/unit\naddopts = --ignore-glob */test_o* --ignore tests",
+         {"pkg/two/tests/test_two.py", "tests/unit/test_b.py"}),
+        ("python_files = tests/*.py\ntestpaths = pkg tests", {p for p in TREE if "tests/" in p and "unit" not in p}
+         | {"tests/unit/test_b.py", "tests/unit/helper.py"}),
+    ],
+)  # fmt: skip
+def test_pytest_finds_the_same_files_by_itself(
+    lines: str, found: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{lines}\n")
+    for name in TREE:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("def test_it(): pass\n")
+    seen = set[str]()
+
+    class Look:
+        def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.File:
+            class Seen(pytest.File):
+                def collect(self) -> list[pytest.Item]:
+                    seen.add(self.path.relative_to(tmp_path).as_posix())
+                    return []
+
+            return Seen.from_parent(parent, path=module_path)
+
+    monkeypatch.chdir(tmp_path)
+    pytest.main(["--collect-only", "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:asyncio"], plugins=[Look()])
+    assert seen == found
+    assert set(read(pytest__ini=(tmp_path / "pytest.ini").read_text()).collected(TREE)) == found
+
+
+def test_a_folder_that_is_named_is_entered_though_pytest_would_pass_it_over() -> None:
+    settings = PytestSettings(test_paths=("tests",))
+    assert settings.collected(TREE, ["build", "./bench/"]) == ["bench/test_speed.py", "build/test_built.py"]
+    assert settings.collected(TREE, ["nowhere"]) == []

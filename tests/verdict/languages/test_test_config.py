@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from nightshift.verdict.languages.test_config import MAX_FILE_BYTES, sift
+
+BASE = {
+    "app.py": "",
+    "conftest.py": "x = 1\n",
+    "pyproject.toml": "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-q'\n",
+    "setup.cfg": "[metadata]\nname = a\n",
+    "tests/test_old.py": "",
+    "calendar.py": "",
+}
+GIVEN = {"tests/test_given.py": "def test_a(): pass\n"}
+
+
+def reason(path: str, text: str | None = "", given: dict[str, str] | None = None) -> str | None:
+    found = sift({path: text}, base=BASE.get, given=GIVEN if given is None else given)
+    assert (path in found.kept) + (path in found.dropped) <= 1
+    return found.dropped.get(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "new.py", "pkg/__init__.py", "data/a.json", "README.md", "src/pkg/json.py", "pkg/conf.py", "docs/test/notes.md",
+        "requirements.txt", "calendar.py", ".gitignore", "html/page.html", "testsuite.py",
+    ],
+)  # fmt: skip
+def test_sources_are_kept(path: str) -> None:
+    assert reason(path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("conftest.py", "steers"),
+        ("pkg/conftest.py", "steers"),
+        ("pytest.ini", "steers"),
+        (".pytest.ini", "steers"),
+        ("pytest.toml", "steers"),
+        ("sitecustomize.py", "steers"),
+        ("src/usercustomize.py", "steers"),
+        ("evil.pth", "steers"),
+        ("x.dist-info/entry_points.txt", "belongs to an installation"),
+        (".venv/lib/python3/site-packages/a.pth", "steers"),
+        ("venv/bin/python", "belongs to an installation"),
+        ("pytest.py", "test library"),
+        ("_pytest/__init__.py", "test library"),
+        ("src/pluggy.py", "test library"),
+        ("json.py", "standard module"),
+        ("email/__init__.py", "standard module"),
+        ("test_new.py", "tests come from"),
+        ("pkg/thing_test.py", "tests come from"),
+        ("tests/test_old.py", "tests come from"),
+        ("tests/solution.py", "folder of the given tests"),
+        ("tests/sub/data.json", "folder of the given tests"),
+        ("tests/test_given.py", "one of the task's tests"),
+        ("../x.py", "relative"),
+        (".git/hooks/pre-commit", "not allowed"),
+    ],
+)
+def test_what_could_steer_the_tests_is_dropped_with_its_reason(path: str, why: str) -> None:
+    assert why in (reason(path, "changed") or "")
+
+
+def test_the_same_text_as_before_is_no_fault() -> None:
+    assert reason("conftest.py", BASE["conftest.py"]) is None
+    assert reason("tests/test_given.py", GIVEN["tests/test_given.py"]) is None
+    assert reason("conftest.py", None) == "steers how tests are run", "removing one steers as well"
+
+
+def test_project_files_are_kept_unless_their_part_for_pytest_differs() -> None:
+    same = BASE["pyproject.toml"].replace("'a'", "'b'")
+    assert reason("pyproject.toml", same) is None
+    assert reason("pyproject.toml", same.replace("-q", "--collect-only")) == "changes pytest's settings"
+    assert reason("pyproject.toml", "[project]\n") == "changes pytest's settings"
+    assert reason("setup.cfg", BASE["setup.cfg"] + "[tool:pytest]\naddopts = -x\n") == "changes pytest's settings"
+    assert reason("tox.ini", "[tox]\nenvlist = py\n") is None
+
+
+def test_tests_beside_the_code_do_not_close_its_folder() -> None:
+    assert reason("pkg/helper.py", "", {"pkg/test_helper.py": ""}) is None
+    assert reason("helper.py", "", {"test_helper.py": ""}) is None
+
+
+def test_too_much_is_dropped() -> None:
+    assert "too large" in (reason("big.txt", "x" * (MAX_FILE_BYTES + 1)) or "")
+    many = sift({f"{n}.txt": "x" * (1 << 20) for n in range(20)}, base=BASE.get, given={})
+    assert len(many.kept) == 16

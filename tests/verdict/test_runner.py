@@ -1,0 +1,586 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from nightshift.core.errors import CommandBlocked
+from nightshift.core.events import Kind
+from nightshift.core.tasks.verdicts import Label, Verdict
+from nightshift.verdict import judging
+from tests.support.sandboxes import Judge
+
+ADD = {"solution.py": "def add(a, b):\n    return a + b\n"}
+WRONG = {"solution.py": "def add(a, b):\n    return a * b\n"}
+GIVEN = {
+    "tests/test_given.py": (
+        "from solution import add\n\n\ndef test_small():\n    assert add(2, 3) == 5\n\n\n"
+        "def test_negative():\n    assert add(-1, 1) == 0\n"
+    )
+}
+SMALL, NEGATIVE = "tests/test_given.py::test_small", "tests/test_given.py::test_negative"
+
+
+def results(verdict: Verdict) -> dict[str, str]:
+    return {case.id: case.result.value for case in verdict.results}
+
+
+async def test_a_right_answer_passes_with_its_evidence(judge: Judge) -> None:
+    verdict = await judge(ADD, GIVEN)
+    assert verdict.passed, verdict.reason
+    assert results(verdict) == dict.fromkeys((SMALL, NEGATIVE), "passed")
+    evidence = verdict.evidence
+    assert (evidence.label, evidence.sandbox, evidence.twins) == (Label.TESTS_PASSED, "bubblewrap", 2)
+    assert len(evidence.tree) == 64
+    assert evidence.notes == ()
+    told = judge.events[-1]
+    assert told.kind is Kind.SUITE_JUDGED
+    assert told.data["counts"] == {"passed": 2}
+
+
+async def test_a_wrong_answer_fails_with_the_difference_and_the_place(judge: Judge) -> None:
+    verdict = await judge({"solution.py": "def add(a, b):\n    print('adding')\n    return a * b\n"}, GIVEN)
+    assert not verdict.passed
+    assert verdict.reason == "2 failed of 2 tests"
+    first = verdict.failures[0]
+    assert first.id == "tests/test_given.py::test_small"
+    assert first.kind == "AssertionError"
+    assert first.message.startswith("assert 6 == 5")
+    assert first.frame == "tests/test_given.py:5 in test_small"
+    assert ">    5     assert add(2, 3) == 5" in first.excerpt
+    assert first.output == "adding"
+
+
+async def test_the_tree_digest_follows_the_bytes_and_not_the_run(judge: Judge) -> None:
+    first, again, other = await asyncio.gather(judge(ADD, GIVEN), judge(ADD, GIVEN), judge(WRONG, GIVEN))
+    assert first.evidence.tree == again.evidence.tree != other.evidence.tree
+
+
+async def test_what_hides_the_tests_is_told_first(judge: Judge) -> None:
+    missing, syntax, crash = await asyncio.gather(
+        judge({}, GIVEN),
+        judge({"solution.py": "def add(a, b)\n    return a + b\n"}, GIVEN),
+        judge({"solution.py": "import math\nraise RuntimeError('no')\n"}, GIVEN),
+    )
+    assert missing.failures[0].kind == "ModuleNotFoundError"
+    assert missing.reason == "tests/test_given.py: ModuleNotFoundError: No module named 'solution'"
+    assert syntax.failures[0].kind == "SyntaxError"
+    assert syntax.failures[0].frame == "solution.py:1 in <module>"
+    assert crash.failures[0].kind == "CollectionError: RuntimeError"
+    assert crash.failures[0].frame == "solution.py:2 in <module>"
+    assert set(results(missing).values()) == {"error"}
+
+
+async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None:
+    loop, flood, memory, stack = await asyncio.gather(
+        judge({"solution.py": "def add(a, b):\n    while True: pass\n"}, GIVEN, cpu_s=1),
+        judge({"solution.py": "def add(a, b):\n    while True: print('x' * 1000)\n"}, GIVEN),
+        judge({"solution.py": "def add(a, b):\n    return len(bytearray(1 << 30))\n"}, GIVEN, memory_mb=128),
+        judge({"solution.py": "import ctypes\ndef add(a, b):\n    ctypes.string_at(0)\n"}, GIVEN),
+    )
+    assert loop.reason == (
+        f"the tests were cut off after 1 s of processor time ({judging.LIMIT}); it was in {SMALL}, "
+        "which was cut off alone as well; 1 of 2 tests were not reached"
+    )
+    behind = "1 of 2 tests were not reached"
+    assert flood.reason == f"one test printed more than 16384 KB; it was in {SMALL}; {behind}"
+    assert memory.reason == f"the tests used more than 128 MB of memory; it was in {SMALL}; {behind}"
+    assert "signal 11" in stack.reason
+    assert results(loop) == {SMALL: "error", NEGATIVE: "not_reached"}
+    kinds = [verdict.failures[0].kind for verdict in (loop, flood, memory, stack)]
+    assert kinds == ["Timeout", "OutputLimit", "OutOfMemory", "Crash"]
+
+
+STYLES = {
+    "helper": """
+def check(f):
+    assert f(1, 2) == 3
+    assert f('a', 'b') == 'ab', 'texts'
+
+def test_add():
+    check(add)
+""",
+    "parametrize": """
+import pytest
+
+@pytest.mark.parametrize(('a', 'b', 'out'), [(1, 2, 3), ('a', 'b', 'ab'), ([1], [], [1])])
+def test_add(a, b, out):
+    assert add(a, b) == out
+""",
+    "looping": """
+CASES = [(1, 2, 3), (0, 0, 0)]
+
+def test_add():
+    for a, b, out in CASES:
+        assert add(a, b) == out
+""",
+    "raises": """
+import pytest
+
+def test_bad():
+    with pytest.raises(TypeError, match='unsupported'):
+        add(None, 1)
+""",
+    "approx": """
+from pytest import approx
+
+def test_float():
+    assert add(0.1, 0.2) == approx(0.3)
+    assert add(1, 1) > 1
+""",
+    "unittest": """
+import unittest
+
+class AddCase(unittest.TestCase):
+    def setUp(self):
+        self.one = 1
+
+    def test_equal(self):
+        self.assertEqual(add(self.one, 1), 2)
+
+    def test_loop(self):
+        for n in range(3):
+            with self.subTest(n=n):
+                self.assertEqual(add(n, 0), n)
+
+    def test_error(self):
+        self.assertRaises(TypeError, add, 1, None)
+
+if __name__ == '__main__':
+    unittest.main()
+""",
+    "coroutine": """
+import asyncio
+
+async def both():
+    return add(1, 2)
+
+async def test_add():
+    await asyncio.sleep(0)
+    assert await both() == 3
+""",
+    "class": """
+class TestAdd:
+    base = 1
+
+    class TestInner:
+        def test_deep(self):
+            assert add(1, 1) == 2
+
+    def test_one(self):
+        assert add(self.base, 1) == 2
+
+    def helper(self):
+        return 1
+""",
+    "own_name": """
+def test_name(request):
+    assert request.node.name == 'test_name'
+    assert add(1, 1) == 2
+""",
+    "own_file": """
+def test_file():
+    assert __file__.endswith('test_own_file.py')
+    assert add(1, 1) == 2
+""",
+    "fixtures": """
+import pytest
+
+@pytest.fixture(scope='module')
+def store():
+    return []
+
+def test_first(store):
+    store.append(add(1, 1))
+    assert store == [2]
+
+def test_second(store, tmp_path, capsys, monkeypatch):
+    print('shown')
+    assert capsys.readouterr().out == 'shown\\n'
+    assert len(store) == 1
+""",
+    "order": """
+SEEN = []
+
+def test_a():
+    SEEN.append(1)
+    assert add(1, 1) == 2
+
+def test_b():
+    assert SEEN == [1]
+""",
+    "early_return": """
+def test_add():
+    if add(1, 1) == 2:
+        return
+    assert False
+""",
+    "conditions": """
+def test_kinds():
+    assert add(1, 1)
+    assert not add(1, -1)
+    assert add('a', 'b') in {'ab'}
+    assert 'a' in add('a', 'b')
+    assert add(1, 1) == 2 and add(2, 2) == 4
+    assert 1 < add(1, 1) < 3
+    assert isinstance(add(1, 1), int)
+    assert add(1, 1) is not None
+    assert (add(1, 1) == 2) is True
+""",
+    "left_behind": """
+import pathlib
+
+def test_writes():
+    pathlib.Path('out.txt').write_text('x')
+    assert add(1, 1) == 2
+
+def test_is_new():
+    assert not pathlib.Path('other.txt').exists()
+    pathlib.Path('other.txt').touch()
+""",
+    "custom_equality": """
+class Money:
+    def __init__(self, cents):
+        self.cents = cents
+
+    def __add__(self, other):
+        return Money(self.cents + other.cents)
+
+    def __eq__(self, other):
+        return self.cents == other.cents
+
+def test_money():
+    assert add(Money(1), Money(2)) == Money(3)
+""",
+    "mocks": """
+from unittest import mock
+
+def test_patched():
+    with mock.patch('solution.add', return_value=9):
+        import solution
+        assert solution.add(1, 1) == 9
+    assert add(1, 1) == 2
+""",
+    "children": """
+import subprocess, sys
+from concurrent.futures import ProcessPoolExecutor
+
+def double(n):
+    return add(n, n)
+
+def test_pool():
+    with ProcessPoolExecutor(2) as pool:
+        assert list(pool.map(double, [1, 2])) == [2, 4]
+
+def test_program():
+    code = 'from solution import add; print(add(1, 2))'
+    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True).stdout == '3\\n'
+""",
+}
+HEAD = '"""Tests of add."""\n\nfrom __future__ import annotations\nfrom solution import add\n\n'
+
+
+async def test_tests_of_every_style_pass_for_a_right_answer(judge: Judge) -> None:
+    verdict = await judge(ADD, {f"tests/test_{style}.py": HEAD + text for style, text in STYLES.items()})
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert verdict.evidence.twins == len(verdict.results), "a copy for each, and a canary for the file with one test"
+    assert verdict.evidence.notes == (
+        "tests/test_own_file.py keeps its name and has a canary in place of copies",
+        "14 of 25 tests were judged in one process with the code alone",
+    )
+
+
+async def test_tests_find_the_folder_for_temporary_files_known_when_they_are_imported(judge: Judge) -> None:
+    text = f"{HEAD}from tempfile import tempdir\n\ndef test_add():\n    assert tempdir\n    assert add(1, 1) == 2\n"
+    verdict = await judge(ADD, {"tests/test_add.py": text})
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+
+
+async def test_a_hypothesis_test_passes_and_shows_its_counterexample(judge: Judge) -> None:
+    text = (
+        "from hypothesis import given, strategies as st\nfrom solution import add\n\n"
+        "@given(st.integers(), st.integers())\ndef test_commutes(a, b):\n    assert add(a, b) == a + b\n"
+    )
+    right, wrong = await asyncio.gather(judge(ADD, {"tests/test_h.py": text}), judge(WRONG, {"tests/test_h.py": text}))
+    assert right.passed, right.reason
+    assert right.evidence.twins == 1
+    assert not wrong.passed
+    assert "assert 0 == " in wrong.failures[0].message
+
+
+OWN = {"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    assert add(2, 3) == 5\n"}
+
+
+async def test_self_written_tests_must_be_red_before_the_change(judge: Judge) -> None:
+    new, mended, green = await asyncio.gather(
+        judge(ADD, own=OWN), judge(ADD, base=WRONG, own=OWN), judge({"other.py": ""}, base=ADD, own=OWN)
+    )
+    assert new.passed, new.reason
+    assert mended.passed, mended.reason
+    assert new.evidence.label is Label.SELF_TESTED
+    assert not green.passed
+    assert green.weak == ("tests/test_own.py::test_own",)
+    assert "pass without the change" in green.reason
+
+
+async def test_where_nothing_was_changed_self_written_tests_say_whether_it_was_done_already(judge: Judge) -> None:
+    done, begun, wrong = await asyncio.gather(
+        judge({}, base=ADD, own=OWN), judge(ADD, own=OWN, start=ADD), judge({}, base=WRONG, own=OWN)
+    )
+    assert (done.passed, begun.passed, done.weak) == (True, True, ())
+    assert done.evidence.label is Label.SELF_TESTED
+    assert "nothing was changed" in done.evidence.notes[-1]
+    assert not wrong.passed
+    assert wrong.reason == "1 failed of 1 tests"
+
+
+async def test_what_the_owner_gave_at_the_start_counts_as_before_the_change(judge: Judge) -> None:
+    verdict = await judge({**ADD, "other.py": ""}, own=OWN, start=ADD)
+    assert verdict.weak == ("tests/test_own.py::test_own",)
+
+
+async def test_self_written_tests_without_an_assertion_are_not_even_run(judge: Judge) -> None:
+    verdict = await judge(
+        ADD, own={"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    add(2, 3)\n"}
+    )
+    assert not verdict.passed
+    assert verdict.weak == ("tests/test_own.py::test_own",)
+    assert verdict.evidence.tree == ""
+
+
+async def test_given_tests_decide_the_label_beside_own_ones(judge: Judge) -> None:
+    verdict = await judge(ADD, GIVEN, own=OWN)
+    assert verdict.passed, verdict.reason
+    assert verdict.evidence.label is Label.TESTS_PASSED
+    assert len(verdict.results) == 3
+
+
+async def test_a_skip_by_the_given_test_s_own_mark_is_no_failure_and_no_pass(judge: Judge) -> None:
+    text = "import pytest\n\n\n@pytest.mark.skip\ndef test_later(): pass\n\n\ndef test_now():\n    assert 1 + 1 == 2\n"
+    verdict = await judge(ADD, {"tests/test_given.py": text})
+    assert (verdict.passed, verdict.reason, len(verdict.results)) == (True, "1 test passed", 1)
+    alone = await judge(ADD, {"tests/test_given.py": text.partition("\n\n\ndef test_now")[0] + "\n"})
+    assert (alone.passed, alone.reason) == (False, "no test ran")
+
+
+REPOSITORY = {
+    "app/__init__.py": "",
+    "app/sums.py": "def add(a, b):\n    return a + b\n",
+    "app/texts.py": "def shout(text):\n    return text.upper()\n",
+    "conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
+    "pytest.ini": "[pytest]\naddopts = -x --no-such-option\nfilterwarnings = error\n",
+    "tests/__init__.py": "",
+    "tests/helpers.py": "def same(a, b):\n    assert a == b\n",
+    "tests/test_sums.py": (
+        "import sys\n\nimport pytest\n\nfrom app.sums import add\nfrom .helpers import same\n\n\n"
+        "def test_two(two):\n    same(add(two, 2), 4)\n\n\n"
+        "@pytest.mark.skipif(sys.platform == 'linux', reason='elsewhere')\ndef test_elsewhere():\n    assert False\n"
+    ),
+    "tests/test_texts.py": "from app.texts import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n",
+    "tests/test_broken.py": "def test_broken():\n    assert 1 == 2\n",
+}
+BREAKS = {"app/sums.py": "def add(a, b):\n    return a - b\n"}
+
+
+async def test_a_pytest_command_becomes_a_run_that_can_be_trusted(judge: Judge) -> None:
+    command = ("python", "-m", "pytest", "-q", "tests/test_sums.py")
+    right, wrong, left = await asyncio.gather(
+        judge({"app/new.py": ""}, base=REPOSITORY, command=command),
+        judge(BREAKS, base=REPOSITORY, command=command),
+        judge({"app/new.py": ""}, base=REPOSITORY, command=("pytest",)),
+    )
+    assert right.passed, f"{right.reason} {right.failures}"
+    assert results(right) == {"tests/test_sums.py::test_two": "passed"}, "what is skipped before is no matter"
+    assert (right.evidence.label, right.evidence.twins) == (Label.TESTS_PASSED, 1)
+    assert wrong.failures[0].frame == "tests/helpers.py:2 in same"
+    assert set(left.failing) >= {"tests/test_broken.py::test_broken"}
+
+
+async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:
+    code = "from app.sums import add; print('sum', add(1, 1)); raise SystemExit(add(1, 1) != 2)"
+    right, wrong = await asyncio.gather(
+        judge({}, base=REPOSITORY, command=("python", "-c", code)),
+        judge(BREAKS, base=REPOSITORY, command=("python", "-c", code)),
+    )
+    assert right.passed
+    assert right.evidence.label is Label.EXIT_CODE
+    assert "ended with exit status 1" in wrong.reason
+    assert wrong.failures[0].output == "sum 0"
+
+
+WRITES = """
+import os, sys
+from app.sums import add
+os.makedirs('out', exist_ok=True)
+wrong = '' if add(1, 1) == 2 else '<failure message="token %s is not 2\\x1b[2J"/>' % ('gh' + 'p_' + 'a' * 30)
+open('out/junit.xml', 'w').write(
+    f'<testsuite name="sums"><testcase name="adds" time="0.5">{wrong}</testcase><testcase name="other"/></testsuite>'
+)
+raise SystemExit(int(sys.argv[1]))
+"""
+
+
+async def test_the_report_of_a_command_has_its_tests_in_the_verdict(judge: Judge) -> None:
+    old = '<testsuite name="old"><testcase name="old"><failure/></testcase></testsuite>'
+    stale = {**REPOSITORY, "junit.xml": old}
+    right, wrong, failing = await asyncio.gather(
+        judge({}, base=stale, command=("python", "-c", WRITES, "0")),
+        judge(BREAKS, base=stale, command=("python", "-c", WRITES, "0")),
+        judge({}, base=stale, command=("python", "-c", WRITES, "3")),
+    )
+    assert right.passed, right.reason
+    assert results(right) == {"sums::adds": "passed", "sums::other": "passed"}
+    assert right.evidence.ids == ("sums::adds", "sums::other")
+    assert right.evidence.label is Label.EXIT_CODE
+    assert any("which the tested code can write" in note for note in right.evidence.notes)
+    assert wrong.reason.startswith("1 of 2 tests failed: `python -c"), "though its exit status is 0"
+    assert "ghp_" not in str(wrong)
+    assert "\x1b" not in wrong.failures[0].message
+    assert not failing.passed
+    assert "ended with exit status 3" in failing.reason
+
+
+HOSTILE = {
+    "links": "import os; os.symlink('/etc/hostname', 'junit.xml'); os.mkfifo('TEST-a.xml'); os.mkdir('junit-b.xml')",
+    "sparse": "open('junit.xml', 'wb').truncate(32 << 20)",
+    "bomb": (
+        "open('junit.xml', 'w').write('<!DOCTYPE a [<!ENTITY a \"' + 'a' * 999 + '\">]><testsuite name=\"&a;\"/>')"
+    ),
+    "many": "print('TAP version 13\\n' + 'ok 1 - a\\nok 2 - b\\n' * 100_000 + 'ok 3 - c\\n1..200001')",
+    "deep": "import os\nfor _ in range(500): os.mkdir('d'); os.chdir('d')\nopen('junit.xml', 'w')",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_a_hostile_report_changes_nothing_for_the_better(judge: Judge, what: str) -> None:
+    fine, failing = await asyncio.gather(
+        judge({}, base=REPOSITORY, command=("python", "-c", HOSTILE[what])),
+        judge({}, base=REPOSITORY, command=("python", "-c", f"{HOSTILE[what]}\nraise SystemExit(1)")),
+    )
+    assert fine.passed, fine.reason
+    assert not failing.passed
+    assert len(fine.results) <= 3
+    assert len("".join(fine.evidence.notes)) < 2000
+
+
+async def test_a_command_that_never_runs_is_refused_where_it_would_run(judge: Judge) -> None:
+    with pytest.raises(CommandBlocked, match=r"command\.remote: `ssh host true` talks to another machine"):
+        await judge({}, base=REPOSITORY, command=("timeout", "5", "ssh", "host", "true"))
+    allowed = await judge({}, base=REPOSITORY, command=("ssh", "host", "true"), allow=("command.remote",))
+    assert not allowed.passed
+
+
+async def test_regression_tests_must_go_on_passing(judge: Judge) -> None:
+    regression = ("tests/test_broken.py", "tests/test_sums.py", "tests/test_texts.py")
+    given = {"tests/test_new.py": "from app import new\n\n\ndef test_new():\n    assert new.ONE == 1\n"}
+    new = {"app/new.py": "ONE = 1\n"}
+    fine, breaks = await asyncio.gather(
+        judge(new, given, REPOSITORY, regression=regression),
+        judge({**new, **BREAKS}, given, REPOSITORY, regression=regression),
+    )
+    assert fine.passed, f"{fine.reason} {fine.failures}"
+    assert "tests/test_broken.py::test_broken" not in results(fine)
+    assert fine.evidence.notes[-1].startswith("failing before the change already: tests/test_broken.py::test_broken")
+    assert not breaks.passed
+    assert breaks.failing == {"tests/test_sums.py::test_two"}
+
+
+async def test_settings_and_fixtures_come_from_the_base_and_the_start(judge: Judge) -> None:
+    given = {"tests/test_given.py": "def test_two(two):\n    assert two == 2\n"}
+    two = REPOSITORY["conftest.py"]
+    base, start, change = await asyncio.gather(
+        judge({"a.py": ""}, given, REPOSITORY),
+        judge({"conftest.py": two}, given, start={"conftest.py": two}),
+        judge({"conftest.py": two, "a.py": ""}, given),
+    )
+    assert base.passed, f"{base.reason} {base.failures}"
+    assert start.passed, start.reason
+    assert not change.passed
+    assert change.evidence.dropped == {"conftest.py": "steers how tests are run"}
+    assert Kind.FILES_DROPPED in {event.kind for event in judge.events}
+
+
+async def test_a_command_takes_the_tests_that_pytest_takes_by_itself(judge: Judge) -> None:
+    fails, passes = "def test_it():\n    assert 1 == 2\n", "def test_it():\n    assert 1 == 1\n"
+    base = {
+        "pytest.ini": "[pytest]\ntestpaths = tests\nnorecursedirs = later\naddopts = --ignore=tests/test_slow.py\n",
+        "tests/conftest.py": "collect_ignore = ['test_newer.py', 'newer']\n", "tests/test_now.py": passes,
+        **dict.fromkeys(("bench/test_a.py", "tests/later/test_b.py", "tests/test_slow.py"), fails),
+        **dict.fromkeys(("tests/test_newer.py", "tests/newer/test_c.py"), fails),
+    }  # fmt: skip
+    whole = await judge({"a.py": ""}, base=base, command=("pytest",))
+    assert whole.passed, f"{whole.reason} {whole.failures}"
+    assert results(whole) == {"tests/test_now.py::test_it": "passed"}
+    touched = ("bench/test_a.py", "tests/later/test_b.py", "tests/test_now.py", "tests/test_newer.py")
+    held = await judge({"a.py": ""}, {"tests/test_given.py": passes}, base, regression=touched)
+    assert held.passed, f"{held.reason} {held.failures}"
+
+
+async def test_the_mark_of_a_plugin_that_is_not_loaded_ends_no_suite(judge: Judge) -> None:
+    base = {
+        "pytest.ini": "[pytest]\nfilterwarnings = error\n",
+        "conftest.py": "import pytest\n\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n"
+        "        item.add_marker(pytest.mark.no_cover)\n",
+    }
+    known = await judge(ADD, GIVEN, base)
+    assert known.passed, f"{known.reason} {known.failures}"
+    typo = await judge(ADD, GIVEN, {**base, "conftest.py": base["conftest.py"].replace("no_cover", "no_covre")})
+    assert "Unknown pytest.mark.no_covre" in typo.reason
+
+
+async def test_only_the_closure_is_staged_where_that_is_enough(judge: Judge) -> None:
+    async def run(other: str, solution: str = ADD["solution.py"]) -> Verdict:
+        return await judge({"solution.py": solution}, GIVEN, {"other.py": other}, whole_tree=False)
+
+    reading = "import glob\n" + ADD["solution.py"]
+    one, two, dynamic = await asyncio.gather(run("a = 1\n"), run("a = 2\n"), run("a = 2\n", reading))
+    assert {one.passed, two.passed, dynamic.passed} == {True}
+    assert not one.evidence.complete
+    assert one.evidence.tree == two.evidence.tree, "a file that no test can see does not matter"
+    assert dynamic.evidence.complete, "a file that lists folders may see everything"
+
+
+async def test_removed_files_are_gone_and_sources_below_src_are_found(judge: Judge) -> None:
+    base = {"src/pkg/__init__.py": "", "src/pkg/old.py": "", "data/old.txt": "x"}
+    text = (
+        "import pathlib\n\nimport pytest\n\nfrom pkg import new\n\n\ndef test_new():\n    assert new.ONE == 1\n\n\n"
+        "def test_old():\n    assert not pathlib.Path('data/old.txt').exists()\n"
+        "    with pytest.raises(ImportError):\n        import pkg.old\n"
+    )
+    change = {"src/pkg/new.py": "ONE = 1\n", "src/pkg/old.py": None, "data/old.txt": None}
+    left = {path: text for path, text in base.items() if path not in change}
+    whole, closure, without = await asyncio.gather(
+        judge(change, {"tests/test_it.py": text}, base),
+        judge(change, {"tests/test_it.py": text}, base, whole_tree=False),
+        judge({"src/pkg/new.py": "ONE = 1\n"}, {"tests/test_it.py": text}, left),
+    )
+    assert whole.evidence.tree == without.evidence.tree, "what is removed was not seen"
+    assert whole.passed, f"{whole.reason} {whole.failures}"
+    assert closure.passed, f"{closure.reason} {closure.failures}"
+
+
+TAMPERING = {
+    "written": "os.chmod(t, 0o644); open(t, 'a').write('\\n')",
+    "written and put back": "a = open(t).read(); os.chmod(t, 0o644); open(t, 'w').write('x'); open(t, 'w').write(a)",
+    "replaced": "open('new', 'w').write(open(t).read()); os.replace('new', t)",
+    "moved away and back with its folder": "os.rename('tests', 'x'); os.rename('x', 'tests')",
+}
+
+
+@pytest.mark.parametrize("how", TAMPERING)
+@pytest.mark.parametrize("keeps", [True, False], ids=["kept name", "random name"])
+async def test_no_test_file_may_be_touched_by_the_run(how: str, keeps: bool, judge: Judge) -> None:
+    """Also where all is as it was at the end; a test that asks for its file's name keeps it."""
+    asks = "\n\ndef test_name():\n    assert __file__.endswith('test_kept.py')\n" if keeps else ""
+    text = f"from solution import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n{asks}"
+    found = "t = sorted(map(str, __import__('pathlib').Path('tests').glob('*.py')))[0]"
+    verdict = await judge(
+        {"solution.py": f"import os\n{ADD['solution.py']}\n{found}\n{TAMPERING[how]}\n"}, {"tests/test_kept.py": text}
+    )
+    assert verdict.reason.endswith("was changed while the tests ran")
+
+
+async def test_what_cannot_be_judged_is_not_passed(judge: Judge) -> None:
+    nothing, script = await asyncio.gather(judge(ADD), judge({}, {"a.test.js": "test('a', () => {})\n"}))
+    assert nothing.reason == script.reason == "there are no tests to judge by"
+    assert not nothing.passed
