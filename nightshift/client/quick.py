@@ -6,6 +6,7 @@ in any other way than these is left to `client.command`, which answers the same 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from nightshift.client.errors import Exit, guarded
@@ -14,6 +15,11 @@ from nightshift.core.version import VERSION
 VERSIONS = (("--version",), ("version",))
 STATUSES = (("--status",), ("status",))
 JSON = "--json"
+
+
+def main() -> int:
+    """Run one call with the arguments of this process; the exit code."""
+    return call(sys.argv[1:])
 
 
 def call(arguments: Sequence[str]) -> int:

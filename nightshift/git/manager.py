@@ -24,7 +24,6 @@ from nightshift.core.code.tree import Tree
 from nightshift.core.errors import GitError, UnknownCommit
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.ports import Sink
-from nightshift.core.repositories import RepositoryStatus
 from nightshift.core.tasks.commit_message import CommitMessage, slug
 from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.revisions import Author, ChangingCommit, Commit, CommitFacts, LogLine, PushResult, Workspace
@@ -526,35 +525,3 @@ class GitManager:
                 text = f"the files in {found.root} stay as they are: {why}"
                 self._events.emit(Kind.CHECKOUT_LEFT, text, level=Level.WARNING)
             self._left = why
-
-
-class OwnRepository:
-    """The daemon's own repository, to ask about from a shell; settings are read when it is asked.
-
-    python -c "from git_manager import git_manager; print(git_manager.get_repository_stats())"
-    """
-
-    def get_repository_stats(self) -> RepositoryStatus:
-        """How it stands.
-
-        Raises:
-            ConfigError: the settings have faults.
-            GitError: it cannot be used, or git failed.
-        """
-        from nightshift.config.load import load_settings  # noqa: PLC0415  # who imports this module mostly has its settings
-
-        settings = load_settings()
-        manager = GitManager(
-            workspace=settings.workspace,
-            author=Author(name=settings.git_author_name, email=settings.git_author_email),
-            auto_push=False,
-            emit=lambda _event: None,
-            environ=settings.process_environment,
-        )
-        try:
-            return manager.statuses.read(None)
-        finally:
-            manager.close()
-
-
-git_manager = OwnRepository()

@@ -1,0 +1,11 @@
+"""Git for the rest of the program, and how the daemon's own repository stands. Behind it is `nightshift/git/`.
+
+python -c "from git_manager import git_manager; print(git_manager.get_repository_stats())"
+"""
+
+from nightshift.app.own_repository import OwnRepository
+from nightshift.git.manager import GitManager
+
+__all__ = ["GitManager", "git_manager"]
+
+git_manager = OwnRepository()

@@ -1,0 +1,63 @@
+"""Starts a program of a checkout in the checkout's own environment, and says in one sentence what is broken there.
+
+Standard library only, and readable by any Python 3: it runs before it is known what can be imported.
+"""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OWN_PREFIX = ROOT / ".venv"
+OLDEST = (3, 11)
+FAILED, INTERRUPTED = 1, 130
+"""Exit codes of `client.errors.Exit` and `app.main.Exit`, before those can be imported."""
+
+
+class Broken(Exception):
+    """The program cannot be started; the text says why and how to mend it."""
+
+
+def run(module: str, script: str) -> int:
+    """Run `main` of a module of ours, in the environment that `make` has set up where there is one.
+
+    Args:
+        module: the dotted name of the module.
+        script: the file that was started; it is started again by the interpreter of that environment.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        continue_in_environment(script)
+        return int(importlib.import_module(module).main())
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == __package__:
+            raise
+        print(f"{error.name} is not installed in {sys.prefix}: type `make setup` in {ROOT}.", file=sys.stderr)
+        return FAILED
+    except Broken as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def continue_in_environment(script: str) -> None:
+    """Start the script anew with the interpreter of the checkout's environment, unless this is that interpreter.
+
+    Raises:
+        Broken: this Python is too old, or the environment is none, or its Python does not start.
+    """
+    python = OWN_PREFIX / "bin" / "python"
+    if Path(sys.prefix).resolve() != OWN_PREFIX.resolve() and os.path.lexists(python):
+        if not (OWN_PREFIX / "pyvenv.cfg").exists():  # its Python would come here again
+            raise Broken(f"{OWN_PREFIX} is no environment of Python: remove it, and type `make setup` in {ROOT}.")
+        try:
+            os.execv(python, [str(python), script, *sys.argv[1:]])  # noqa: S606  # no shell is meant
+        except OSError as error:
+            raise Broken(f"{python} does not start ({error.strerror}): type `make setup` in {ROOT}.") from error
+    if sys.version_info < OLDEST:
+        version, oldest = sys.version.split()[0], ".".join(map(str, OLDEST))
+        raise Broken(f"Nightshift needs Python {oldest} or newer, and this is {version}: type `make setup` in {ROOT}.")

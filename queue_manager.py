@@ -1,0 +1,5 @@
+"""The task queue: the only writer of tasks. Behind it is `nightshift/queue/manager.py`."""
+
+from nightshift.queue.manager import QueueManager
+
+__all__ = ["QueueManager"]

@@ -1,0 +1,5 @@
+"""The Flask application. Behind it is `nightshift/server/app.py`."""
+
+from nightshift.server.app import create_api, create_app
+
+__all__ = ["create_api", "create_app"]
