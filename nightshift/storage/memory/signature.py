@@ -21,7 +21,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nightshift.verdict.environments.distributions import is_known_module
+from nightshift.core.code.known_modules import is_known_module
 
 PLACEHOLDER = re.compile(r"<(?:value|values|name|n|path|url|addr|id|time)>")
 """What stands for something that says nothing about the mistake."""
