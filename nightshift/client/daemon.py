@@ -11,9 +11,8 @@ from nightshift.client.session import Session
 from nightshift.client.views import pause_reasons
 from nightshift.core.clock import to_text, utc_now
 from nightshift.core.errors import ConfigError, NightshiftError
-from nightshift.core.overall import OverallState
 from nightshift.core.program import typed
-from nightshift.core.status import ForgeStatus
+from nightshift.core.status import ForgeStatus, OverallState
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.codec import plain
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from nightshift.core.events import Level
-from nightshift.core.overall import OverallState
 from nightshift.core.program import typed
-from nightshift.core.status import DaemonStatus, ForgeStatus, ModelStatus, SavedReplies, sandbox_in_brief
+from nightshift.core.status import DaemonStatus, ForgeStatus, ModelStatus, OverallState, SavedReplies, sandbox_in_brief
 from nightshift.core.tasks.queueing import PauseReason
 from nightshift.core.tasks.states import ENDED, DaemonState, Status
 from nightshift.core.text.formats import duration, money, percent, tokens

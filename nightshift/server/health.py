@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from nightshift.core.errors import StoreError
-from nightshift.core.overall import OverallState
+from nightshift.core.status import OverallState
 from nightshift.server.context import AppContext
 from nightshift.server.schemas import Answer
 

@@ -18,8 +18,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from nightshift.core.events import Event, Kind, Level
-from nightshift.core.overall import OverallState
-from nightshift.core.status import DaemonStatus
+from nightshift.core.status import DaemonStatus, OverallState
 from nightshift.core.tasks.states import CircuitState, DaemonState, Ending, Status
 from nightshift.queue import listing
 from nightshift.server.context import AppContext

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nightshift.core.overall import OverallState
-from nightshift.core.status import DaemonStatus, ModelStatus, ParkedTasks, SpentBudget, WorkerStatus
+from nightshift.core.status import DaemonStatus, ModelStatus, OverallState, ParkedTasks, SpentBudget, WorkerStatus
 from nightshift.core.tasks.queueing import PauseReason, PauseSource
 from nightshift.core.tasks.states import CircuitState, DaemonState
 

@@ -14,7 +14,7 @@ export const isAway = () => connection.value === 'reconnecting';
 
 const OFFLINE = {state: 'offline', text: 'Offline', why: 'The daemon does not answer; the page goes on by itself when it is back.', until: null};
 
-/** The daemon's state as the server makes it for everybody (`core/overall.py`), or that there is no answer; null at first. */
+/** The daemon's state as the server makes it for everybody (`core/status.py`), or that there is no answer; null at first. */
 export const overall = () => (isAway() ? OFFLINE : status.data?.overall ?? null);
 
 /** Whether tasks are held back by something that the owner lifts himself. */
