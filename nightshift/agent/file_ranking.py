@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from nightshift.agent.symbols import MOST_FILES, SymbolCache, Tags, is_mapped, parts_of, tags, words_of, words_of_name
+from nightshift.agent.name_index import Tags
+from nightshift.agent.symbols import MOST_FILES, SymbolCache, is_mapped, parts_of, tags, words_of, words_of_name
 from nightshift.agent.view import View, base_text
 from nightshift.core.code import javascript
 from nightshift.core.code.paths import is_test_path

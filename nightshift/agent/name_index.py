@@ -9,10 +9,16 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
-if TYPE_CHECKING:
-    from nightshift.agent.symbols import Tags
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tags:
+    """Names that a file defines, how often it refers to others, and all its words, those of names among them."""
+
+    defines: tuple[str, ...] = ()
+    refers: Mapping[str, int] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
 
 
 class NameIndex:

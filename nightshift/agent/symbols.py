@@ -8,11 +8,10 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from nightshift.agent import golang_outline
-from nightshift.agent.name_index import NameIndex
+from nightshift.agent.name_index import NameIndex, Tags
 from nightshift.agent.python_outline import parse_python
 from nightshift.core.code import golang, javascript
 
@@ -38,15 +37,6 @@ _JS_DEFINE = frozenset(
         "enum_declaration",
     }
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tags:
-    """Names that a file defines, how often it refers to others, and all its words, those of names among them."""
-
-    defines: tuple[str, ...] = ()
-    refers: Mapping[str, int] = field(default_factory=dict)
-    words: tuple[str, ...] = ()
 
 
 def words_of(text: str) -> frozenset[str]:

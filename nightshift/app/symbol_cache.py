@@ -15,7 +15,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from nightshift.agent.symbols import MOST_NAMES, MOST_WORDS, SymbolCache, Tags
+from nightshift.agent.name_index import Tags
+from nightshift.agent.symbols import MOST_NAMES, MOST_WORDS, SymbolCache
 from nightshift.storage.files.whole import write_whole
 
 NAME = "tags.json.z"

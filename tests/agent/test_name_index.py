@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.agent.name_index import NameIndex
-from nightshift.agent.symbols import Tags, tags, words_of_name
+from nightshift.agent.name_index import NameIndex, Tags
+from nightshift.agent.symbols import tags, words_of_name
 
 PATHS = ["rate_limit.py", "rate.py", "app/rate_limits.py", "x1.py", "stock.py", "notes.md"]
 TEXTS = ["", "class RateLimiter: ...\n", "def stock(): ...\n", "LIMIT = 3\n"]
