@@ -22,10 +22,9 @@ from nightshift.config.access import Access
 from nightshift.core.errors import IllegalMove, InvalidTask, NightshiftError
 from nightshift.core.status import DaemonStatus
 from nightshift.core.text.from_plain import from_plain
-from nightshift.maintenance.instance_lock import is_held
 
 if TYPE_CHECKING:
-    from nightshift.config.load import Settings
+    pass
 
 PROBE_WALL_S = 2.0
 ANSWER_WALL_S = 30.0
@@ -195,32 +194,6 @@ class NetworkConnection(Connection):
             raise self._stranger("something answers without an end")
         wait = response.headers.get("Retry-After", "")
         return Reply(status=response.status, content=content, retry_after_s=float(wait) if wait.isdigit() else 1.0)
-
-
-def connect(access: Access, settings: Callable[[], Settings]) -> Connection:
-    """To the daemon of this home where it answers, else to its database; chosen anew by each call.
-
-    Args:
-        access: to the home.
-        settings: reads all of them; called where no daemon answers, by requests for more than the status.
-
-    Raises:
-        NotAllowed: a daemon runs, and refuses us.
-    """
-    if not is_held(access.places.lock_file):
-        return _offline(access, settings, "the daemon is not running")
-    connection = NetworkConnection(access)
-    try:
-        connection.status(PROBE_WALL_S)
-    except DaemonGone as gone:
-        return _offline(access, settings, f"a process works on this home, but {gone}")
-    return connection
-
-
-def _offline(access: Access, settings: Callable[[], Settings], why: str) -> Connection:
-    from nightshift.client.offline import OfflineConnection  # noqa: PLC0415  # a running daemon spares us the database
-
-    return OfflineConnection(access.places.db_path, settings, why)
 
 
 def _status(content: bytes) -> DaemonStatus:

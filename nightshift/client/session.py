@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nightshift.client.connection import Connection, connect
+from nightshift.client.connecting import connect
+from nightshift.client.connection import Connection
 from nightshift.client.output import Block, Cell, Color, Lines, Printer
 from nightshift.client.views import Views
 from nightshift.config.access import Access, of_nothing_set, remembered

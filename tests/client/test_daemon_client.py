@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.client.connection import Connection, connect
+from nightshift.client.connecting import connect
+from nightshift.client.connection import Connection
 from nightshift.client.daemon_client import DaemonClient
 from nightshift.client.errors import NotFound
 from nightshift.config.load import load_settings
