@@ -20,7 +20,7 @@ from nightshift.client.arguments import ALIASES, ASKING, Arguments, Unclear
 from nightshift.client.commands import every_command
 from nightshift.client.errors import Exit, guarded
 from nightshift.client.help_screen import write_screen
-from nightshift.client.quick import version
+from nightshift.client.version import print_version
 from nightshift.core.program import program, typed
 
 COMPLETE_VARIABLE = "_NIGHTSHIFT_COMPLETE"
@@ -82,7 +82,7 @@ def commands() -> Commands:
     """The commands, made once."""
     version_option = click.Option(
         ["--version"], is_flag=True, is_eager=True, expose_value=False, help="Print the version.",
-        callback=lambda ctx, _, given: ctx.exit(version()) if given else None,
+        callback=lambda ctx, _, given: ctx.exit(print_version()) if given else None,
     )  # fmt: skip
     root = Commands(
         commands=every_command(_carry_out), params=[version_option], invoke_without_command=True, no_args_is_help=False,
@@ -101,7 +101,7 @@ def _without_a_command() -> int:
         from nightshift.client.prompt import Prompt  # noqa: PLC0415  # readline writes to some terminals when it is imported
         from nightshift.client.session import Session  # noqa: PLC0415  # what help and usage errors do without
 
-        return Prompt(Session()).run()
+        return Prompt(Session(), commands(), perform).run()
     click.echo(ctx.get_help(), err=True)
     return Exit.USAGE
 
@@ -115,7 +115,7 @@ def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
         case "help":
             return _help(ctx, values["words"])
         case "version":
-            return version()
+            return print_version()
         case "completion":
             return _print_completion(values["shell"])
     from nightshift.client.output import Color, Printer  # noqa: PLC0415  # what help and usage errors do without

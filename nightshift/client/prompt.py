@@ -7,11 +7,11 @@ import readline  # gives input() its line editing and history
 import shlex
 import sys
 import threading
+from collections.abc import Callable, Sequence
 
 import click
 
 from nightshift.client.arguments import Arguments
-from nightshift.client.command import commands, perform
 from nightshift.client.daemon_client import DaemonClient
 from nightshift.client.errors import Exit, print_error
 from nightshift.client.output import Cell
@@ -28,10 +28,18 @@ LEAVE = frozenset({"quit", "exit", "/quit", "/exit"})
 
 
 class Prompt:
-    """Reads lines until the person leaves; announces when one of the tasks typed here has ended."""
+    """Reads lines until the person leaves; announces when one of the tasks typed here has ended.
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    Args:
+        session: commands are carried out in it.
+        commands: what a line may be, when it is no task.
+        perform: carries out a command in a session; returns its exit code.
+    """
+
+    def __init__(
+        self, session: Session, commands: click.Group, perform: Callable[[Sequence[str], Session], int]
+    ) -> None:
+        self._session, self._commands, self._perform = session, commands, perform
         self._open: set[int] = set()
         self._left = threading.Event()
         self._printing = threading.Lock()
@@ -80,11 +88,11 @@ class Prompt:
 
     def _do(self, line: str) -> None:
         """A line after a slash is a command, and so is what looks like one; every other line is a task."""
-        arguments = Arguments(commands())
+        arguments = Arguments(self._commands)
         words = _words(line.removeprefix("/"))
         if line.startswith("/") or arguments.may_be_a_slip(line):
             if words[:1] and words[0] in arguments.known:
-                perform(words, self._session)
+                self._perform(words, self._session)
             else:
                 for sentence in arguments.unclear(line).sentences():
                     print(Cell(sentence).text)

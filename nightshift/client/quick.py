@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from nightshift.client.errors import Exit, guarded
-from nightshift.core.version import VERSION
+from nightshift.client.errors import guarded
+from nightshift.client.version import print_version
 
 VERSIONS = (("--version",), ("version",))
 STATUSES = (("--status",), ("status",))
@@ -26,19 +26,13 @@ def call(arguments: Sequence[str]) -> int:
     """Do what the arguments ask; returns the exit code, as `client.command.call`."""
     asked = tuple(arguments)
     if asked in VERSIONS:
-        return guarded(version, as_json=False)
+        return guarded(print_version, as_json=False)
     as_json = asked[-1:] == (JSON,)
     if (asked[:-1] if as_json else asked) in STATUSES:
         return guarded(lambda: _status(as_json=as_json), as_json=as_json)
     from nightshift.client import command  # noqa: PLC0415  # click and all commands
 
     return command.call(arguments)
-
-
-def version() -> int:
-    """Print the version."""
-    print(f"Nightshift {VERSION}")
-    return Exit.OK
 
 
 def _status(*, as_json: bool) -> int:
