@@ -135,7 +135,7 @@ _known: WeakKeyDictionary[asyncio.AbstractEventLoop, _Known] = WeakKeyDictionary
 
 async def _chosen(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
     """The isolation of a name, tried once in each event loop: some keep connections that belong to one."""
-    from nightshift.sandbox import choose  # noqa: PLC0415 (the package imports this module)
+    from nightshift.sandbox.choice import choose  # noqa: PLC0415 (see `run_python`)
 
     known = _known.setdefault(asyncio.get_running_loop(), _Known())
     async with known.lock:

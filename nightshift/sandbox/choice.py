@@ -1,0 +1,141 @@
+"""Chooses the isolation in which untrusted code runs.
+
+A new isolation is a module with a class that has `core.ports.Sandbox`, and a line in `_MAKERS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nightshift.core.errors import SandboxError
+
+if TYPE_CHECKING:
+    from nightshift.core.ports import Sandbox
+    from nightshift.sandbox.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The sandbox that was chosen, or None when nothing may be executed; `report` says why, in lines for the owner."""
+
+    sandbox: Sandbox | None
+    report: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """What a sandbox may be made with; as in `choose`."""
+
+    runtime: Runtime
+    scratch: Path
+    docker_host: str
+    docker_image: str
+    nice: int
+    ensure_docker: Callable[[], None]
+
+
+async def choose(
+    name: str,
+    *,
+    runtime: Runtime,
+    scratch: Path,
+    docker_host: str = "",
+    docker_image: str = "",
+    nice: int = 0,
+    ensure_docker: Callable[[], None] = lambda: None,
+) -> Choice:
+    """Take the strongest sandbox that passes its self-test, or the one that is named.
+
+    Args:
+        name: `auto`, `bubblewrap`, `docker`, or `process`, the weakest, which is taken only by this name.
+        runtime: the interpreter for the probes.
+        scratch: a folder for jobs that have no file system of their own.
+        docker_host: the engine's address; the usual places when empty.
+        docker_image: an image of the owner's; one is made from this machine when empty.
+        nice: how many levels jobs stand back for other work (`sandbox.launcher`).
+        ensure_docker: sees to it that the package `docker` is installed, or raises `SandboxError`.
+
+    Raises:
+        KeyError: there is no sandbox of that name.
+    """
+    from nightshift.sandbox import selftest  # noqa: PLC0415 (loaded when first needed, as the sandboxes are)
+
+    lines = []
+    place = _Place(
+        runtime=runtime,
+        scratch=scratch,
+        docker_host=docker_host,
+        docker_image=docker_image,
+        nice=nice,
+        ensure_docker=ensure_docker,
+    )
+    for candidate in _STRONG if name == "auto" else (name,):
+        try:
+            sandbox, remark = await asyncio.to_thread(_MAKERS[candidate], place)
+        except SandboxError as error:
+            lines.append(f"{candidate}: {error}")
+            continue
+        found = await selftest.probe(sandbox, runtime)
+        lines += [f"{candidate}{remark}", *(f"  {line}" for line in found.report.splitlines())]
+        if found.passed or candidate not in _STRONG:
+            return Choice(sandbox=sandbox, report="\n".join(lines))
+    return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {remedy()}"]))
+
+
+def remedy() -> str:
+    """What the owner can do where no sandbox holds."""
+    from nightshift.sandbox.bubblewrap import OPEN_CONTAINER, in_container  # noqa: PLC0415 (see `choose`)
+
+    if in_container() and shutil.which("bwrap"):
+        return OPEN_CONTAINER
+    return "to run tasks, install bubblewrap: `sudo apt-get install bubblewrap util-linux`"
+
+
+def _bubblewrap(place: _Place) -> tuple[Sandbox, str]:
+    from nightshift.sandbox import cgroups  # noqa: PLC0415 (see `choose`)
+    from nightshift.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 (see `choose`)
+    from nightshift.sandbox.cgroups import CgroupError  # noqa: PLC0415 (see `choose`)
+
+    try:
+        return BubblewrapSandbox(cgroups.find(nice=place.nice), nice=place.nice), ""
+    except CgroupError as error:
+        alone = BubblewrapSandbox(None, nice=place.nice)
+        return alone, f" without control groups ({error}): limits hold for each process alone"
+
+
+def _process(place: _Place) -> tuple[Sandbox, str]:
+    from nightshift.sandbox import job_folders  # noqa: PLC0415 (see `choose`)
+    from nightshift.sandbox.orphans import JOBS  # noqa: PLC0415 (see `choose`)
+    from nightshift.sandbox.process import ProcessSandbox  # noqa: PLC0415 (see `choose`)
+
+    return ProcessSandbox(
+        job_folders.private(place.scratch / JOBS), place.nice
+    ), ": no isolation, chosen by name; what fails below is open to jobs"
+
+
+def _docker(place: _Place) -> tuple[Sandbox, str]:
+    from nightshift.sandbox import docker_image  # noqa: PLC0415 (see `choose`)
+    from nightshift.sandbox.docker import DockerSandbox  # noqa: PLC0415 (see `choose`)
+    from nightshift.sandbox.docker_engine import Engine  # noqa: PLC0415 (see `choose`)
+
+    home, runtime = str(place.scratch.resolve()), place.runtime
+    engine = Engine(place.docker_host, home=home, ensure_client=place.ensure_docker)
+
+    def image() -> str:
+        own = place.docker_image
+        return docker_image.named(engine, own) if own else docker_image.from_machine(engine, runtime)
+
+    return DockerSandbox(engine, image, runtime.python, nice=place.nice), f" at {engine.host}"
+
+
+_MAKERS: dict[str, Callable[[_Place], tuple[Sandbox, str]]] = {
+    "bubblewrap": _bubblewrap,
+    "docker": _docker,
+    "process": _process,
+}
+_STRONG = ("bubblewrap", "docker")
