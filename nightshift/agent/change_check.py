@@ -18,7 +18,7 @@ from nightshift.agent import kinds, syntax
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, misplaced, settled
 from nightshift.core.events import FindingData, Kind, Level
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import (
     LINTER_NOTE,
     Ask,
@@ -29,6 +29,7 @@ from nightshift.core.tasks.change_checks import (
     Finding,
     Severity,
 )
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.task import Change, digest
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
 

@@ -20,7 +20,8 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Emitter, Event, Sink
 from nightshift.core.ports import Suite
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson, Step
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Explore, Files, Limits, Task, TaskSpec

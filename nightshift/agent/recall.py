@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from nightshift.agent.services import AgentServices
 from nightshift.core.events import Kind, RecalledData, RecalledLesson
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.lesson import Lesson
 
 _QUERY_CHARS = 4000
 

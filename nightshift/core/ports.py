@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from nightshift.core.dialogue import Completion, ModelRequest
     from nightshift.core.isolation import SandboxJob, SandboxResult
     from nightshift.core.shell import ShellJob, ShellResult
-    from nightshift.core.tasks.attempt_state import AttemptState, Lesson
+    from nightshift.core.tasks.attempt_state import AttemptState
     from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport
+    from nightshift.core.tasks.lesson import Lesson
     from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
     from nightshift.core.tools import ToolCall, ToolPlace, ToolRecord, ToolSpec
 

@@ -21,8 +21,9 @@ from nightshift.agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices,
 from nightshift.config.models import LEAST_PROMPT
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, HandOver, Lesson, Reflection, Try
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, HandOver, Reflection, Try
 from nightshift.core.tasks.change_checks import CheckedChange, Finding, Severity
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.remarks import Reader
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Explore, Language

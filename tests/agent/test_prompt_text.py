@@ -13,7 +13,7 @@ from nightshift.agent.kinds import kind_of
 from nightshift.agent.prompt.text import FILES, fenced, quoted
 from nightshift.agent.replies import parse
 from nightshift.core.dialogue import Completion
-from nightshift.core.tasks.attempt_state import Lesson
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Explore, Kind
 from tests.support.agent_parts import Bench, block, case_for, model_for

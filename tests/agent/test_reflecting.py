@@ -14,7 +14,8 @@ from nightshift.agent import history
 from nightshift.agent.reflecting import by_rule, read_reflection
 from nightshift.agent.services import AgentSettings
 from nightshift.core.events import Kind
-from nightshift.core.tasks.attempt_state import AttemptState, Lesson, Reflection, Try
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
 from tests.support.agent_parts import REFLECTION, Bench, ListMemory, PlainSuite, block, case_for, model_for

@@ -19,7 +19,8 @@ from nightshift.agent.view import View
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.events import Emitter, Event
 from nightshift.core.ports import ChangeCheck
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson, Step
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task

@@ -31,8 +31,9 @@ from nightshift.core.code.javascript_tests import Framework, wanted
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Lesson
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.brief import Brief
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.remarks import Gravity
 from nightshift.core.tasks.states import Phase

@@ -12,6 +12,7 @@ from nightshift.core.tasks.best_change import BestChange
 from nightshift.core.tasks.brief import Brief, Question
 from nightshift.core.tasks.change_checks import Ask, CheckedChange, Declared, holding
 from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.remarks import GRAVE, Reader, Reading, Remark, worst_first
@@ -22,17 +23,6 @@ from nightshift.core.tasks.verdicts import Verdict
 
 SHORT_TERM = 5
 """How many tries the short-term memory holds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
-    """Something learned earlier: what failed, and what mended it."""
-
-    id: int
-    text: str
-    score: float
-    age_s: float = 0.0
-    source: str = "failure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from nightshift.core.code.tree import Tree
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.task import Change, Files, TaskSpec
-
-if TYPE_CHECKING:
-    from nightshift.core.tasks.attempt_state import Lesson
 
 LINTER_NOTE = "linter: "
 """Begins a note of the evidence that no run of tests makes, and so none makes again."""

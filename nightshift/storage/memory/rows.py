@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from nightshift.core.clock import from_text, to_text
-from nightshift.core.tasks.attempt_state import Lesson
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.elsewhere import TABLES

@@ -21,7 +21,8 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
 from nightshift.core.shares import Share
-from nightshift.core.tasks.attempt_state import AttemptState, Lesson
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection

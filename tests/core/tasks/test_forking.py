@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.errors import InvalidTask
-from nightshift.core.tasks.attempt_state import AttemptState, Lesson, Reflection, Try
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
 from nightshift.core.tasks.change_checks import CheckedChange
 from nightshift.core.tasks.forking import Fork, begun, forked_spec
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.remarks import Reader, Reading
 from nightshift.core.tasks.states import TERMINAL_PHASES, Phase
 from nightshift.core.tasks.submission import parse_spec

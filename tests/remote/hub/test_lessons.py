@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from nightshift.core.clock import utc_now
 from nightshift.core.errors import HubAway, NodeRemoved
 from nightshift.core.shares import Share
-from nightshift.core.tasks.attempt_state import AttemptState, Lesson
+from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker

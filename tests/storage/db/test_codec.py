@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.core.dialogue import Completion
-from nightshift.core.tasks.attempt_state import AttemptState, Lesson, Reflection, Try
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.task import Limits, Spent, TaskSpec
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict

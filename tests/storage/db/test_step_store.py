@@ -11,7 +11,8 @@ import pytest
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
 from nightshift.core.errors import StaleFence
 from nightshift.core.events import Kind
-from nightshift.core.tasks.attempt_state import AttemptState, Lesson, Step
+from nightshift.core.tasks.attempt_state import AttemptState, Step
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict

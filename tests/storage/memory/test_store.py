@@ -12,7 +12,8 @@ import pytest
 
 from nightshift.core.errors import StoreError
 from nightshift.core.events import Event, Kind
-from nightshift.core.tasks.attempt_state import AttemptState, Lesson, Reflection, Try
+from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
+from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
