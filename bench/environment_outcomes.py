@@ -44,7 +44,6 @@ from dataclasses import dataclass
 from bench.bare_pytest import git
 from bench.overhead import plain_environment
 from nightshift.app.environments import make_environments
-from nightshift.app.repair import PROGRAMS
 from nightshift.config.load import Settings
 from nightshift.core.code.environments import Environment, MadeEnvironment
 from nightshift.core.isolation import RunLimits
@@ -52,7 +51,7 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.git.manager import GitManager
 from nightshift.sandbox.pool import warmed
-from nightshift.sandbox.runtime import Runtime, open_runtime
+from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime
 from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, open_folder
@@ -205,7 +204,7 @@ async def compared(
     repo: Path, environments: Environments, suite: SuiteRunner, git_manager: GitManager, pip: str
 ) -> Compared:
     """Both runs of one repository."""
-    runtime = open_runtime(ROOT / ".runner", programs=PROGRAMS)
+    runtime = open_runtime(ROOT / ".runner", programs=installed_programs())
     tree = git_manager.tree(str(repo), git(repo, "rev-parse", "HEAD"))
     began = time.perf_counter()
     environment: Environment = await environments.of(tree)
@@ -223,7 +222,7 @@ async def compared(
     for one in trial.results:
         how = {"passed": "passed", "skipped": "skipped"}.get(str(one.result), "failed")
         found.setdefault(one.id, []).append(how)
-    series = open_runtime(ROOT / ".runner", programs=PROGRAMS) if shown.series == runtime.series else shown
+    series = open_runtime(ROOT / ".runner", programs=installed_programs()) if shown.series == runtime.series else shown
     out, outside_s = await asyncio.to_thread(outside, repo, series, made, pip)
     why = {failure.id.partition("[")[0]: f"{failure.kind}: {failure.message}"[:160] for failure in trial.failures}
     return Compared(
@@ -249,7 +248,7 @@ def told(one: Compared) -> None:
 
 async def table(packages: list[str], folder: Path, pip: str) -> None:
     """Print the table."""
-    runtime = open_runtime(ROOT / ".runner", programs=PROGRAMS)
+    runtime = open_runtime(ROOT / ".runner", programs=installed_programs())
     with open_folder() as place, tempfile.TemporaryDirectory() as views:
         settings = Settings()
         environments = make_environments(settings, runtime)

@@ -23,12 +23,11 @@ from dataclasses import replace
 from statistics import median
 
 from nightshift.app.environments import make_environments
-from nightshift.app.repair import PROGRAMS
 from nightshift.config.load import Settings
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import decode
 from nightshift.sandbox.pool import warmed
-from nightshift.sandbox.runtime import open_runtime
+from nightshift.sandbox.runtime import installed_programs, open_runtime
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, open_folder
 from tests.support.trees import TextTree
@@ -51,7 +50,7 @@ async def timed_ms(suite: SuiteRunner, job: SuiteJob) -> float:
 
 async def measured(tree: TextTree, rounds: int) -> bool:
     """Print the figures; true where an environment costs less than it may."""
-    runtime = open_runtime(ROOT / ".runner", programs=PROGRAMS)
+    runtime = open_runtime(ROOT / ".runner", programs=installed_programs())
     environments = make_environments(Settings(), runtime)
     found = await environments.of(tree)
     began = time.perf_counter()

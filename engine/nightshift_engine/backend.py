@@ -87,9 +87,8 @@ class RepairBackend(BaseModelHandler):
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
-        """The engine that the settings bring; a model's name means nothing to it."""
-        made = settings.built_in() if settings.built_in else None
-        return made if isinstance(made, cls) else None
+        """Make the engine where the settings have a way into a sandbox; a model's name means nothing to it."""
+        return cls.over(settings.runs, budget_s=settings.repair_s) if settings.runs else None
 
     @classmethod
     def over(cls, runs: Callable[[], SuiteRuns | str], *, budget_s: float = 60.0) -> Self:

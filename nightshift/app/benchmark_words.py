@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from nightshift.app.benchmark_run import owners_limits
-from nightshift.app.models import chain_of, prices_of
-from nightshift.app.repair import nothing_runs
+from nightshift.app.models import chain_of, nothing_runs, prices_of
 from nightshift.config.load import Settings, settings_at
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.clock import Clock, utc_now

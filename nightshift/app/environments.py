@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.app import packages
-from nightshift.app.repair import PROGRAMS
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.code.environments import MadeEnvironment
@@ -19,7 +18,7 @@ from nightshift.core.tasks.change_checks import setup_subject
 from nightshift.queue import approvals
 from nightshift.sandbox import bubblewrap, cgroups, interpreter, job_folders
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
-from nightshift.sandbox.runtime import Runtime, open_series
+from nightshift.sandbox.runtime import Runtime, installed_programs, open_series
 from nightshift.storage.db.database import Database
 from nightshift.verdict.environments.go_modules import GoModules
 from nightshift.verdict.environments.making import KEEP_MB, Environments, Maker, kept_in
@@ -108,7 +107,7 @@ def makers(
 
     def opened(name: str) -> Runtime:
         with opening:  # two runs may be the first to want it
-            return open_series(settings.runner_dir, others[name], PROGRAMS)
+            return open_series(settings.runner_dir, others[name], installed_programs())
 
     series = Series(usual=runtime, others=tuple(others), open=opened)
     wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 from nightshift.app.acp import AgentPlaces, agent, nowhere
 from nightshift.app.extras import ExtrasInstaller
-from nightshift.app.repair import EngineRuns, built_in
 from nightshift.app.store import StoreServices
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, from_text, to_text
@@ -15,7 +14,7 @@ from nightshift.core.errors import ExtraMissing
 from nightshift.core.text.masking import Masker
 from nightshift.models.backend_client import Pause, StoredPause
 from nightshift.models.backend_pool import RoutingConfig
-from nightshift.models.base import BackendSettings, BaseModelHandler
+from nightshift.models.base import BackendSettings, BaseModelHandler, SandboxRuns
 from nightshift.models.budgets import Price, SpendingLimits
 from nightshift.models.call import CallPolicy
 from nightshift.models.chain import build_chain, phase_routes
@@ -57,11 +56,16 @@ class DatabasePauseStore:
         self._state.set(_KEY, rows)
 
 
+def nothing_runs() -> str:
+    """The way into the sandbox of a chain that is only looked at."""
+    return "no sandbox is made here"
+
+
 def make_models(
     settings: Settings,
     store: StoreServices,
     clock: Clock,
-    runs: EngineRuns,
+    runs: SandboxRuns,
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> ModelHandler:
@@ -71,7 +75,7 @@ def make_models(
         settings: which models there are.
         store: steps, events and what is kept over restarts.
         clock: dates calls and pauses.
-        runs: the built-in engine's way into the sandbox.
+        runs: the way into the sandbox of backends that run code.
         ensure_extra: installs the packages of a backend when they are first wanted.
         agents: where an agent works.
 
@@ -96,7 +100,7 @@ def prepare_models(
     models: ModelHandler,
     settings: Settings,
     mask: Masker,
-    runs: EngineRuns,
+    runs: SandboxRuns,
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> Callable[[], None]:
@@ -111,7 +115,7 @@ def prepare_models(
 
 def chain_of(
     settings: Settings,
-    runs: EngineRuns,
+    runs: SandboxRuns,
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> tuple[BaseModelHandler, ...]:
@@ -162,7 +166,7 @@ def _spending_limits(settings: Settings) -> SpendingLimits:
 
 def backend_settings(
     settings: Settings,
-    runs: EngineRuns,
+    runs: SandboxRuns,
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> BackendSettings:
@@ -178,7 +182,8 @@ def backend_settings(
         llama_cpp_model_path=settings.llama_cpp_model_path,
         num_ctx=settings.model_num_ctx,
         max_tokens=settings.model_max_tokens,
-        built_in=built_in(runs, budget_s=settings.repair_s),
+        runs=runs,
+        repair_s=settings.repair_s,
         acp_agent=agent(settings, agents),
         ensure_extra=ensure_extra,
     )

@@ -5,8 +5,7 @@ python -m nightshift.app.runner --prepare DIR
 
 from __future__ import annotations
 
-from nightshift.app.repair import PROGRAMS
-from nightshift.sandbox.runtime import main
+from nightshift.sandbox.runtime import installed_programs, main
 
 if __name__ == "__main__":
-    main(PROGRAMS)
+    main(installed_programs())

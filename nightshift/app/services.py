@@ -17,7 +17,6 @@ from nightshift.app.acp import AgentPlaces, place
 from nightshift.app.environments import SetupConsent, decisions_of, make_environments
 from nightshift.app.extras import make_extras
 from nightshift.app.models import make_memory, make_models, prepare_models
-from nightshift.app.repair import PROGRAMS
 from nightshift.app.repository_settings import RepositoryService
 from nightshift.app.store import StoreServices
 from nightshift.app.submission import machine_check
@@ -43,7 +42,7 @@ from nightshift.remote.hub.landing import Landing
 from nightshift.remote.mcp_client.client import ServerTools
 from nightshift.remote.mcp_client.servers import McpServer, servers_of
 from nightshift.sandbox.pool import Warmed, warmed
-from nightshift.sandbox.runtime import Runtime, open_runtime, prepare
+from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
 from nightshift.storage.memory.pattern_check import PatternCheck
 from nightshift.storage.memory.store import LongTermMemory
 from nightshift.verdict.checks.linters.check import LinterCheck
@@ -246,8 +245,8 @@ class Services:
 
     async def _prepare(self) -> AttemptServices | None:
         if not IS_CHECKOUT:  # there `make` has done it
-            await asyncio.to_thread(prepare, self._settings.runner_dir, PROGRAMS)
-        runtime = open_runtime(self._settings.runner_dir, programs=PROGRAMS)
+            await asyncio.to_thread(prepare, self._settings.runner_dir, installed_programs())
+        runtime = open_runtime(self._settings.runner_dir, programs=installed_programs())
         choice, _, _ = await asyncio.gather(
             find_sandbox(self._settings, runtime, self._settings.state_dir, self.extras),
             self.models.probe(sandboxed=False),

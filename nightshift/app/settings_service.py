@@ -25,10 +25,9 @@ from typing import Any, TypeVar
 from pydantic import SecretStr
 
 from nightshift.app.doctor.backends import one_word
-from nightshift.app.models import backend_settings
+from nightshift.app.models import backend_settings, nothing_runs
 from nightshift.app.notices import channels, send_test
 from nightshift.app.reload import LiveSettings, on_loop
-from nightshift.app.repair import nothing_runs
 from nightshift.config.catalogue import Described, Kind, describe, plain
 from nightshift.config.load import Settings, Sources, settings_at, sources
 from nightshift.config.origins import Origin
@@ -39,7 +38,7 @@ from nightshift.core.built_in import BUILT_IN
 from nightshift.core.clock import Clock
 from nightshift.core.errors import ConfigError, ModelError
 from nightshift.core.text.masking import MASK, Masker, printable
-from nightshift.models import BACKENDS, backend_class
+from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.model_files import ModelFileBackend
 from nightshift.server.context import Busy
@@ -185,8 +184,8 @@ class ConnectionTests:
 
     def _backend(self, trial: ModelTestIn) -> tuple[BaseModelHandler, str]:
         """The backend, not asked yet, and a remark for its owner."""
-        if trial.backend not in BACKENDS:
-            raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(BACKENDS)}"])
+        if trial.backend not in backends():
+            raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(backends())}"])
         if trial.backend == BUILT_IN:
             raise ConfigError(["backend: the built-in engine needs no connection; the status tells of its sandbox"])
         if trial.backend == "acp":

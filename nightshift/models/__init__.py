@@ -1,8 +1,11 @@
-"""Backends for models, one vendor a module, and the registry that names them: a new one is a module and a line here."""
+"""Backends for models, one vendor or engine a module; each is found by its entry point, in this package or another."""
 
 from __future__ import annotations
 
-import importlib
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from nightshift.core.built_in import BUILT_IN
@@ -11,29 +14,41 @@ from nightshift.core.errors import ConfigError
 if TYPE_CHECKING:
     from nightshift.models.base import BaseModelHandler
 
-BACKENDS: dict[str, str] = {
-    "openai": "nightshift.models.openai_compat:OpenAIBackend",
-    "anthropic": "nightshift.models.anthropic_api:AnthropicBackend",
-    "acp": "nightshift.models.acp.backend:AcpBackend",
-    "ollama": "nightshift.models.ollama_api:OllamaBackend",
-    "gpt4all": "nightshift.models.gpt4all_local:GPT4AllBackend",
-    "llama_cpp": "nightshift.models.llama_cpp:LlamaCppBackend",
-    BUILT_IN: "nightshift_engine.backend:RepairBackend",
-}
-"""Short name to `module:Class`. The order is that of `MODEL_TYPE=auto`: those that answer best first.
+GROUP = "nightshift.backends"
+"""The group of entry points: short name to `module:Class`."""
+FIRST = ("openai", "anthropic", "acp", "ollama", "gpt4all", "llama_cpp")
+"""The order of `MODEL_TYPE=auto`: those that answer best first. Others follow by their names, the built-in engine last,
+since it can do the least; that it is asked before any other is decided by the gateway."""
 
-The built-in engine is the last, since it can do the least; that it is asked before any other is decided by the gateway.
-"""
+
+@cache
+def backends() -> Mapping[str, EntryPoint]:
+    """Find the backends that are installed, by their short names, in the order of `MODEL_TYPE=auto`.
+
+    Raises:
+        ConfigError: there is none, since this Nightshift is not installed where it runs.
+    """
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if not found:
+        raise ConfigError([f"no backend is installed in {sys.prefix}: type `make setup`, or `pip install -e .`"])
+    places = {name: place for place, name in enumerate(FIRST)}
+    order = sorted(found, key=lambda name: (name == BUILT_IN, places.get(name, len(FIRST)), name))
+    return {name: found[name] for name in order}
 
 
 def backend_class(name: str) -> type[BaseModelHandler]:
     """Import the class behind a short name.
 
     Raises:
-        ConfigError: there is no backend of that name.
+        ConfigError: there is no backend of that name, or it cannot be loaded.
     """
-    if name not in BACKENDS:
-        raise ConfigError([f"model_type (MODEL_TYPE): unknown backend {name!r}; known are auto, {', '.join(BACKENDS)}"])
-    module, _, attribute = BACKENDS[name].partition(":")
-    found: type[BaseModelHandler] = getattr(importlib.import_module(module), attribute)
+    known = backends()
+    if name not in known:
+        raise ConfigError([f"model_type (MODEL_TYPE): unknown backend {name!r}; known are auto, {', '.join(known)}"])
+    try:
+        found: type[BaseModelHandler] = known[name].load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            [f"model_type (MODEL_TYPE): {name} ({known[name].value}) cannot be loaded: {error}"]
+        ) from error
     return found

@@ -6,14 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Emitter, Event, Sink
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.token_estimates import TokenEstimator
 
+if TYPE_CHECKING:
+    from nightshift.verdict.suite_runs import SuiteRuns
+
 OnText = Callable[[str], None]
+SandboxRuns = Callable[[], "SuiteRuns | str"]
+"""Gives what runs code in the sandbox, or says why nothing can be run yet: backends are made before the sandbox."""
 
 
 class CallText(str):
@@ -37,7 +42,8 @@ is for the owner where they are not."""
 class BackendSettings:
     """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
 
-    `built_in` makes the built-in engine, which needs a sandbox besides settings; None where there is to be none.
+    `runs` is the way into the sandbox, for backends that run code; None where there is to be none. `repair_s` bounds a
+    search of the built-in engine where the request says nothing else.
     `acp_agent` makes the agent that is asked by the Agent Client Protocol, called by a name or as its program; None
     where there is none.
     `ensure_extra` brings the packages of a backend whose name is that of an extra; None leaves that to the owner.
@@ -53,7 +59,8 @@ class BackendSettings:
     num_ctx: int = 32768
     max_tokens: int = 8192
     connect_s: float = 5.0
-    built_in: Callable[[], BaseModelHandler] | None = None
+    runs: SandboxRuns | None = None
+    repair_s: float = 60.0
     acp_agent: Callable[[str | None], BaseModelHandler] | None = None
     ensure_extra: EnsureExtra | None = None
 
@@ -62,7 +69,7 @@ class BaseModelHandler(ABC):
     """One backend.
 
     Attributes:
-        name: its short name, as in `models.BACKENDS`.
+        name: its short name, that of its entry point.
         setup: one line for an owner who has no model yet: what to do to get this one.
         streams: whether `on_text` is called while the reply is written; if not, only the total time-out can notice a
             backend that hangs.

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.errors import ConfigError
 from nightshift.core.tasks.states import TERMINAL_PHASES, Phase
-from nightshift.models import BACKENDS, backend_class
+from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 
 _SHAPES = (("anthropic", r"^claude"), ("openai", r"^(gpt-\d|o\d|chatgpt)"))
@@ -37,7 +37,7 @@ def build_chain(
         ConfigError: names an unknown backend, or one that is asked for and not configured.
     """
     automatic = model_type.strip().lower() in {"", "auto"}
-    kinds = list(BACKENDS) if automatic else [kind.lower() for kind in _listed(model_type)]
+    kinds = list(backends()) if automatic else [kind.lower() for kind in _listed(model_type)]
     named = _named(kinds, _listed(model_name or ""), settings, automatic=automatic)
     if automatic and not settings.llama_cpp_model_path and _LLAMA_CPP not in named:
         kinds.remove(_LLAMA_CPP)  # with GPT4All's file it is no more than its stand-in
@@ -66,7 +66,7 @@ def phase_routes(phase_models: Mapping[str, str]) -> dict[Phase, str]:
 
 def how_to_get_one() -> str:
     """What an owner without any model can do, in one sentence a way."""
-    ways = ("ollama", *(name for name in BACKENDS if name not in {"ollama", BUILT_IN}))
+    ways = ("ollama", *(name for name in backends() if name not in {"ollama", BUILT_IN}))
     return "; or ".join(backend_class(name).setup for name in ways)
 
 
@@ -130,7 +130,7 @@ def _for_phases(
     more: list[BaseModelHandler] = []
     first = next((backend.name for backend in chain if backend.name != BUILT_IN), "")
     for text in dict.fromkeys(wanted):
-        if any(text in {b.name, b.model, f"{b.name}={b.model}"} for b in (*chain, *more)) or text in BACKENDS:
+        if any(text in {b.name, b.model, f"{b.name}={b.model}"} for b in (*chain, *more)) or text in backends():
             continue
         kind, _, model = text.rpartition("=")
         if not (kind := kind or first):

@@ -20,6 +20,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from nightshift.core.code.environments import Service
@@ -34,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INSIDE = Path(__file__).resolve().parent / "inside"
 CONSTRAINTS = ROOT / "nightshift" / "requirements" / "constraints.txt"
 LIBRARIES = ("pytest", "hypothesis")
+PROGRAMS = "nightshift.programs"
+"""The group of entry points under which other packages name their `Program`."""
 # Part of the folders' names; a new number makes every set-up build them again.
 _FORMAT = "1"
 BUILDING_S = 3600.0
@@ -75,6 +79,12 @@ class Program:
     def entry(self) -> str:
         """The dotted name of the module that starts a run."""
         return f"{self.name}.{self.module}"
+
+
+@cache
+def installed_programs() -> tuple[Program, ...]:
+    """The programs of other packages, by their entry points."""
+    return tuple(point.load() for point in entry_points(group=PROGRAMS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

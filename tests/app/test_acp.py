@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from nightshift.app.acp import nowhere, place
-from nightshift.app.models import chain_of
-from nightshift.app.repair import nothing_runs
+from nightshift.app.models import chain_of, nothing_runs
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.errors import ConfigError
 from nightshift.models.acp.agent import AgentPlace

@@ -6,8 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from nightshift.app.models import make_models, prepare_models
-from nightshift.app.repair import nothing_runs
+from nightshift.app.models import make_models, nothing_runs, prepare_models
 from nightshift.app.store import open_store
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.clock import utc_now

@@ -9,18 +9,15 @@ from typing import Any
 
 import pytest
 
-from nightshift.app.repair import built_in, nothing_runs
 from nightshift.core.errors import ConfigError
 from nightshift.core.tasks.states import Phase
-from nightshift.models import BACKENDS, backend_class
+from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings
 from nightshift.models.chain import build_chain, how_to_get_one, phase_routes
 
 BARE = BackendSettings()
 KEY = BackendSettings(openai_api_key="sk-1234567890")
 LOCAL = BackendSettings(openai_base_url="http://127.0.0.1:8000/v1")
-ENGINE = BackendSettings(built_in=built_in(nothing_runs, budget_s=1))
-WITH_ENGINE = BackendSettings(openai_api_key="sk-1", built_in=built_in(nothing_runs, budget_s=1))
 ALL = BackendSettings(openai_api_key="sk-1", anthropic_api_key="sk-2", gpt4all_model_path=Path("/models/tiny.gguf"))
 OWN = BackendSettings(llama_cpp_model_path=Path("/models/own.gguf"))
 BOTH = BackendSettings(gpt4all_model_path=Path("/models/tiny.gguf"), llama_cpp_model_path=Path("/models/own.gguf"))
@@ -67,12 +64,6 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
         (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "openai=big"}}, ["openai=", "openai=big"]),
         (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "big", "AUDIT": "big"}}, ["openai=", "openai=big"]),
         (KEY, {"model_type": "ollama", "phase_models": {"REVIEW": "ollama"}}, ["ollama="]),
-        (ENGINE, {}, ["ollama=", "repair="]),
-        (WITH_ENGINE, {"model_name": "mistral"}, ["ollama=mistral", "openai=", "repair="]),
-        (ENGINE, {"model_type": "repair"}, ["repair="]),
-        (ENGINE, {"model_type": "repair", "model_name": "left-over"}, ["repair="]),
-        (WITH_ENGINE, {"model_type": "repair,openai", "model_name": "a"}, ["repair=", "openai=a"]),
-        (WITH_ENGINE, {"model_type": "openai,repair", "phase_models": {"CODING": "repair"}}, ["openai=", "repair="]),
     ],
 )
 def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], wanted: list[str]) -> None:
@@ -88,9 +79,6 @@ def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], 
         (BARE, {"model_name": "bard=x"}, "unknown backend 'bard'"),
         (BARE, {"model_type": "ollama", "model_name": "a,b"}, "more models than backends"),
         (BARE, {"phase_models": {"REVIEW": "anthropic=x"}}, "ANTHROPIC_API_KEY"),
-        (BARE, {"model_type": "repair"}, "repair is not configured: it is built in; it needs a sandbox"),
-        (WITH_ENGINE, {"model_type": "openai,repair", "model_name": "a,b"}, "more models than backends"),
-        (ENGINE, {"model_type": "repair", "phase_models": {"REVIEW": "big"}}, "'big': say whose it is"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], said: str) -> None:
@@ -104,8 +92,30 @@ def test_phases_are_checked() -> None:
         phase_routes({"COMMIT": "a"})
 
 
+def test_a_backend_that_cannot_be_loaded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tmp_path / "gone-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gone\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[nightshift.backends]\ngone = gone_module:Backend\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    backends.cache_clear()
+    try:
+        with pytest.raises(ConfigError, match=r"gone \(gone_module:Backend\) cannot be loaded: No module named"):
+            chain(BARE, model_type="gone")
+    finally:
+        monkeypatch.undo()
+        backends.cache_clear()
+
+
+def test_where_nothing_is_installed_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "nightshift").symlink_to(Path(__file__).parents[2] / "nightshift")
+    argv = [sys.executable, "-S", "-c", "from nightshift.models import backends\nbackends()"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "no backend is installed in" in done.stderr
+
+
 def test_every_backend_of_the_registry_loads_under_its_own_name() -> None:
-    assert [backend_class(name).name for name in BACKENDS] == list(BACKENDS)
+    assert [backend_class(name).name for name in backends()] == list(backends())
 
 
 def test_no_vendor_is_loaded_before_it_is_asked() -> None:

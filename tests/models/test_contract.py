@@ -15,7 +15,7 @@ from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Finish, Message, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
 from nightshift.core.tasks.states import Phase
-from nightshift.models import BACKENDS, backend_class
+from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.errors import BackendMisconfigured
 from tests.support.tiny_gguf import write_tiny_gguf
@@ -23,7 +23,7 @@ from tests.support.wire_server import Reply, WireServer
 
 KEY = "sk-test-0123456789abcdef"
 HTTP = ("openai", "anthropic", "ollama")
-MODELS = tuple(name for name in BACKENDS if name not in {BUILT_IN, "acp"})
+MODELS = tuple(name for name in backends() if name not in {BUILT_IN, "acp"})
 """The built-in engine answers no words, and an agent needs a sandbox: see `engine/tests` and `tests/models/acp`."""
 TEXT = "def add(a, b):\n    return a + b\n" * 40
 
@@ -177,9 +177,9 @@ async def test_a_prompt_that_does_not_fit_is_refused_and_not_cut(rig: Rig) -> No
 
 
 def test_it_is_made_of_the_settings_or_not_at_all(tmp_path: Path) -> None:
-    bare = {name: backend_class(name).configured(BackendSettings(), None) for name in BACKENDS}
+    bare = {name: backend_class(name).configured(BackendSettings(), None) for name in backends()}
     assert [name for name, made in bare.items() if made] == ["ollama"]
-    assert all(backend_class(name).setup for name in BACKENDS)
+    assert all(backend_class(name).setup for name in backends())
 
 
 # Those behind HTTP.

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from nightshift.app import packages
+from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tasks.states import Phase
-from nightshift.models import BACKENDS
+from nightshift.models import backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.chain import build_chain
 
@@ -23,20 +26,21 @@ DOC = DOCS / "reference" / "backends.md"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Write the file under another name (it is not part of the package) and add the line to the registry."""
-    text = DOC.read_text()
-    code = re.search(r"```python path=models/command_line\.py\n(.*?)\n```", text, re.DOTALL)
-    line = re.search(r'^    ("command": "models\.command_line:CommandBackend",)$', text, re.MULTILINE)
-    assert code
-    assert line
-    folder = tmp_path_factory.mktemp("example")
-    (folder / "nightshift_doc_example.py").write_text(code[1])
-    sys.path.insert(0, str(folder))
-    BACKENDS["command"] = "nightshift_doc_example:CommandBackend"
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Install the package of the example, as its reader does, into a folder that only these tests import from."""
+    files = re.findall(r"^```\w+ path=(\S+)\n(.*?)^```$", DOC.read_text(), re.DOTALL | re.MULTILINE)
+    assert [path for path, _ in files] == ["nightshift_command.py", "pyproject.toml"]
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
+    for path, text in files:
+        (source / path).write_text(text)
+    python = Path(sys.executable)
+    words = ["-q", "--no-deps", "--no-build-isolation", "--target", str(target), str(source)]
+    subprocess.run([*packages.uv_install(python), *words], check=True)
+    sys.path.insert(0, str(target))
+    backends.cache_clear()
     yield
-    del BACKENDS["command"]
-    sys.path.remove(str(folder))
+    sys.path.remove(str(target))
+    backends.cache_clear()
 
 
 def command(code: str) -> BaseModelHandler:
@@ -46,6 +50,12 @@ def command(code: str) -> BaseModelHandler:
 
 
 REQUEST = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),))
+
+
+def test_the_example_takes_part_after_the_backends_that_nightshift_brings() -> None:
+    names = list(backends())
+    assert names.index("llama_cpp") < names.index("command")
+    assert names[-1] in {"command", BUILT_IN}
 
 
 async def test_the_example_answers() -> None:
@@ -64,4 +74,6 @@ async def test_the_example_translates_a_failure_and_ends_when_cancelled() -> Non
 
 
 def test_the_doc_names_every_backend() -> None:
-    assert all(f"| `{name}` |" in (DOCS / "manual" / "models.md").read_text() for name in BACKENDS if name != "command")
+    assert all(
+        f"| `{name}` |" in (DOCS / "manual" / "models.md").read_text() for name in backends() if name != "command"
+    )

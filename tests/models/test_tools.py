@@ -21,7 +21,7 @@ from nightshift.core.text.masking import Masker
 from nightshift.core.tool_forms import FormCounts, FormReport, KnownForms
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
-from nightshift.models import BACKENDS, backend_class
+from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText
 from nightshift.models.errors import ToolsRefused
 from nightshift.models.openai_compat import OpenAIBackend
@@ -267,7 +267,7 @@ async def test_a_refusal_is_about_tools_only_where_it_says_so(status: int, said:
 
 
 def test_every_backend_says_how_it_can_be_offered_tools(tmp_path: Path) -> None:
-    found = {name: backend_class(name).protocols for name in BACKENDS if name != BUILT_IN}
+    found = {name: backend_class(name).protocols for name in backends() if name != BUILT_IN}
     assert found == {
         "openai": (NATIVE, TEXT),
         "anthropic": (NATIVE, TEXT),

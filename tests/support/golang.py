@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.app.repair import PROGRAMS
 from nightshift.sandbox import go_program, job_folders
-from nightshift.sandbox.runtime import Runtime, open_runtime, prepare
+from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
 from tests.support import sandboxes
 
 PACKAGE = "golang-go"
@@ -29,8 +28,8 @@ def runtime() -> Runtime:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the processes of a test run want it at the same time
         if go_program.find(home) is None:
             _unpack(home / go_program.UNPACKED)
-        prepare(sandboxes.RUNNER, PROGRAMS)
-    made = open_runtime(sandboxes.RUNNER, programs=PROGRAMS)
+        prepare(sandboxes.RUNNER, installed_programs())
+    made = open_runtime(sandboxes.RUNNER, programs=installed_programs())
     if made.go is None:
         pytest.fail(f"{go_program.INSTALL}; Debian's packages could not be unpacked here either", pytrace=False)
     return made

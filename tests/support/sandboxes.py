@@ -13,7 +13,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from nightshift.app.repair import PROGRAMS
 from nightshift.core.events import Event
 from nightshift.core.isolation import RunLimits
 from nightshift.core.ports import Sandbox
@@ -26,7 +25,7 @@ from nightshift.sandbox.docker import DockerSandbox
 from nightshift.sandbox.docker_engine import Engine
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.process import ProcessSandbox
-from nightshift.sandbox.runtime import Runtime, open_runtime, prepare
+from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
 from nightshift.verdict.runner import SuiteRunner
 from tests.support import engine
 from tests.support.trees import TextTree
@@ -38,8 +37,8 @@ RUNNER = Path(__file__).resolve().parents[2] / ".runner"
 @functools.cache
 def runtime() -> Runtime:
     """What runs inside, made by the set-up or, where that is older than the code, now."""
-    prepare(RUNNER, PROGRAMS)
-    return open_runtime(RUNNER, programs=PROGRAMS)
+    prepare(RUNNER, installed_programs())
+    return open_runtime(RUNNER, programs=installed_programs())
 
 
 @functools.cache

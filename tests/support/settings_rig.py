@@ -14,9 +14,8 @@ from typing import Any
 
 import yaml
 
-from nightshift.app.models import chain_of
+from nightshift.app.models import chain_of, nothing_runs
 from nightshift.app.reload import LiveSettings
-from nightshift.app.repair import nothing_runs
 from nightshift.app.settings_service import settings_port
 from nightshift.config.load import Settings, load_settings, settings_at
 from nightshift.core.clock import utc_now

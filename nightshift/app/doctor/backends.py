@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, warning
-from nightshift.app.models import chain_of
-from nightshift.app.repair import nothing_runs
+from nightshift.app.models import chain_of, nothing_runs
 from nightshift.app.suites import find_sandbox
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Message, ModelRequest
