@@ -105,10 +105,10 @@ class BenchmarkProcess:
                 raise BenchmarkError("a run is under way; stop it first")
             settings = self._settings()
             settings.benchmark_dir.mkdir(parents=True, exist_ok=True)
-            command = [sys.executable, str(ROOT / "cli.py"), "bench", "run", *words, "--", repo]
+            command = [sys.executable, "-m", "nightshift", "bench", "run", *words, "--", repo]
             with self._output.open("wb") as output:
                 # Its own session: a Ctrl-C in the daemon's terminal reaches it once, through `close`.
                 self._process = subprocess.Popen(
-                    command, env=dict(settings.own_environment), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                    start_new_session=True,
+                    command, cwd=ROOT, env=dict(settings.own_environment), start_new_session=True,
+                    stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Nightshift's daemon: `python main.py` serves until it is told to stop.
+"""Nightshift's daemon: `python main.py` or `nightshift daemon` serves until it is told to stop.
 
 Settings come from config.yaml and the environment.
 
@@ -20,6 +20,7 @@ import signal
 import sys
 from collections.abc import Callable
 from enum import IntEnum
+from pathlib import Path
 
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.errors import ConfigError, NightshiftError
@@ -43,8 +44,8 @@ class Exit(IntEnum):
     ALREADY_RUNNING = 3
 
 
-def main() -> int:
-    """Run the daemon; the process's exit code."""
+def main(home: Path | None = None) -> int:
+    """Run the daemon of a home, or of the one that the environment names; the process's exit code."""
     from nightshift.app.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
     from nightshift.maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
@@ -53,7 +54,7 @@ def main() -> int:
     faulthandler.enable(file=STDERR)  # SIGABRT from a watchdog that was not fed: where did each thread stand?
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        asyncio.run(serve(load_settings()))
+        asyncio.run(serve(load_settings(home=home)))
     except ConfigError as error:
         print("\n".join(("The settings have faults:", *(f"  {fault}" for fault in error.faults))), file=sys.stderr)
         return Exit.WRONG_SETTINGS

@@ -135,7 +135,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "uninstall-service": lambda s, v: service.uninstall(s, dry_run=v["dry_run"]),
     "quit": lambda s, _: _quit(s),
 }
-"""All but those that need no session (`doctor`, `help`, `completion`, `version`), and `status`, which needs little."""
+"""All but those that need no session, such as `daemon` and `doctor`, and `status`, which needs little."""
 
 
 def _quit(session: Session) -> int:

@@ -118,6 +118,10 @@ def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
             return print_version()
         case "completion":
             return _print_completion(values["shell"])
+    if name == "daemon":
+        from nightshift.app.main import main  # noqa: PLC0415  # no other command needs it
+
+        return main(values["home"])
     from nightshift.client.output import Color, Printer  # noqa: PLC0415  # what help and usage errors do without
 
     printed = {"as_json": values["as_json"], "color": Color.NEVER if values["no_color"] else Color(values["color"])}

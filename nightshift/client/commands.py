@@ -506,12 +506,17 @@ def _commits() -> Iterator[click.Command]:
 def _daemon() -> Iterator[click.Command]:
     dry = _flag("--dry-run", help="Only show what would be done.")
     here: dict[str, Any] = {"section": Section.DAEMON}
+    yield _command("daemon", "Run the daemon in this terminal, until Ctrl-C or SIGTERM.\n\n"
+                   "Its exit code is 0 after a stop that was asked for, 2 for wrong settings, 3 where another daemon\n"
+                   "works on the home already, and 1 for whatever else went wrong.",
+                   listed="daemon", short_help="Run the daemon in this terminal.", **here)  # fmt: skip
     yield _command("pause", "Start no more tasks; running ones continue.", listed="pause, resume",
                    short_help="Start no more tasks, or start them again.", **here)  # fmt: skip
     yield _command("resume", "Start tasks again, after a checkpoint too.", **here)
     yield _command("checkpoint", "Let what runs finish, write the report, and wait until you resume.",
-                   listed="checkpoint", short_help="Finish what runs, write the report, and wait.", **here)  # fmt: skip
-    yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", listed="reload", **here)
+                   listed="checkpoint, reload",
+                   short_help="Finish what runs, report, wait; read settings again.", **here)  # fmt: skip
+    yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", **here)
     yield _command("repo-settings", "The effective settings of a repository.\n\nNAME=VALUE sets a value, NAME= removes "
                    "it.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
                    listed="repo-settings PATH", short_help="A repository's effective settings; sets them.",

@@ -190,7 +190,7 @@ def _start(service: Service) -> list[str]:
         f"Type={'notify-reload' if new else 'notify'}",
         *([] if new else ["ExecReload=/bin/kill -HUP $MAINPID"]),
         "NotifyAccess=main",
-        f"ExecStart={_program(service.python)} {_word(service.checkout / 'main.py', dollars=True)}",
+        f"ExecStart={_program(service.python)} -m nightshift daemon",
         f"WorkingDirectory={_plain(service.checkout)}",
         *(f"Environment={_word(f'{name}={value}')}" for name, value in service.environment.items()),
     ]
@@ -241,7 +241,7 @@ def _program(path: Path) -> str:
     return _word(path)
 
 
-def _word(value: object, *, dollars: bool = False) -> str:
-    """One word of a line, quoted as systemd reads it; in commands a dollar sign would begin a variable."""
+def _word(value: object) -> str:
+    """One word of a line, quoted as systemd reads it."""
     text = _plain(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text.replace("$", "$$") if dollars else text}"'
+    return f'"{text}"'

@@ -49,7 +49,7 @@ def test_no_option_takes_away_what_sandboxes_need() -> None:
 
 def test_paths_that_systemd_would_read_otherwise_are_written_so_that_it_does_not() -> None:
     found = lines(checkout=Path(STRANGE), environment={"NIGHTSHIFT_HOME": STRANGE})
-    assert r'ExecStart="/srv/venv/bin/python" "/srv/night shift/100%%s/$$HOME \"q\" \\ ü/main.py"' in found
+    assert 'ExecStart="/srv/venv/bin/python" -m nightshift daemon' in found
     assert 'WorkingDirectory=/srv/night shift/100%%s/$HOME "q" \\ ü' in found
     assert r'Environment="NIGHTSHIFT_HOME=/srv/night shift/100%%s/$HOME \"q\" \\ ü"' in found
 

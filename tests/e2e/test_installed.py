@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nightshift.app import packages
 from nightshift.core.version import VERSION
 
@@ -15,51 +17,67 @@ ROOT = Path(__file__).resolve().parents[2]
 UV = packages.uv_program(Path(sys.executable))
 
 
-def test_a_wheel_brings_the_command_line_and_a_daemon_that_works_in_the_users_folders(tmp_path: Path) -> None:
-    source, home, venv = tmp_path / "source", tmp_path / "home", tmp_path / "venv"
-    home.mkdir()
-    environ = packages.uv_environ(Path(sys.executable), {"PATH": os.environ["PATH"], "HOME": str(home)})
-    # A copy of what git knows: a build writes into its tree.
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel of what git knows; a build writes into its tree, so it gets a copy."""
+    folder = tmp_path_factory.mktemp("installed")
+    source, venv = folder / "source", folder / "venv"
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     source.mkdir()
     copying = ["tar", "--null", "--files-from=-", "-c"]
     packed = subprocess.run(copying, cwd=ROOT, input=files, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(source)], input=packed, check=True)
+    environ = packages.uv_environ(Path(sys.executable), {"PATH": os.environ["PATH"], "HOME": str(folder)})
 
     def uv(*words: str | Path) -> None:
         subprocess.run([UV, *words], env=environ, check=True, stdin=subprocess.DEVNULL)
 
-    uv("build", "-q", "--wheel", "-o", tmp_path, source)
-    (wheel,) = tmp_path.glob("*.whl")
+    uv("build", "-q", "--wheel", "-o", folder, source)
+    (wheel,) = folder.glob("*.whl")
     uv("venv", "-q", "--python", sys.executable, venv)
-    uv(
-        "pip",
-        "install",
-        "-q",
-        "--python",
-        venv / "bin" / "python",
-        "-c",
-        "nightshift/requirements/constraints.txt",
-        wheel,
+    bounds = ["-c", "nightshift/requirements/constraints.txt"]
+    uv("pip", "install", "-q", "--python", venv / "bin" / "python", *bounds, wheel)
+    return venv
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "FLASK_PORT": "0", "EXTRAS": "off"}
+
+
+def test_the_wheel_adds_two_packages_and_no_other_name(installed: Path) -> None:
+    code = (
+        "from importlib.metadata import distribution;"
+        "names = {file.parts[0] for file in distribution('nightshift-agent').files if file.suffix == '.py'};"
+        "print(*sorted(names))"
     )
+    argv = [str(installed / "bin" / "python"), "-I", "-c", code]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["nightshift", "nightshift_engine"]
+
+
+@pytest.mark.parametrize("program", [["nightshift-daemon"], ["nightshift", "daemon"]])
+def test_it_serves_a_daemon_that_works_in_the_users_folders(
+    installed: Path, tmp_path: Path, program: list[str]
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    environ = environment(home)
 
     def nightshift(*words: str) -> str:
-        argv = [str(venv / "bin" / "nightshift"), *words]
+        argv = [str(installed / "bin" / "nightshift"), *words]
         done = subprocess.run(argv, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 
     assert nightshift("--version") == f"Nightshift {VERSION}\n"
     daemon = subprocess.Popen(
-        [venv / "bin" / "nightshift-daemon"],
-        env={**environ, "FLASK_PORT": "0", "EXTRAS": "off"},
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
+        [installed / "bin" / program[0], *program[1:]], env=environ, cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
     try:
         assert daemon.stdout
         assert any("is up" in line for line in daemon.stdout)
-        assert json.loads(nightshift("--json", "status"))["pid"] == daemon.pid
+        status = json.loads(nightshift("--json", "status"))
+        assert status["pid"] == daemon.pid
+        assert "repair" in {model["name"] for model in status["models"]}
     finally:
         daemon.terminate()
         daemon.communicate()
