@@ -4,7 +4,7 @@
     .venv/bin/python scripts/forge_schemas.py octokit-openapi-*.tgz gitea-js-*.tgz forgejo-js-*.tgz
 
 Each package gives one file in tests/support/forges/: GitHub's is its OpenAPI description itself, the others are the
-types that were generated from the Swagger description of Gitea and of Forgejo. Only the operations that `forges/` uses
+types that were generated from the Swagger description of Gitea and of Forgejo. Only operations of `remote/forges/`
 are kept, with what they refer to, without prose and examples, as JSON Schema. Generated types say neither the status of
 an answer nor the form of an error, so those are not in these excerpts.
 """

@@ -1,1 +1,1 @@
-"""One attempt at a task, end to end: what `task_executor` puts to work."""
+"""One attempt at a task, end to end: what the workers of `pool` carry out."""

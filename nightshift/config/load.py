@@ -1,4 +1,4 @@
-"""Settings: the only place, with `settings/`, that reads the environment and `config.yaml`.
+"""Settings: the only package that reads the environment and `config.yaml`.
 
 Defaults are overruled by `config.yaml`, that by what the settings page has set (`settings.overrides.yaml`), that by
 the environment (and `.env`), that by flags. A key in a file and its variable share a name: `worker_count: 3` and

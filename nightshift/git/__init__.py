@@ -1,1 +1,1 @@
-"""How git is spoken to: the mechanics behind `git_manager.py`, which alone imports this package."""
+"""Git: `manager` is the interface of this package, the other modules are the mechanics behind it."""

@@ -1,4 +1,4 @@
-"""GitLab's API in the form that `description.py` reads: the operations that `forges/` uses and the fields that matter.
+"""GitLab's API in the form that `description.py` reads: operations that `remote/forges/` uses and fields that matter.
 
 Written by hand, since GitLab's own description is under CC BY-SA 4.0 and no part of it is kept here, and compared field
 by field: merge requests, members, users, the parameters of issues and the statuses of jobs with
