@@ -117,7 +117,7 @@ class Harness:
             command=spec.test_command,
             allow=spec.allow,
             language=spec.language,
-            limits=RunLimits(**self._limits(row)),
+            limits=RunLimits(cpu_s=row.spec.limits.suite_s or SUITE_S, **self._limits(row)),
         )
         return await self.suite.judge(job)
 
@@ -174,14 +174,15 @@ class Harness:
             tests={**spec.tests, **held.shown},
             command=spec.test_command,
             start=spec.files,
+            wall_s=row.spec.limits.suite_s or SUITE_S,
             **self._limits(row),
         )
 
     def _limits(self, row: Row) -> dict[str, Any]:
-        """What bounds a run of the suite: what the task says, and else what is usual here."""
+        """What bounds a run of the suite besides its time: what the task says, and else what is usual here."""
         said = row.spec.limits
         kept = {name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(said, name)) is not None}
-        return {"wall_s": said.suite_s or SUITE_S, "cpus": said.cpus or float(self.cores), **kept}
+        return {"cpus": said.cpus or float(self.cores), **kept}
 
 
 def _base(spec: TaskSpec) -> FileTree:
