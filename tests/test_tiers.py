@@ -18,7 +18,7 @@ MOST_KNOWN = 1
 FOLDER, FILE = "tests/remote/mcp_client/", "tests/remote/mcp_client/test_client.py"
 HOSTILE = [f"tests/hostile/test_a.py::test_it[{n}]" for n in range(50)]
 PAGES = [f"tests/browser/test_{n}.py::test_page" for n in range(20)]
-SEVERAL = [f"tests/mcp_client/test_a.py::test_{n}{item}" for n in range(9) for item in ("[a]", "[b]")]
+SEVERAL = [f"tests/remote/mcp_client/test_a.py::test_{n}{item}" for n in range(9) for item in ("[a]", "[b]")]
 PLAIN = ["tests/core/test_a.py::test_it[1]", "tests/core/test_a.py::test_it[2]", "tests/hostile/test_a.py::test_one"]
 
 
