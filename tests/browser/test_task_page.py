@@ -136,7 +136,7 @@ def test_the_whole_change_is_that_of_the_commit_also_in_the_owners_repository(
     expect(page.locator(".diff-head")).to_contain_text(f"commit {task['commit'][:12]}")
     expect(page.locator("details.file")).to_have_count(2)
     expect(page.locator(".commits")).to_contain_text(f"git -C {seeded.snapshot.repo} show {task['commit'][:12]}")
-    expect(page.locator(".commits")).to_contain_text(f"left on {task['branch']}")
+    expect(page.locator(".commits")).to_contain_text(f"waits on {task['branch']}")
     expect(page.get_by_role("button", name="Revert…")).to_have_count(0)
 
 

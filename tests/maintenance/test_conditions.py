@@ -104,7 +104,14 @@ def test_this_machine_can_be_asked_for_its_battery() -> None:
 
 def commit(number: int, task_id: int = 1) -> Commit:
     return Commit(
-        task_id=task_id, attempt=1, repo="r", branch="b", commit=f"{number:040x}", base="", subject="s", label="l"
+        task_id=task_id,
+        attempt=1,
+        repo="r",
+        branch=f"b{number}",
+        commit=f"{number:040x}",
+        base="",
+        subject="s",
+        label="l",
     )
 
 
