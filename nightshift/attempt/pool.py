@@ -234,10 +234,7 @@ class TaskExecutor:
         except (StaleFence, StoreDamaged):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
-            text = f"{type(error).__name__}: {error}"
-            data = ErrorData(trace="".join(traceback.format_exception(error)))
-            events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR, **data)
-            await self._finish(task, running.attempt.ended(Ending.ERROR, text))
+            await self._finish(task, running.attempt.ended(Ending.ERROR, _report(events, error)))
         else:
             await self._finish_with_draft(running.attempt, result)
 
@@ -267,7 +264,14 @@ class TaskExecutor:
             running.attempt.events.emit(Kind.WORKER_ERROR, str(why), level=Level.WARNING)
 
     async def _finish_with_draft(self, attempt: Attempt, result: AttemptResult) -> None:
-        await self._finish(attempt.task, await attempt.with_draft(result))
+        try:
+            result = await attempt.with_draft(result)
+        except (StoreUnready, StoreDamaged):
+            raise
+        except Exception as error:  # noqa: BLE001 - the task has ended, and whatever a draft throws changes nothing
+            why = f"no draft could be left: {_report(attempt.events, error)}"
+            result = replace(result, reason=f"{result.reason}; {why}")
+        await self._finish(attempt.task, result)
 
     async def _finish(self, task: Task, result: AttemptResult) -> None:
         await done(
@@ -319,3 +323,11 @@ class TaskExecutor:
                 version = now
                 await done(self.services.events.catch_up())
                 self.wake()
+
+
+def _report(events: Emitter, error: Exception) -> str:
+    """Log an exception that nobody expected; gives it in a line."""
+    text = f"{type(error).__name__}: {error}"
+    data = ErrorData(trace="".join(traceback.format_exception(error)))
+    events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR, **data)
+    return text

@@ -234,6 +234,26 @@ async def test_what_the_checker_asks_waits_for_the_owner_and_goes_on_with_his_ye
     assert answers.counts[4, "CODING"] == 1
 
 
+async def test_a_draft_that_cannot_be_made_ends_neither_the_worker_nor_the_reason(
+    site: Site, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no room")
+
+    answers.wrong_first = 99
+    with monkeypatch.context() as patch:
+        patch.setattr(site.parts.git, "note", fail)
+        async with site.working():
+            failed = await site.ended(site.submit(1, limits={"iterations": 1}))
+            patch.undo()
+            answers.wrong_first = 0
+            done = await site.ended(site.submit(2))
+    assert (failed.ending, done.ending) == (Ending.GAVE_UP, Ending.COMMITTED)
+    assert failed.reason.startswith("Gave up after 1 try")
+    assert failed.reason.endswith("no draft could be left: RuntimeError: no room")
+    assert [event.message for event in told(site, failed.id, Kind.WORKER_ERROR)] == ["RuntimeError: no room"]
+
+
 async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first_phase(
     site: Site, answers: Answers
 ) -> None:

@@ -106,7 +106,7 @@ def test_a_note_is_heeded_by_whoever_writes_code_next(daemon: Daemon, server: Wi
     asked = len(server.requests)
     made = forked(daemon, given_up, attempt=1, step_no=1, model="openai=small", note=NOTE)
     (ended,) = daemon.wait(made["task_id"])
-    assert ended["ending"] == "committed"
+    assert ended["status"] == "done", "an earlier fork may have brought the same change"
     assert course(daemon, ended["task_id"])[0] == ("CODING", "ok")
     assert NOTE in server.requests[asked].messages[1]["content"]
 
