@@ -88,7 +88,7 @@ class Views:
             cell(task.iteration_count),
             stamp(task.created_at, short=self.short),
             stamp(task.ended_at, short=self.short),
-            cell(task.commit[:10]) if task.commit else cell("draft" if task.branch else "", Tone.WARN),
+            cell(task.commit[:10]) if task.commit else cell("draft" if task.has_draft else "", Tone.WARN),
             cell(task.description),
         ]
 

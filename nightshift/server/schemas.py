@@ -84,6 +84,7 @@ class TaskSummary(Answer):
 
     The fields of `core.tasks.task.Task` and of its specification stand side by side here. `cause` is `reason` with the
     failure first that was left at the end. `waits_for` are the tasks that a blocked one waits for; empty for others.
+    `has_draft` tells that one which failed left its best change on its branch.
     """
 
     task_id: int
@@ -107,6 +108,7 @@ class TaskSummary(Answer):
     ended_at: Moment | None
     spent: Spent
     waits_for: list[int]
+    has_draft: bool = False
 
 
 class Child(Answer):

@@ -185,6 +185,25 @@ def test_the_command_line_shows_the_draft_and_what_can_be_done_with_it(site: Sit
     assert (reverted.returncode, "left a draft, which did not pass" in reverted.stderr) == (5, True)
 
 
+def test_a_draft_is_integrated_only_if_it_passes_and_a_discarded_one_is_none_any_more(site: Site) -> None:
+    git(site.repo, "branch", "-f", "nightly", "main")
+    task = site.ended(site.submit(WRONG, base="nightly", limits={"iterations": 1}))
+    number, branch = str(task["task_id"]), task["branch"]
+    before = git(site.repo, "rev-parse", "nightly")
+    refused = site.daemon.cli("integrate", number)
+    assert (refused.returncode, "test_boundary_and_above" in refused.stdout + refused.stderr) == (5, True)
+    assert git(site.repo, "rev-parse", "nightly", branch).split() == [before, task["draft"]["commit"]]
+    assert site.daemon.get("/api/tasks?limit=1")["tasks"][0]["has_draft"] is True
+    assert site.daemon.cli("discard", number).returncode == 0
+    assert git(site.repo, "branch", "--list", branch) == ""
+    task = site.daemon.get(f"/api/task/{number}")
+    assert (task["draft"], task["has_draft"]) == (None, False)
+    assert site.daemon.get("/api/tasks?limit=1")["tasks"][0]["has_draft"] is False
+    assert number not in [str(row["task_id"]) for row in site.daemon.get("/api/commits?drafts=1")["commits"]]
+    status, body = site.daemon.ask("POST", f"/api/task/{number}/retry", {"from_draft": True})
+    assert (status, "has no draft" in body["error"]) == (409, True)
+
+
 def test_a_task_without_a_draft_cannot_begin_with_one(site: Site) -> None:
     task = site.ended(site.submit("", limits={"iterations": 1}))
     path = f"/api/task/{task['task_id']}/retry"

@@ -30,7 +30,8 @@ def ledger(context: AppContext) -> StateStore:
     for number in range(3):
         submit(context, f"task {number}")
     second = replace(FIRST, task_id=2, commit="aa22" + "0" * 36, integrated=False, target="")
-    for commit in (FIRST, second, replace(second, commit="bb33" + "0" * 36, branch="agent/2-x-2")):
+    third = replace(second, commit="bb33" + "0" * 36, branch="agent/1-x-2")
+    for commit in (FIRST, second, third):
         state.record_commit(commit).result()
     return state
 

@@ -19,7 +19,7 @@ MAX_LISTED_CHARS = 4000
 MAX_TITLE_CHARS = 200
 
 
-def task_summary(task: Task, waits_for: Sequence[int]) -> TaskSummary:
+def task_summary(task: Task, waits_for: Sequence[int], *, has_draft: bool) -> TaskSummary:
     """The task as a list shows it."""
     text = task.spec.description
     cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
@@ -31,6 +31,7 @@ def task_summary(task: Task, waits_for: Sequence[int]) -> TaskSummary:
         description=cut,
         cause=cause_first(task.reason),
         waits_for=waits_for,
+        has_draft=has_draft,
     )
 
 

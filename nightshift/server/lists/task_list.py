@@ -17,6 +17,7 @@ from nightshift.server.lists.task_answers import task_summary
 from nightshift.server.query import BadQuery, Bound, Id, Query, moment
 from nightshift.server.schemas import Tasks, TaskSummary
 from nightshift.storage.db.codec import storable
+from nightshift.storage.db.state_store import read_draft
 
 MAX_TEXT = 200
 MAX_REPO = 4096
@@ -103,7 +104,10 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
 
 def _summary(queue: QueueManager, task_id: int) -> TaskSummary:
     task = queue.get(task_id)
-    return task_summary(task, queue.waits_for(task_id) if task.status is Status.BLOCKED else ())
+    waits_for = queue.waits_for(task_id) if task.status is Status.BLOCKED else ()
+    may_have_draft = task.status is Status.FAILED and task.branch and not task.commit
+    has_draft = bool(may_have_draft and queue.read(lambda conn: read_draft(conn, task_id)))
+    return task_summary(task, waits_for, has_draft=has_draft)
 
 
 def _masked(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:

@@ -55,7 +55,8 @@ def show_task(context: AppContext, task_id: int) -> TaskDetail:
     waits_for = context.queue.waits_for(task.id) if task.status is Status.BLOCKED else ()
     draft = read_draft(context.database.reader(), task.id)
     found = task_detail(task, rows, family, reverted_by, pruned, waits_for)
-    return found.model_copy(update={"draft": draft and draft_of(draft, context.mask)})
+    has_draft = draft is not None and task.status is Status.FAILED
+    return found.model_copy(update={"draft": draft and draft_of(draft, context.mask), "has_draft": has_draft})
 
 
 @routes.endpoint("GET", "/api/tasks")

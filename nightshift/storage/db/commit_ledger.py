@@ -74,7 +74,7 @@ class CommitLedger:
             task_id: only those of this task.
             unread: only those that wait to be read.
             integrated: only those that were integrated, or (False) wait on a branch, and were not taken back.
-            drafts: only drafts, or (False) none of them.
+            drafts: only drafts that wait, or (False) no drafts.
             since: only those made at this time or later.
             until: only those made before this time.
         """
@@ -82,7 +82,7 @@ class CommitLedger:
         where += " AND reviewed_at IS NULL" if unread else ""
         where += " AND integrated AND reverted_by IS NULL" if integrated else ""
         where += f" AND {_WAITS} AND label <> 'draft'" if integrated is False else ""
-        where += " AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
+        where += f" AND {_WAITS} AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
         where += " AND at >= ? AND at < ?"
         query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
         bounds = (to_text(since) if since else "", to_text(until) if until else "9")

@@ -90,8 +90,11 @@ def unread(conn: Connection) -> int:
 
 
 def read_draft(conn: Connection, task_id: int) -> Commit | None:
-    """The draft of a task, None where it has none; the newest, where its owner looks at the branch of another."""
-    query = "SELECT * FROM git_commits WHERE task_id = ? AND label = 'draft' ORDER BY id DESC LIMIT 1"
+    """The draft of a task that waits on its branch; the newest, where its owner looks at the branch of another."""
+    query = (
+        "SELECT * FROM git_commits WHERE task_id = ? AND label = 'draft' AND discarded_at IS NULL "
+        "ORDER BY id DESC LIMIT 1"
+    )
     row = conn.execute(query, (task_id,)).fetchone()
     return row and commit_of(row)
 

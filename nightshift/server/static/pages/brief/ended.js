@@ -12,7 +12,7 @@ const Row = ({task}) => html`<li data-task=${task.task_id} class=${task.status}>
   <p class="what"><a href=${`/task/${task.task_id}`}><span class="number">#${task.task_id}</span> ${firstLine(task.description) || '(no words)'}</a>
     ${task.status !== 'done' && task.cause ? html`<small>${firstLine(task.cause, 200)}</small>` : null}</p>
   <span class="facts">${task.commit ? html`<a href=${`/review?task=${task.task_id}`}>Diff</a>` : null}
-    ${task.status === 'failed' && task.branch && !task.commit ? html`<a href=${`/review?task=${task.task_id}`}>Draft</a>` : null}
+    ${task.has_draft ? html`<a href=${`/review?task=${task.task_id}`}>Draft</a>` : null}
     ${task.spent.model_calls ? html`<${Money} usd=${task.spent.cost_usd} unpriced=${task.spent.unpriced} />` : null}
     <span class="hint"><${Moment} at=${task.ended_at} /></span></span>
 </li>`;

@@ -46,11 +46,12 @@ const Draft = ({task, commit}) => html`<li class="draft">
     <span>on <b>${commit.branch}</b></span><${Pill} status="warn">draft<//><span>${testsOf(commit)}</span>
     ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
     <span class="hint"><${Moment} at=${commit.at} /></span>
-    ${['failed', 'cancelled'].includes(task.status) ? html`<span class="actions">
+    ${commit.discarded_at ? html`<${Pill} status="warn">discarded<//>` : null}
+    ${['failed', 'cancelled'].includes(task.status) && commit.waits ? html`<span class="actions">
       <${Button} sends kind="small" onClick=${() => retryOne(task, {from_draft: true})}>Retry from the draft<//>
-      ${commit.waits ? html`<${OnBranch} commit=${commit} kind="small" />` : null}</span>` : null}</div>
+      <${OnBranch} commit=${commit} kind="small" /></span>` : null}</div>
   <p class="what">${commit.subject}</p>
-  <${DraftFacts} commit=${commit} />
+  ${commit.waits ? html`<${DraftFacts} commit=${commit} />` : null}
 </li>`;
 
 /** The commits, newest first. */
