@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from nightshift.queue.intake.tasks_file import load_file
+from tests.e2e.test_benchmark_run import bench, said
+from tests.support.benchmark_shop import shop
 from tests.support.daemon import ROOT, Daemon, git, until
+from tests.support.sandboxes import runtime
 
 STARTERS = load_file(ROOT / "tasks.yaml").entries
 IDS = range(1, len(STARTERS) + 1)
@@ -108,3 +111,13 @@ def test_a_task_that_needs_a_model_waits_for_one_and_says_how_to_get_it(fresh: D
     assert "no model is available" in reason
     assert "brings no tests" in reason
     assert "ollama pull" in reason
+
+
+def test_what_an_arm_has_no_model_for_is_not_solved_and_waits_for_nobody(tmp_path: Path) -> None:
+    runtime()
+    repo, home = shop(tmp_path / "shop", only="half"), Daemon(tmp_path / "home", {"EMBEDDER": "hashed"})
+    home.home.mkdir()
+    assert "1 items" in said(bench(home, "mine", str(repo)))
+    out = said(bench(home, "run", str(repo), "--models", "built-in"))
+    assert "built-in: not solved (gave_up)" in out
+    assert "done." in out

@@ -87,17 +87,3 @@ def test_a_run_that_is_broken_off_again_and_again_ends_as_if_it_never_was(
             assert Counter(one.item for one in results) == dict.fromkeys(subjects, 1)
             assert {subjects[one.item] for one in results if not one.solved} == {f"Add {WRONG}() to price.py"}
             assert store.spent()[0] == pytest.approx(sum(one.cost_usd for one in results))
-
-
-def test_what_an_arm_has_no_model_for_is_not_solved_and_waits_for_nobody(tmp_path: Path) -> None:
-    runtime()
-    repo, home = shop(tmp_path / "shop", only="half"), Daemon(tmp_path / "home", {"EMBEDDER": "hashed"})
-    home.home.mkdir()
-    assert "1 items" in said(bench(home, "mine", str(repo)))
-    process = bench(home, "run", str(repo), "--models", "built-in")
-    try:
-        out, _ = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert "built-in: not solved (gave_up)" in out.decode()
-    assert "done." in out.decode()
