@@ -41,7 +41,7 @@ from nightshift.attempt.waiting_commit import (
 from nightshift.core.code.tree import Tree, read_text
 from nightshift.core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, NotJudgeable, SandboxError
 from nightshift.core.events import CommitData, Emitter, Event, Kind, Level
-from nightshift.core.tasks.commit_message import trailers
+from nightshift.core.tasks.commit_message import subject_of, trailers
 from nightshift.core.tasks.integrating import Discarded, Integrated, result_message
 from nightshift.core.tasks.projects import WHOLE
 from nightshift.core.tasks.revert import FORCED
@@ -184,7 +184,8 @@ class BranchIntegrator:
             return None
         if waiting.entry.integrated and commit.id == waiting.entry.commit:
             return _integrated_already(waiting.entry)
-        done = _pending(waiting, commit, waiting.entry.label, "it was found in the target's history")
+        why = "it was found in the target's history"
+        done = await asyncio.to_thread(self._describe, waiting, commit, waiting.entry.label, why)
         ended = await run_to_end(self._record(waiting, done))
         return _integrated(waiting, done, ended, already=True)
 
@@ -237,7 +238,9 @@ class BranchIntegrator:
                 rebased = await self._rebase(waiting, tip)
                 candidate = await self._judge(waiting, rebased, force=force)
                 await asyncio.to_thread(self._check_candidate, waiting, candidate)
-                pending = _pending(waiting, candidate.commit, candidate.label, candidate.judged)
+                pending = await asyncio.to_thread(
+                    self._describe, waiting, candidate.commit, candidate.label, candidate.judged
+                )
                 ended = await run_to_end(self._move(waiting, candidate, pending))
                 if ended is not None:
                     break
@@ -275,7 +278,7 @@ class BranchIntegrator:
             return Candidate(commit=await self._reword(waiting, rebased, "", FORCED), judged=FORCED)
         note = await asyncio.to_thread(lambda: self._plan(self._read_note(waiting), waiting, rebased))
         verdict, environment = await self._run(note, waiting, rebased)
-        if not verdict.passed:
+        if not verdict.holds:
             raise fails(waiting, verdict)
         made = await self._reword(waiting, rebased, str(verdict.evidence.label))
         passed = verdict.count(Result.PASSED)
@@ -347,6 +350,13 @@ class BranchIntegrator:
         judged = JudgedChange(parent=note.base if note else commit.parent, change=change, verdict=candidate.verdict)
         if fault := find_fault(git, replace(waiting.workspace, scope=scope), commit, judged):
             raise stays(waiting, fault)
+
+    def _describe(self, waiting: Waiting, commit: Commit, label: str, judged: str) -> PendingIntegration:
+        subject = subject_of(self._services.git.describe(waiting.workspace, commit.id).message)
+        return PendingIntegration(
+            entry=waiting.entry.id, commit=commit.id, base=commit.parent, subject=subject,
+            target=waiting.workspace.target or "", label=label, judged=judged,
+        )  # fmt: skip
 
     async def _move(
         self, waiting: Waiting, candidate: Candidate, pending: PendingIntegration
@@ -426,13 +436,6 @@ def _texts(tree: Tree, paths: Iterable[str]) -> Change:
     return {path: read_text(tree, path) if path in present else None for path in paths}
 
 
-def _pending(waiting: Waiting, commit: Commit, label: str, judged: str) -> PendingIntegration:
-    return PendingIntegration(
-        entry=waiting.entry.id, commit=commit.id, base=commit.parent, target=waiting.workspace.target or "",
-        label=label, judged=judged,
-    )  # fmt: skip
-
-
 def _signs(entry: Entry, verdict: Verdict | None) -> Signs | None:
     if verdict is None or entry.signs is None:
         return None
@@ -445,7 +448,7 @@ def _integrated(
 ) -> Integrated:
     entry = waiting.entry
     return Integrated(
-        task_id=entry.task_id, commit=done.commit, waited=entry.commit, subject=entry.subject, branch=entry.branch,
+        task_id=entry.task_id, commit=done.commit, waited=entry.commit, subject=done.subject, branch=entry.branch,
         target=waiting.target, repo=entry.repo, judged=done.judged, label=done.label, already=already, ended=ended,
     )  # fmt: skip
 

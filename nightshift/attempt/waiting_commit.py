@@ -153,10 +153,11 @@ def not_judged(waiting: Waiting, why: str) -> BranchRefused:
 
 
 def fails(waiting: Waiting, verdict: Verdict) -> BranchRefused:
-    """The tests say no."""
+    """The tests say no, or the words of the task."""
     failing = f": {listed(sorted(verdict.failing), SHOWN)}" if verdict.failing else ""
+    why = "; ".join(verdict.unmet) or f"{verdict.reason}{failing}"
     return BranchRefused(
-        f"it does not pass on {waiting.target}, so nothing was moved: {verdict.reason}{failing}\n"
+        f"it does not pass on {waiting.target}, so nothing was moved: {why}\n"
         f"{_force(waiting)} integrates it all the same",
         is_forcible=True,
     )

@@ -11,7 +11,7 @@ import pytest
 
 from nightshift.attempt import landed_packages
 from nightshift.attempt.branch_integration import BranchIntegrator
-from nightshift.attempt.evidence import to_note
+from nightshift.attempt.draft import leave_draft
 from nightshift.attempt.integration import Integration, Landed
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.revert import CommitServices, Reverter
@@ -20,7 +20,7 @@ from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
 from nightshift.core.errors import BranchRefused, NoEvidence, UnknownTask
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.commit_message import CommitMessage, subject_of, trailers
+from nightshift.core.tasks.commit_message import subject_of, trailers
 from nightshift.core.tasks.repository_settings import RepositorySettings
 from nightshift.core.tasks.revisions import Workspace
 from nightshift.core.tasks.states import Ending, Phase, Status
@@ -99,29 +99,19 @@ class Site:
         task = self.begin(tests=tests, integrate=True, **fields)
         return await self.land(task, await self.judged(task, change), stays="")
 
-    async def leave_draft(self, change: Change, tests: dict[str, str]) -> Entry:
-        """A draft of a task that gave up, whose note says how it is judged."""
-        task = self.begin(tests=tests)
+    async def leave_draft(self, change: Change, tests: dict[str, str], words: str = "Add a total") -> Entry:
+        """The draft of a task that gave up."""
+        task = self.begin(tests=tests, description=words)
         workspace = self.workspace(task)
         job = SuiteJob(base=workspace.tree, change=change, given=tests)
         verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
-        assert not verdict.passed
-        state = AttemptState(phase=Phase.ABANDON, base=workspace.base, change=change, verdict=verdict, iteration=1)
-        message = CommitMessage(
-            subject="Draft: Add a total",
-            body="A draft: it did not pass. 0 of 1 test passes.\n\nIt adds what is in a list.",
-            trailers={"Draft-Of": str(task.id), "Iterations": "1", "Verdict": "draft"},
-        )
-        made = self.git.commit(workspace, workspace.base, {**change, **tests}, message)
-        assert made
-        limits, key = task.spec.limits.over(self.parts.defaults.limits).of_run(), self.parts.seal_key
-        self.git.note(workspace, made.id, to_note(task, state, made, verdict, limits, key=key))
-        entry = Entry(
-            task_id=task.id, attempt=1, repo=str(workspace.repo), branch=made.branch, commit=made.id, base=made.parent,
-            subject="Draft: Add a total", label="draft", target=workspace.target or "",
+        state = AttemptState(
+            phase=Phase.ABANDON, base=workspace.base, change=change, verdict=verdict, iteration=1,
+            summary="Add a total\n\nIt adds what is in a list.",
         )  # fmt: skip
-        self.store.state.record_commit(entry).result()
-        self.finish(task, Ending.GAVE_UP, "it gave up", made.id, made.branch)
+        draft = await leave_draft(task, self.parts, Emitter(self.store.events.emit), workspace, state)
+        assert draft
+        self.finish(task, Ending.GAVE_UP, "it gave up", draft.commit, draft.branch)
         return self.entry(task.id)
 
     def finish(self, task: Task, ending: Ending, reason: str, commit: str | None, branch: str | None) -> None:
@@ -274,7 +264,8 @@ async def test_a_draft_that_passes_now_becomes_the_result_of_its_task(site: Site
     assert "It adds what is in a list." in message
     found = trailers(message)
     assert (found["Task"], found["Verdict"], done.label) == (str(task.id), "tests_passed", "tests_passed")
-    assert site.tip() == done.commit
+    assert site.tip() == done.commit == site.git.branch_at(None, draft.branch)
+    assert (site.entry(task.id).subject, site.entry(task.id).label) == ("Add a total", "tests_passed")
     await site.assert_holds(done.commit, draft.repo)
 
 
@@ -302,6 +293,14 @@ async def test_a_draft_that_fails_is_refused_with_its_failing_tests_unless_force
     with pytest.raises(NoEvidence, match="integrated without a run"):
         await site.assert_holds(done.commit, draft.repo)
     assert site.task(draft.task_id).status is Status.DONE
+
+
+async def test_a_draft_that_does_not_do_what_the_words_say_is_refused(site: Site) -> None:
+    tests = {"test_sums.py": TEST_TOTAL}
+    draft = await site.leave_draft({"sums.py": USES_ADD, "calc.py": ADD}, tests, words="Add `grand_total` to sums.py")
+    with pytest.raises(BranchRefused, match="grand_total"):
+        await site.integrator.integrate(draft.task_id)
+    assert site.task(draft.task_id).status is Status.FAILED
 
 
 # --- what is refused, and leaves everything as it was
@@ -456,7 +455,8 @@ async def test_a_branch_that_its_owner_deleted_counts_as_discarded(site: Site, r
 async def test_a_move_that_was_made_before_a_crash_is_entered_at_the_next_start(site: Site, repo: Path) -> None:
     entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
     pending = PendingIntegration(
-        entry=entry.id, commit=entry.commit, base=entry.base, target="refs/heads/dev", label=entry.label, judged="x",
+        entry=entry.id, commit=entry.commit, base=entry.base, subject="x", target="refs/heads/dev",
+        label=entry.label, judged="x",
     )  # fmt: skip
     site.ledger.begin_integrating(pending).result()
     await site.integrator.recover()

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.events import CommitData, Event, Kind
+from nightshift.storage.db.codec import storable
 from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_text, signs_text
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
@@ -26,12 +27,14 @@ _PENDING, _INTEGRATING = "revert_pending", "integration_pending"
 class PendingIntegration:
     """An integration that is about to move `target` (full name) to `commit`; `entry` is the row of what waits.
 
-    `base` is the commit's parent, `label` what may be claimed of it, `judged` a sentence on the run.
+    `base` is the commit's parent, `subject` the first line of its message, `label` what may be claimed of it, `judged`
+    a sentence on the run.
     """
 
     entry: int
     commit: str
     base: str
+    subject: str
     target: str
     label: str
     judged: str
@@ -193,9 +196,12 @@ class CommitLedger:
 
         def job(conn: Connection) -> None:
             conn.execute(
-                "UPDATE OR REPLACE git_commits SET commit_id = ?, base = ?, label = ?, integrated = 1, target = ?, "
-                "discarded_at = NULL, files = coalesce(?, files), signs = coalesce(?, signs) WHERE id = ?",
-                (done.commit, done.base, done.label, done.target, files_text(files), signs_text(signs), done.entry),
+                "UPDATE OR REPLACE git_commits SET commit_id = ?, base = ?, subject = ?, label = ?, integrated = 1, "
+                "target = ?, discarded_at = NULL, files = coalesce(?, files), signs = coalesce(?, signs) WHERE id = ?",
+                (
+                    *(done.commit, done.base, storable(done.subject), done.label, done.target),
+                    *(files_text(files), signs_text(signs), done.entry),
+                ),
             )
             write_state(conn, _INTEGRATING, None, self._clock())
             also(conn)
