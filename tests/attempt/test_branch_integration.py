@@ -297,7 +297,7 @@ async def test_a_draft_that_fails_is_refused_with_its_failing_tests_unless_force
 
 async def test_a_draft_that_does_not_do_what_the_words_say_is_refused(site: Site) -> None:
     tests = {"test_sums.py": TEST_TOTAL}
-    draft = await site.leave_draft({"sums.py": USES_ADD, "calc.py": ADD}, tests, words="Add `grand_total` to sums.py")
+    draft = await site.leave_draft({"sums.py": USES_ADD, "calc.py": ADD}, tests, words="Add a function `grand_total`")
     with pytest.raises(BranchRefused, match="grand_total"):
         await site.integrator.integrate(draft.task_id)
     assert site.task(draft.task_id).status is Status.FAILED

@@ -8,7 +8,7 @@ import {UNDO_MS, status, toast} from '../../app/shell.js';
 import {html, useRef, useSignal} from '../../app/ui.js';
 
 /** Whether nothing is left to decide about a commit: it was read, reverted or discarded. */
-export const isSettled = (commit) => Boolean(commit.reviewed_at || commit.reverted_by || commit.discarded_at);
+export const isSettled = (commit) => Boolean(commit.discarded_at || (commit.label !== 'draft' && (commit.reviewed_at || commit.reverted_by)));
 
 /** The rows as they stood, with what is known of them now; what is new comes below, so that nothing moves under the eyes. */
 function kept(before, found) {
