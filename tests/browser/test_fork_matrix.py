@@ -108,7 +108,7 @@ def test_forks_by_two_models_stand_side_by_side_and_one_is_integrated(
     expect(question.get_by_role("button", name="Leave it on its branch")).to_be_focused()
     question.get_by_role("button", name="Integrate").click()
     expect(winner).to_contain_text("landed")
-    expect(page.get_by_role("button", name="Integrate…")).to_have_count(0)
+    expect(rows.get_by_role("button", name="Integrate…")).to_have_count(0)
     sides = seeded.daemon.get(f"/api/task/{source}/forks")["sides"]
     assert [each["integrated"] for each in sides if each["held"]].count(True) == 1
     page.screenshot(path=tmp_path / "integrated.png", full_page=True)
