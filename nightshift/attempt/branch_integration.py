@@ -182,11 +182,10 @@ class BranchIntegrator:
         commit = await asyncio.to_thread(self._found_in_target, waiting)
         if commit is None:
             return None
-        if waiting.entry.integrated and commit.id == waiting.entry.commit:
-            return _integrated_already(waiting.entry)
-        why = "it was found in the target's history"
+        why = "It was found in the target's history."
         done = await asyncio.to_thread(self._describe, waiting, commit, waiting.entry.label, why)
-        ended = await run_to_end(self._record(waiting, done))
+        is_recorded = waiting.entry.integrated and commit.id == waiting.entry.commit
+        ended = () if is_recorded else await run_to_end(self._record(waiting, done))
         return _integrated(waiting, done, ended, already=True)
 
     async def _is_merged(self, entry: Entry) -> bool:
@@ -450,13 +449,6 @@ def _integrated(
     return Integrated(
         task_id=entry.task_id, commit=done.commit, waited=entry.commit, subject=done.subject, branch=entry.branch,
         target=waiting.target, repo=entry.repo, judged=done.judged, label=done.label, already=already, ended=ended,
-    )  # fmt: skip
-
-
-def _integrated_already(entry: Entry) -> Integrated:
-    return Integrated(
-        task_id=entry.task_id, commit=entry.commit, waited=entry.commit, subject=entry.subject, branch=entry.branch,
-        target=entry.target.removeprefix("refs/heads/"), repo=entry.repo, judged="", label=entry.label, already=True,
     )  # fmt: skip
 
 
