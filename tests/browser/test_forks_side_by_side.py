@@ -43,9 +43,9 @@ def test_the_table_is_for_everybody(
     page.emulate_media(color_scheme="dark" if dark else "light")
     visit(f"/task/{source}#forks")
     rows = page.get_by_role("table", name="Task and forks").locator("tbody tr")
-    for row in (rows.nth(0), rows.nth(1)):
-        for text in ("done", "tests passed", "tiny-coder", "landed"):
-            expect(row).to_contain_text(text)
+    for text in ("done", "tests passed", "tiny-coder", "landed"):
+        expect(rows.nth(0)).to_contain_text(text)
+    expect(rows.nth(1)).to_contain_text("done")  # nothing was left to change
     page.screenshot(path=tmp_path / "forks.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]

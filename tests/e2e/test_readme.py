@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,8 +50,6 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith("nightshift ")
 ]
-GO_ON = ("--watch", "--follow")
-"""What ends by Ctrl-C alone."""
 REFUSED = {
     "nightshift add --clipboard": "the clipboard cannot be read",
     "nightshift retry 7": "task 7 is done",
@@ -110,33 +109,33 @@ def daemon(owner: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Da
 
 def goes_on(line: str) -> bool:
     """Tell whether a command ends by Ctrl-C alone."""
-    return any(option in line.partition("#")[0] for option in GO_ON)
+    return any(option in line.partition("#")[0] for option in ("--watch", "--follow"))
 
 
-def typed(daemon: Daemon, owner: Path, line: str) -> subprocess.CompletedProcess[str]:
-    """What a shell makes of a line in ~/src/shop; what goes on is interrupted."""
-    interrupted = ["timeout", "--signal=INT", "4"] if goes_on(line) else []
+def run_line(daemon: Daemon, owner: Path, line: str) -> tuple[int, str]:
+    """Type a line in ~/src/shop; gives its exit code and what it printed. A command that goes on ends by Ctrl-C."""
     env = {**daemon.environment(), "FLASK_PORT": daemon.url.rsplit(":", 1)[1]}
-    return subprocess.run(
-        [*interrupted, "bash", "-c", line],
-        env=env, cwd=owner / "src" / "shop", capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300,
-        check=False,
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec {line}"], env=env, cwd=owner / "src" / "shop", text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
+    first = process.stdout.readline() if process.stdout and goes_on(line) else ""
+    if first:
+        process.send_signal(signal.SIGINT)
+    printed = first + process.communicate(timeout=300)[0]  # it sets the exit code
+    return process.returncode, printed
 
 
 def test_every_command_of_the_readme_works_as_printed(daemon: Daemon, owner: Path) -> None:
     assert [task["status"] for task in daemon.get("/api/tasks")["tasks"]] == ["done"] * 4, "as README says"
     for line in COMMANDS:
-        done = typed(daemon, owner, line)
-        told = f"{line}\n{done.stdout}\n{done.stderr}"
+        code, printed = run_line(daemon, owner, line)
         why = next((why for command, why in REFUSED.items() if line.startswith(command)), "")
         if why:
-            assert (done.returncode != 0, why in done.stderr) == (True, True), told
-        elif goes_on(line):
-            assert (done.returncode, bool(done.stdout)) == (124, True), told
+            assert (code != 0, why in printed) == (True, True), f"{line}\n{printed}"
         else:
-            assert done.returncode == 0, told
-        if added := re.search(r"^task (\d+) queued", done.stdout, re.MULTILINE):
+            assert (code, bool(printed)) == (130 if goes_on(line) else 0, True), f"{line}\n{printed}"
+        if added := re.search(r"^task (\d+) queued", printed, re.MULTILINE):
             daemon.wait(int(added[1]))
     assert git(owner / "src" / "shop", "branch", "--list", "agent/5-*"), "the branch that README names"
     assert any(line.startswith("nightshift verify agent/5-") for line in COMMANDS)
@@ -144,5 +143,4 @@ def test_every_command_of_the_readme_works_as_printed(daemon: Daemon, owner: Pat
 
 def test_what_readme_says_of_names_holds(daemon: Daemon, owner: Path) -> None:
     for command in ("show agent/5-", "diff 5-cart", "review agent/5-cart", "verify 5"):
-        done = typed(daemon, owner, f"nightshift {command}")
-        assert done.returncode == 0, done.stderr
+        assert run_line(daemon, owner, f"nightshift {command}")[0] == 0, command
