@@ -435,7 +435,7 @@ class Attempt:
 
     def _aimed(self, workspace: Workspace, target: str) -> Workspace:
         """The same workspace with the branch that its owner wants moved, which must be there."""
-        aimed = replace(workspace, target=f"refs/heads/{target.removeprefix('refs/heads/')}")
+        aimed = workspace.aim_at(target)
         try:
             self.services.git.tip(aimed)
         except GitError as error:

@@ -26,7 +26,7 @@ from nightshift.core.errors import BaseGone, GitError, GitStopped, MergeConflict
 from nightshift.core.events import CommitData, Emitter, Kind, Level
 from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.commit_message import message_for
+from nightshift.core.tasks.commit_message import message_for, subject_of
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.projects import beginning, projects_of, steering, whole_of
 from nightshift.core.tasks.remarks import counted, masked
@@ -143,7 +143,7 @@ class Integration:
             commit = await asyncio.to_thread(self.services.git.commit, workspace, state.base, judged.change, message)
             if commit is None:
                 return None
-            subject = message.text().partition("\n")[0]
+            subject = subject_of(message.text())
             self._events.emit(Kind.COMMITTED, f"{commit.id[:10]} on {commit.branch}: {subject}", **commit_data(commit))
         try:
             if moving and await self._move_and_record(workspace, state, commit, judged):
@@ -219,7 +219,7 @@ class Integration:
         if tip == commit.parent:
             await run_to_end(self._move_and_record(workspace, state, commit, self._judged_on_base(state)))
             return None
-        if self._resumed and await asyncio.to_thread(git.contains, workspace, commit):
+        if await asyncio.to_thread(git.contains, workspace, commit):  # an earlier daemon moved it there, or the owner
             judged = self._judged_on_base(state)
             await run_to_end(self._record(workspace, state, commit, judged, integrated=True))
             return None
@@ -518,7 +518,7 @@ class Integration:
             task=self.task, workspace=workspace, state=state, commit=commit, verdict=judged.verdict,
             integrated=integrated,
         )  # fmt: skip
-        subject = message_for(self.task, state, self.services.mask).text().partition("\n")[0]
+        subject = subject_of(message_for(self.task, state, self.services.mask).text())
         files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit)
         entry = commit_row(landing, subject, files, self.services.clock(), self.services.mask)
         await asyncio.wrap_future(self.services.state.record_commit(entry))

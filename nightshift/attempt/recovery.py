@@ -96,7 +96,7 @@ def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Worksp
         spec.repo, spec.base, task.id, spec.description, task.created_at, mark=task.mark
     )  # fmt: skip
     if target and not (spec.base or workspace.is_own):
-        workspace = replace(workspace, target=f"refs/heads/{target.removeprefix('refs/heads/')}")
+        workspace = workspace.aim_at(target)
     return replace(workspace, scope=state.scope)
 
 
@@ -141,7 +141,7 @@ async def _enter(task: Task, services: AttemptServices, workspace: Workspace, fo
         branch=found.branch,
         commit=found.id,
         base=found.parent,
-        subject=facts.message.partition("\n")[0],
+        subject=subject_of(facts.message),
         label=trailer.get("Verdict", ""),
         model=trailer.get("Model", ""),
         iterations=int(iterations) if iterations.isdigit() else 0,

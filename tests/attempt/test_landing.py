@@ -16,6 +16,7 @@ from nightshift.attempt.verify import Judgement
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.commit_message import CommitMessage
 from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from tests.support.git_repo import git, make_repo
 from tests.support.landing_site import Site, open_site
 
@@ -262,3 +263,29 @@ async def test_a_base_that_was_rewritten_and_collected_has_the_task_begin_on_the
     assert end.state.change == {}
     assert site.ledger(task) == []
     git(repo, "fsck", "--strict")
+
+
+async def test_a_commit_that_the_owner_merged_during_the_run_on_the_merged_tree_is_recorded_as_landed(
+    site: Site, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "branch", "feature")
+    task = site.task(1, repo=str(repo), base="feature", integrate=True, tests={"test_calc.py": TEST_ADD})
+    workspace = site.open(task)
+    work = await site.judged(workspace, task, {"calc.py": ADD})
+    newer = git(repo, "commit-tree", "feature^{tree}", "-p", "feature", stdin="Newer\n")
+    git(repo, "branch", "-f", "feature", newer)
+    judge = site.suite.judge
+
+    async def merge_and_judge(job: SuiteJob) -> Verdict:
+        ours = site.ledger(task)[0].commit
+        merge = git(repo, "commit-tree", f"{ours}^{{tree}}", "-p", newer, "-p", ours, stdin="Merge\n")
+        git(repo, "branch", "-f", "feature", merge)
+        return await judge(job)
+
+    site.suite.judge = merge_and_judge  # type: ignore[method-assign]
+    landed = await site.land(workspace, task, work)
+    assert isinstance(landed, Landed)
+    (row,) = site.ledger(task)
+    assert (landed.integrated, landed.commit) == (row.integrated, row.commit) == (True, row.commit)
+    assert git(repo, "branch", "--contains", row.commit, "--list", "feature").strip() == "feature"

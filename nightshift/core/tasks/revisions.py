@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -44,6 +44,10 @@ class Workspace:
     scope: Scope = WHOLE
     mark: str = ""
     """What the task's commits name it by (`core.tasks.task.Task.mark`); empty: its number here."""
+
+    def aim_at(self, branch: str) -> Workspace:
+        """The same workspace with another branch, by its short or full name, that takes the result."""
+        return replace(self, target=f"refs/heads/{branch.removeprefix('refs/heads/')}")
 
     @property
     def named(self) -> str:
