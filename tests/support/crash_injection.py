@@ -159,7 +159,8 @@ def watched_rename(real: Callable[..., None], home: Path, injector: CrashInjecto
     @functools.wraps(real)
     def rename(old: Any, new: Any, **named: Any) -> None:
         path = Path(os.fsdecode(new))
-        ours = path.is_absolute() and path.is_relative_to(home)
+        # A rename into a folder that is not there yet fails, and becomes durable only when it is tried again.
+        ours = path.is_absolute() and path.is_relative_to(home) and path.parent.is_dir()
         doomed = injector.arrive([generic(f"file: {path.relative_to(home)}")]) if ours else set()
         if "before" in doomed:
             die()
