@@ -1,0 +1,109 @@
+"""Tasks for a real model: those of HumanEval with their tests, and tasks of our own with tests that nobody is shown.
+
+HumanEval is by OpenAI ("Evaluating Large Language Models Trained on Code", 2021; MIT, `data/HumanEval.LICENSE`). A task
+is a signature with a docstring, to be written into a file of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+DATA = Path(__file__).resolve().parent / "data"
+RUN_S = 300
+"""Seconds that the tests of one answer may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One task: `files` that exist, given `tests`, and `hidden_tests` that judge and are shown to nobody."""
+
+    id: str
+    description: str
+    answer: str
+    language: str = "python"
+    files: Mapping[str, str] = field(default_factory=dict)
+    tests: Mapping[str, str] = field(default_factory=dict)
+    hidden_tests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def judges(self) -> Mapping[str, str]:
+        """The tests that say whether an answer is right."""
+        return self.hidden_tests or self.tests
+
+
+def read_items(words: str) -> list[Item]:
+    """Read the items of a list: `humaneval:60-99`, `own`, `own:edit`, by commas."""
+    found = list[Item]()
+    for word in words.split(","):
+        name, _, part = word.partition(":")
+        if name == "humaneval":
+            first, _, last = part.partition("-")
+            found += read_humaneval()[int(first or 0) : int(last or first or 163) + 1]
+        elif name == "own":
+            found += [item for item in read_own() if part in item.id]
+        else:
+            raise SystemExit(f"--items: {word!r} is neither humaneval:FIRST-LAST nor own")
+    return found
+
+
+def read_own() -> list[Item]:
+    """Read the tasks of our own."""
+    rows = yaml.safe_load((DATA / "own_items.yaml").read_text(encoding="utf-8"))
+    return [Item(**{name: value for name, value in row.items() if name != "reference"}) for row in rows]
+
+
+def read_humaneval() -> list[Item]:
+    """Read all 164 tasks of HumanEval."""
+    with gzip.open(DATA / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [_as_item(json.loads(line)) for line in file]
+
+
+def _as_item(row: Mapping[str, str]) -> Item:
+    name = row["entry_point"]
+    tree = ast.parse(row["test"])
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    solution = ast.parse(row["prompt"] + row["canonical_solution"]).body
+    helpers = [node.name for node in solution if isinstance(node, ast.FunctionDef) and node.name in used - {name}]
+    names = ", ".join([name, *helpers])
+    # Three tasks have the name of a module of the standard library, or of one that tests import.
+    module = f"{name}_task" if name in sys.stdlib_module_names else name
+    checks = "\n\n\n".join(ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef))
+    imports = "\n".join(ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    head = "\n".join(filter(None, (imports, f"from {module} import {names}")))
+    description = (
+        f"Write the Python function `{name}` in a new file `{module}.py`. It has to do what this signature and "
+        f"docstring say:\n\n```python\n{row['prompt'].strip()}\n```\n\nThe tests do `from {module} import {names}`.\n"
+    )
+    test = f"{head}\n\n\n{checks}\n\n\ndef test_{name}():\n    check({name})\n"
+    return Item(
+        id=f"humaneval-{int(row['task_id'].split('/')[1]):03d}",
+        description=description,
+        answer=f"{module}.py",
+        tests={f"test_{module}.py": test},
+    )
+
+
+def passes(item: Item, files: Mapping[str, str]) -> bool:
+    """Run the judging tests of an item on an answer, plainly and outside of any daemon; tell whether they pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in {**item.files, **files, **item.judges}.items():
+            file = Path(folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        python = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
+        program = ["node", "--test"] if item.language == "javascript" else python
+        command = [*program, *item.judges]
+        try:
+            return subprocess.run(command, cwd=folder, capture_output=True, timeout=RUN_S, check=False).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
