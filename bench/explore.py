@@ -137,7 +137,7 @@ async def conversation(services: AgentServices, paths: Sequence[str]) -> None:
         symbol_cache=services.symbol_cache, corpora=services.corpora,
     )  # fmt: skip
     began = time.perf_counter()
-    prompt = first_request(context, state, services)
+    _, prompt = first_request(context, state, services)
     built_s = time.perf_counter() - began
     draft = Draft(services.tree, {}, context.task.spec)
     toolbox = Toolbox(specs.WORKING, draft, context, state, services, Gauge())

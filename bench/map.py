@@ -94,7 +94,7 @@ def built(tools: AgentServices, description: str) -> tuple[Prompt, float]:
     at = datetime.now(UTC)
     task = Task(id=1, spec=TaskSpec(description=description), status=Status.RUNNING, created_at=at, attempt=1)
     began = time.perf_counter()
-    prompt = first_request(AttemptContext(task=task), AttemptState(phase=Phase.CODING, base="0" * 40), tools)
+    _, prompt = first_request(AttemptContext(task=task), AttemptState(phase=Phase.CODING, base="0" * 40), tools)
     return prompt, time.perf_counter() - began
 
 

@@ -27,6 +27,8 @@ PLUGIN = "tests.support.failed_tests"
 TIER = "NIGHTSHIFT_TESTS"
 MOST_AGAIN = 20
 """If more tests fail, the cause is no flaky test, and none is run again."""
+STALE = "RECORD AGAIN: "
+"""Begins the reason of a skip, and the line of such a test in the file of the plugin."""
 FAILED = 1
 """The exit code of pytest after a run in which tests failed."""
 
@@ -38,29 +40,31 @@ def main() -> int:
     environment = {**os.environ, **({TIER: "all"} if parser.parse_args().all else {})}
     # Tests of a daemon wait more than they compute, so there are more processes than cores.
     beside = ["-n", str(len(os.sched_getaffinity(0)) + 2), "--dist", "loadfile", "--no-loadscope-reorder"]
-    code, failed = run_pytest(beside, environment)
+    code, failed, stale = run_pytest(beside, environment)
     if code not in {0, FAILED}:
         print(f"The tests did not run: pytest ended with {code}.")
         return code
     still = failed
     if 0 < len(failed) <= MOST_AGAIN:
         print(f"\nOnce more, alone: {len(failed)} of the tests that failed.", flush=True)
-        code, still = run_pytest(failed, environment)
+        code, still, _ = run_pytest(failed, environment)
         if code not in {0, FAILED}:
             still = failed
     flaky = [test for test in failed if test not in set(still)]
-    has_passed, line = summarise(still, flaky, read_known(KNOWN))
+    has_passed, line = summarise(still, flaky, read_known(KNOWN), stale)
     print(line)
     return int(not has_passed)
 
 
-def run_pytest(arguments: Sequence[str], environment: dict[str, str]) -> tuple[int, list[str]]:
-    """Run pytest; its exit code, and the ids of the tests that failed."""
+def run_pytest(arguments: Sequence[str], environment: dict[str, str]) -> tuple[int, list[str], list[str]]:
+    """Run pytest; its exit code, the ids of tests that failed, and of those that play again what is out of date."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "failed"
         words = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "--failed-to", str(file), *arguments]
         code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
-        return code, file.read_text().splitlines() if file.exists() else []
+        lines = file.read_text().splitlines() if file.exists() else []
+        stale = [line.removeprefix(STALE) for line in lines if line.startswith(STALE)]
+        return code, [line for line in lines if not line.startswith(STALE)], stale
 
 
 def read_known(file: Path) -> set[str]:
@@ -69,19 +73,23 @@ def read_known(file: Path) -> set[str]:
     return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
 
 
-def summarise(still: Sequence[str], flaky: Sequence[str], known: Collection[str]) -> tuple[bool, str]:
+def summarise(
+    still: Sequence[str], flaky: Sequence[str], known: Collection[str], stale: Sequence[str] = ()
+) -> tuple[bool, str]:
     """Tell whether the run passed, and put its result into a line.
 
     Args:
         still: tests that failed alone as well.
         flaky: tests that passed alone.
         known: flaky tests of the list.
+        stale: tests that were skipped because what they play again is out of date.
     """
     new, old = ([test for test in flaky if (test in known) is is_known] for is_known in (False, True))
     has_passed = not still
     parts = [f"{len(still)} failed"] if still else []
     parts += [f"NEW flaky: {', '.join(new)} (mend what makes it fail beside others)"] if new else []
     parts += [f"known flaky: {', '.join(old)}"] if old else []
+    parts += [f"skipped, to be recorded again: {', '.join(stale)}"] if stale else []
     return has_passed, f"Tests {'passed' if has_passed else 'FAILED'}; {'; '.join(parts) or 'none was flaky'}."
 
 

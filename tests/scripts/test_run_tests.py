@@ -79,6 +79,15 @@ def test_a_flaky_test_that_is_new_is_named_as_such(project: Project) -> None:
     assert project.run() == (0, "Tests passed; none was flaky.")
 
 
+def test_what_was_recorded_and_is_out_of_date_is_named(project: Project) -> None:
+    project.write("test_old.py", "import pytest\n\n\ndef test_old(): pytest.skip('RECORD AGAIN: a prompt changed')\n")
+    project.write("test_skipped.py", "import pytest\n\n\ndef test_skipped(): pytest.skip('no browser')\n")
+    code, last = project.run()
+    assert code == 0
+    assert "to be recorded again: tests/test_old.py::test_old" in last
+    assert "test_skipped" not in last
+
+
 def test_what_fails_alone_too_fails_the_run_known_or_not(project: Project) -> None:
     project.write("test_flaky.py", FLAKY)
     project.write("test_bad.py", "def test_bad(): assert False\n")
