@@ -1,7 +1,6 @@
 """Tells whether self-written tests assert anything at all; how much they notice is measured by the verdict's mutants.
 
-Only what can fail counts: not an assertion behind a `return` or below `if False`, not one whose failure is caught, not
-`assert True`, not a test that a later one of the same name replaces, not a helper that nothing calls.
+An assertion counts wherever it stands: one that never runs, or whose failure is caught, notices no mutant.
 """
 
 from __future__ import annotations
@@ -19,11 +18,9 @@ from nightshift.core.code.javascript import is_source
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _CHECKS = frozenset({"raises", "warns", "deprecated_call", "fail"})
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXCUSES = frozenset({"skip", "skipif", "skipIf", "skipUnless", "xfail", "importorskip", "expectedFailure", "skipTest"})
 _EXCUSING = frozenset({"pytest", "pytest.mark", "mark", "unittest", "self"})
 _TEST_FOLDERS = frozenset({"tests", "test", "testing", "conftest"})
-_CATCHES = frozenset({"AssertionError", "Exception", "BaseException"})
 _JS_ASSERT = re.compile(r"\bassert(?:\.\w+)?\s*\(|\bexpect(?:\.\w+)?\s*\(")
 _JS_TEST = re.compile(r"\b(?:test|it)(?:\.each\s*\([^)]*\))?\s*\(")
 _JS_EXCUSE = re.compile(
@@ -32,13 +29,13 @@ _JS_EXCUSE = re.compile(
 
 
 def asserts_something(path: str, text: str) -> bool:
-    """Tell whether a file of tests holds a test and an assertion that can fail; one that cannot be read holds none."""
+    """Tell whether a file of tests holds a test and an assertion; one that cannot be read holds none."""
     if not path.endswith(".py"):
         return bool(_JS_TEST.search(text) and _JS_ASSERT.search(text))
     tree = parse_python(text)
-    live = list(_live(tree.body, _mentioned(tree))) if tree else []
-    has_test = any(isinstance(node, Function) and node.name.startswith("test") for node in live)
-    return has_test and any(map(_asserts, live))
+    nodes = list(ast.walk(tree)) if tree else []
+    has_test = any(isinstance(node, Function) and node.name.startswith("test") for node in nodes)
+    return has_test and any(map(_asserts, nodes))
 
 
 def excuses(path: str, text: str) -> list[str]:
@@ -78,78 +75,11 @@ def all_idle(path: str, text: str) -> bool:
     return tree is not None and 0 < len(idle_tests(path, text)) == sum(1 for _ in _tests(tree))
 
 
-# --- what is alive
-
-
-def _live(body: list[ast.stmt], used: frozenset[str] | None) -> Iterator[ast.AST]:
-    """The nodes of a block that may run and whose failure is felt; functions that nobody uses are left out."""
-    last = {node.name: node for node in body if isinstance(node, Function)}
-    for node in body:
-        if isinstance(node, Function) and (last[node.name] is not node or not _is_used(node, used)):
-            continue
-        yield node
-        yield from _inside(node, used)
-        if isinstance(node, _LEAVES):
-            return
-
-
-def _inside(node: ast.AST, used: frozenset[str] | None) -> Iterator[ast.AST]:
-    for name, value in ast.iter_fields(node):
-        if not isinstance(value, list):
-            if isinstance(value, ast.AST):
-                yield value
-                yield from _inside(value, used)
-        elif value and isinstance(value[0], ast.stmt):
-            if not _never(node, name):
-                yield from _live(value, used)
-        else:
-            for part in value:
-                if isinstance(part, ast.AST):
-                    yield part
-                    yield from _inside(part, used)
-
-
-def _never(node: ast.AST, block: str) -> bool:
-    """Tell whether a block of a statement never runs, or runs where a failed assertion is caught."""
-    if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Constant):
-        return block == ("orelse" if node.test.value else "body")
-    if isinstance(node, ast.Try) and block == "body":
-        return any(_swallows(handler) for handler in node.handlers)
-    return False
-
-
-def _swallows(handler: ast.ExceptHandler) -> bool:
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {_last_name(one) for one in caught if one is not None}
-    felt = any(isinstance(node, ast.Raise) or _asserts(node) for part in handler.body for node in ast.walk(part))
-    return (handler.type is None or bool(names & _CATCHES)) and not felt
-
-
-def _is_used(function: Function, used: frozenset[str] | None) -> bool:
-    return used is None or function.name in used or function.name.startswith(("test", "setup", "teardown", "__"))
-
-
-def _mentioned(tree: ast.Module) -> frozenset[str]:
-    """Every name that is read somewhere, and those of parameters, by which fixtures are asked for."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    fixtures = {f.name for f in _functions(tree) if any("fixture" in ast.dump(d) for d in f.decorator_list)}
-    return frozenset(names | fixtures | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)})
-
-
-# --- what a node is
-
-
 def _asserts(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return not isinstance(node.test, ast.Constant) and not _is_vacuous(node.test)
+        return not isinstance(node.test, ast.Constant)
     name = _called(node)
     return name in _CHECKS or name.startswith("assert") if name else False
-
-
-def _is_vacuous(test: ast.expr) -> bool:
-    """Tell whether a comparison holds a thing against itself."""
-    return isinstance(test, ast.Compare) and all(ast.dump(one) == ast.dump(test.left) for one in test.comparators)
 
 
 def _excuses(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -182,7 +112,7 @@ def _tests(node: ast.AST, holder: ast.ClassDef | None = None) -> Iterator[tuple[
 
 
 def _is_felt(test: Function, helpers: set[str]) -> bool:
-    return any(_asserts(node) or _calls(node, helpers) for node in _live(test.body, None))
+    return any(_asserts(node) or _calls(node, helpers) for node in ast.walk(test))
 
 
 def _own_helpers(tree: ast.Module) -> set[str]:

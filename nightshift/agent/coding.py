@@ -20,15 +20,16 @@ from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.draft import Draft, Taken
 from nightshift.agent.explore import Explorer, closing_words, counted
 from nightshift.agent.project_choice import begun_project
-from nightshift.agent.prompt import sections
+from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.context import expected_files
 from nightshift.agent.prompt.text import quoted, system
 from nightshift.agent.prompt.working import working_prompt
 from nightshift.agent.replies import parse, spoken
+from nightshift.agent.replies.templates import is_copied
 from nightshift.agent.services import AgentServices, EditFormat
 from nightshift.agent.tools import endings
-from nightshift.agent.tools.arguments import Cannot, Done
+from nightshift.agent.tools.arguments import Ask, Cannot, Done
 from nightshift.agent.tools.toolbox import Toolbox
 from nightshift.agent.view import View, settled
 from nightshift.core.dialogue import Completion
@@ -68,10 +69,10 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state = _without_dropped(context, state, services)
         if state.verdict and state.verdict.passed:
             return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
+    state, prompt = await asyncio.to_thread(first_request, context, state, services)
     dialogue = Dialogue(Phase.CODING, context, state, services)
     change = {**state.change, **state.test_changes}
     draft = Draft(services.tree, change, context.task.spec, context.tests_beside(state))
-    prompt = await asyncio.to_thread(first_request, context, state, services)
     work = _explore if prompt.explores else _converse
     left = await work(context, state, services, dialogue, draft, prompt)
     proposed = changed_tests.proposed(state.test_changes, draft.test_changes, services.tree)
@@ -185,17 +186,33 @@ async def _converse(
     first, summary, taken, hint = prompt, "", Taken(), ""
     for _ in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt)
-        said = endings.stated(reply) or (endings.implied(reply) if hint else None)
-        if said and (end := _ended(context, said)):
+        said, missing = _stated(reply, prompt, hint), ()
+        if isinstance(said, Done):
+            missing = await asyncio.to_thread(_missing, context, state, services)
+        if said and not missing and (end := _ended(context, said)):
             return end
         summary = summary or _summary(reply)
-        taken = _answered(context, said) if said else _take(context, state, services, draft, reply)
-        if not taken.faults and draft.taken:
+        taken = _answered(context, said, missing) if said else _take(context, state, services, draft, reply)
+        is_usable = not taken.faults and bool(draft.taken)
+        services.count_form(reply, is_usable)
+        if is_usable:
             return _Left(summary=summary)
+        if first.is_plain:
+            prompt = plain.ask_again(first)
+            continue
         hint = "" if said or taken.paths or endings.implied(reply) is None else endings.FORMS
         prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken, hint))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
+
+
+def _stated(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | None:
+    """What a reply says in place of files; words that it has from its instructions, and plain requests, say nothing."""
+    said = endings.stated(reply) or (endings.implied(reply) if hint else None)
+    if said is None or prompt.is_plain:
+        return None
+    words = said.summary if isinstance(said, Done) else said.question if isinstance(said, Ask) else said.reason
+    return None if is_copied(words, prompt.messages) else said
 
 
 def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
@@ -206,10 +223,18 @@ def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
     return _Left(question=question) if answer_to(context, question) is None else None
 
 
-def _answered(context: AttemptContext, said: endings.Said) -> Taken:
-    """The complaint about a question that the owner has answered."""
-    answer = "" if isinstance(said, Done) else answer_to(context, as_question(said))
-    return Taken(faults=(f"{ASKED_BEFORE} {answer}",))
+def _missing(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[str, ...]:
+    """The files that given tests import and that do not exist: nothing is done already as long as they do not."""
+    view = View(services.tree, state.change)
+    needed = expected_files(context, state, view) if context.task.spec.tests else ()
+    return tuple(path for path in needed if path not in view)
+
+
+def _answered(context: AttemptContext, said: endings.Said, missing: Sequence[str]) -> Taken:
+    """The complaint about a claim that the given tests contradict, or a question that the owner has answered."""
+    if isinstance(said, Done):
+        return Taken(faults=(f"Nothing is done already: the given tests need {', '.join(missing)}, which is missing.",))
+    return Taken(faults=(f"{ASKED_BEFORE} {answer_to(context, as_question(said))}",))
 
 
 def _take(
@@ -285,11 +310,17 @@ _START_AFRESH = (
 )
 
 
-def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
-    """System prompt and case, with what is stable first; with files, or for a model that reads them by tools."""
+def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[AttemptState, Prompt]:
+    """The state that an answer begins from, and the request: in plain words, with files, or for a model with tools.
+
+    What is stable comes first.
+    """
+    if plain.is_plain(context, state, services, Phase.CODING):
+        state = plain.start(context, state, services.tree)
+        return state, plain.coding_prompt(sections.prompt_context(context, state, services, Phase.CODING))
     about = sections.prompt_context(context, state, services, Phase.CODING)
     if about.explores:
-        return working_prompt(about, _now(state, _BEGIN, _MEND))
+        return state, working_prompt(about, _now(state, _BEGIN, _MEND))
     head = system(Phase.CODING, *_formats(about), sections.language_file(context), *sections.kind_file(context))
     parts = [
         sections.the_task(about),
@@ -304,7 +335,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         *sections.the_history(about),
         sections.closing(_now(state, _WRITE, _SEND)),
     ]
-    return sections.composed(about, head, parts)
+    return state, sections.composed(about, head, parts)
 
 
 def _formats(about: sections.PromptContext) -> tuple[str, ...]:

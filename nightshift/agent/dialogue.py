@@ -64,7 +64,7 @@ class Dialogue:
         self._asked = prompt
         while True:
             asked = await self._with_later(prompt)
-            request = self._request(asked.messages, json_reply=json_reply)
+            request = self._request(asked, json_reply=json_reply)
             try:
                 reply = await self._services.model.complete(replace(request, tools=tuple(tools), protocol=protocol))
                 break
@@ -112,11 +112,12 @@ class Dialogue:
             seq=seq,
         )
 
-    def _request(self, messages: Sequence[Message], *, json_reply: bool) -> ModelRequest:
+    def _request(self, prompt: Prompt, *, json_reply: bool) -> ModelRequest:
         task, state = self._context.task, self._state
         return ModelRequest(
             phase=self._phase,
-            messages=tuple(messages),
+            messages=prompt.messages,
+            temperature=prompt.temperature,
             task_id=task.id,
             attempt=state.attempt,
             step_no=state.step_no,

@@ -155,7 +155,8 @@ class Machine:
 
     def _is_on(self, context: AttemptContext, phase: Phase) -> bool:
         if phase is Phase.CLARIFYING:
-            return clarifying.is_wanted(context, self._services.settings.clear_enough)
+            is_plain = self._services.gauge(phase, 0).profile.is_plain
+            return not is_plain and clarifying.is_wanted(context, self._services.settings.clear_enough)
         return context.review if phase is Phase.REVIEW else context.audit
 
     def _warn(self, context: AttemptContext, step: Step) -> None:

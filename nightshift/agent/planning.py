@@ -30,7 +30,7 @@ from nightshift.agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, a
 from nightshift.agent.change_check import asks_for
 from nightshift.agent.clarifying import clarity
 from nightshift.agent.dialogue import Dialogue
-from nightshift.agent.prompt import sections
+from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.protected_files import more_asked
@@ -74,10 +74,8 @@ _FALLBACK = (
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """A plan, in `AttemptState.plan`, or a question to the owner. Raises what model and memory raise."""
-    if agreed := agreed_refusal(context, state):
-        return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
-    if _was_held(context, state):
-        return _planned(state, "its packages were decided on")
+    if step := await asyncio.to_thread(_without_asking, context, state, services):
+        return step
     if not state.plan:
         most = services.settings.recall_limit
         state = await with_lessons(context, state, services, context.task.spec.description, most=most)
@@ -113,6 +111,20 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
         return _needs_packages(state, asks)
     return _planned(state, note, data)
+
+
+def _without_asking(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step | None:
+    """The step that needs no plan of the model's: all is decided, or the code is asked for in plain words."""
+    if agreed := agreed_refusal(context, state):
+        return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
+    if _was_held(context, state):
+        return _planned(state, "its packages were decided on")
+    about_projects = choice.may_move(context, state, services.tree) or whole_project.may_remove(context, state)
+    if about_projects or not plain.is_plain(context, state, services, Phase.CODING):
+        return None
+    if choice.is_open(context, state):
+        state = choice.chosen(context, state, services.tree)
+    return _planned(state, "no plan: the model is asked for the code at once")
 
 
 def planned_packages(plan: str) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from nightshift.agent import exploring, history
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.feedback import headline
 from nightshift.agent.owner_words import UNHEARD
-from nightshift.agent.prompt import sections
+from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.recall import with_lessons
@@ -144,6 +144,8 @@ async def _reflect(
     """A reflection, and the state with it in the last try."""
     dialogue = Dialogue(Phase.REFLECTING, context, state, services)
     reflection = needs_no_thought(state)
+    if reflection is None and await asyncio.to_thread(plain.is_plain, context, state, services, Phase.CODING):
+        reflection = by_rule(state)
     if reflection is None:
         if state.verdict is not None:
             state = await with_lessons(context, state, services, state.feedback, most=1)

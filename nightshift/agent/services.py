@@ -13,6 +13,7 @@ from nightshift.agent.tools.corpus import CorpusCache
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.code.environments import Environment
 from nightshift.core.code.tree import Tree
+from nightshift.core.dialogue import Completion
 from nightshift.core.events import Emitter
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import ChangeCheck, Memory, Model, ServerTools, Shell, Suite, ToolLog
@@ -127,6 +128,8 @@ class AgentServices:
     """What was read of files, for maps of their repositories."""
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
     """How long texts are for the model that a phase will ask, by how often the loop was stuck."""
+    count_form: Callable[[Completion, bool], object] = lambda _reply, _is_usable: None
+    """Takes each answer of CODING, and whether it had the form that was asked for."""
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
     """Takes a record of each prompt that is sent."""
     corpora: CorpusCache = field(default_factory=CorpusCache)

@@ -27,7 +27,7 @@ from nightshift.agent.assertions import all_idle, asserts_something, excuses, id
 from nightshift.agent.change_check import Checked
 from nightshift.agent.coding import blames_tests
 from nightshift.agent.dialogue import Dialogue
-from nightshift.agent.prompt import sections
+from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, fixed
 from nightshift.agent.prompt.text import quoted, system
 from nightshift.agent.replies import parse
@@ -374,6 +374,9 @@ def _name_of(prompt: Prompt) -> str:
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.TESTING)
+    if plain.is_plain(context, state, services, Phase.TESTING):
+        code = Section(title="", fill=lambda space: _interface(state, services, space, about.gauge), rank=9)
+        return plain.tests_prompt(about, code, test_paths.suggested(context, services.tree, state.change))
     head = system(
         Phase.TESTING, sections.tests_file(context, services.tree, state.change), *sections.kind_file(context)
     )

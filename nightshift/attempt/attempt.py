@@ -489,6 +489,7 @@ class Attempt:
             wrote=lambda path: self._ledger.holds_all(self.services.git.touching(workspace, path)),
             environment=self._environment_of,
             gauge=partial(self.services.models.gauge, wanted=self._origin.model),
+            count_form=self.services.models.count_form,
         )
         return Machine(services)
 

@@ -264,10 +264,11 @@ def _saved(saved: SavedReplies) -> str:
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
 
-def _calls(model: ModelStatus) -> str:
-    """How tools are offered to a model, where that was tried."""
+def _forms(model: ModelStatus) -> str:
+    """How a model is asked where that is not as usual, and how it is offered tools, where that was tried."""
     share = model.malformed_share
-    return "" if share is None else f"tool calls: {model.protocol}, {percent(share)} malformed"
+    calls = "" if share is None else f"tool calls: {model.protocol}, {percent(share)} malformed"
+    return "; ".join(filter(None, (model.form, calls)))
 
 
 def _forge_state(forge: ForgeStatus) -> str:
@@ -289,7 +290,7 @@ def _models(report: DaemonStatus) -> Table:
             cell(model.failures),
             cell(tokens(model.tokens_in + model.tokens_out)),
             cell(money(model.cost_usd, model.unpriced)),
-            cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}", _calls(model))))),
+            cell("; ".join(filter(None, (model.detail, model.measured and f"solved {model.measured}", _forms(model))))),
         ]
         for model in report.models
     ]

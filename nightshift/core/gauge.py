@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from nightshift.core.model_profile import ModelProfile
 
 BYTES_PER_TOKEN = 3.5
 """UTF-8 bytes; code and English prose come near to it with common tokenizers."""
@@ -24,6 +26,7 @@ class Gauge:
     bytes_per_token: float = BYTES_PER_TOKEN
     window: int | None = None
     own_tools: bool = False
+    profile: ModelProfile = field(default_factory=ModelProfile)
 
     def tokens(self, text: str) -> int:
         """About how many tokens a text is; never fewer than none, and one for any text that is not empty."""

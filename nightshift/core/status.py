@@ -50,6 +50,7 @@ class ModelStatus:
     `measured` tells what it solved of the attempts it began, by the kind of the task, where that decides who is asked.
     `protocol` is the form in which it is offered tools, `malformed_share` (0 to 1) how many of its replies in that form
     could not be read; None where there was none. The built-in engine has neither.
+    `form` says why it is asked in another form than usual, in words for the owner.
     Whether it is `available` was found at `checked_at` (None: the first look is under way), holds `since` then, and is
     looked at again at `next_check_at`.
     """
@@ -69,6 +70,7 @@ class ModelStatus:
     measured: str = ""
     protocol: ToolProtocol | None = None
     malformed_share: float | None = None
+    form: str = ""
     checked_at: Moment | None = None
     since: Moment | None = None
     next_check_at: Moment | None = None

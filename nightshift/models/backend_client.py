@@ -23,7 +23,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import count
 from typing import Any, Protocol
 
@@ -32,6 +32,8 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
 from nightshift.core.events import BackendData, CallFailureData, Emitter, Kind, Level
+from nightshift.core.gauge import Gauge
+from nightshift.core.model_profile import ModelClass, ModelProfile
 from nightshift.core.ports import Sink
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.states import CircuitState
@@ -183,6 +185,8 @@ class InMemoryPauseStore:
         self._kept[account] = kept
 
 
+MOST_UNUSABLE = 2
+"""Replies in a row without the form that was asked for, after which a model is asked in plain words."""
 POISON_FAILURES = 40
 """So many failures in a row; one that was paid for counts as `PAID_FAILURE_WEIGHT`."""
 PAID_FAILURE_WEIGHT = 4
@@ -411,6 +415,7 @@ class BackendClient:
         self._slots: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
         self._stats = BackendStats()
         self._poison = PoisonRequestDetector()
+        self._unusable_in_a_row, self._plain_on = 0, date.min
 
     @property
     def label(self) -> str:
@@ -427,9 +432,36 @@ class BackendClient:
         """How long texts are for its model."""
         return self.backend.token_estimator
 
+    @property
+    def profile(self) -> ModelProfile:
+        """The class of its model, and whether it failed with the usual forms today."""
+        billions = self.backend.parameters_b
+        size = ModelClass.of(billions) if billions else None
+        return ModelProfile(size=size, fails_usual_forms=self._plain_on == self._clock().date())
+
+    @property
+    def gauge(self) -> Gauge:
+        """The length and form of texts for its model."""
+        backend = self.backend
+        gauge = backend.token_estimator.gauge(backend.window)
+        return replace(gauge, own_tools=backend.own_tools, profile=self.profile)
+
+    def count_form(self, *, is_usable: bool) -> bool:
+        """Count a reply by whether it had the form that was asked for.
+
+        Returns:
+            Whether the model is asked in plain words from now on, for the rest of the day (UTC).
+        """
+        self._unusable_in_a_row = 0 if is_usable else self._unusable_in_a_row + 1
+        if self._unusable_in_a_row < MOST_UNUSABLE or self.profile.is_plain:
+            return False
+        self._unusable_in_a_row, self._plain_on = 0, self._clock().date()
+        return True
+
     def inherit(self, earlier: BackendClient) -> None:
         """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
         self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.token_estimator
+        self._unusable_in_a_row, self._plain_on = earlier._unusable_in_a_row, earlier._plain_on
         self.health.seen = earlier.health.seen
 
     @property
@@ -485,6 +517,7 @@ class BackendClient:
             unpriced=stats.unpriced,
             latency_s=stats.mean_latency_s,
             protocol=protocol,
+            form=self.profile.why_plain,
             malformed_share=known.get(protocol, FormCounts()).malformed_share if protocol else None,
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from nightshift.core.clock import Clock
-from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import Sink
 from nightshift.core.status import ModelStatus
@@ -157,8 +157,12 @@ class BackendPool:
         clients = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation, wanted=wanted))
         clients = [client for client in clients if client.health.available] or clients
         asked = clients if self.config.measured and not wanted else clients[:1]
-        known = [(client.token_estimator, client.backend) for client in asked]
-        return most_cautious([rate.gauge(backend.window, own_tools=backend.own_tools) for rate, backend in known])
+        return most_cautious([client.gauge for client in asked])
+
+    def client_of(self, completion: Completion) -> BackendClient | None:
+        """The client whose model gave a reply."""
+        asked = (completion.backend, completion.model)
+        return next((client for client in self.models if (client.backend.name, client.backend.model) == asked), None)
 
     def engine_for(self, request: ModelRequest) -> BackendClient | None:
         """The engine, if it may answer: it knows nothing of tools, so it cannot go on where a model has called some."""

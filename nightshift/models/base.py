@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Emitter, Event, Sink
 from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.models.model_sizes import parameters_by_name
 from nightshift.models.token_estimates import TokenEstimator
 
 if TYPE_CHECKING:
@@ -129,6 +130,11 @@ class BaseModelHandler(ABC):
     def window(self) -> int | None:
         """The model's context in tokens, prompt and reply together, where that is known by now."""
         return None
+
+    @property
+    def parameters_b(self) -> float | None:
+        """The billions of parameters of its model, where name or server tell them."""
+        return parameters_by_name(self.model)
 
     @property
     def needs_sandbox(self) -> bool:

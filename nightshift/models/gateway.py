@@ -240,6 +240,12 @@ class ModelHandler:
         """How long texts are for the model that a phase will ask, after the loop was stuck so often."""
         return self._pool.gauge(phase, escalation, wanted)
 
+    def count_form(self, completion: Completion, is_usable: bool) -> None:
+        """Count an answer by whether it had the form that was asked for (`BackendClient.count_form`)."""
+        client = self._pool.client_of(completion)
+        if client and not completion.replayed and client.count_form(is_usable=is_usable):
+            self._events.plain(client)
+
     def status(self) -> tuple[ModelStatus, ...]:
         """All backends, in the owner's order."""
         measured = self._router.seen if self._pool.config.measured else None

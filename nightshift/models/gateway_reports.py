@@ -9,7 +9,7 @@ from typing import Any
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused
-from nightshift.core.events import BackendData, BudgetData, CallData, FallbackData, Kind, Level
+from nightshift.core.events import BackendData, BudgetData, CallData, Emitter, FallbackData, Kind, Level
 from nightshift.core.ports import Sink
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.formats import duration
@@ -66,6 +66,14 @@ class GatewayEvents:
         text, about = self._masker(f"{client.label} cannot do this: {error}"), events_about(request, self._emit)
         seconds = round(error.seconds, 3)
         about.emit(Kind.REPAIR_DECLINED, text, level=Level.DEBUG, why=str(error), seconds=seconds, tried=error.tried)
+
+    def plain(self, client: BackendClient) -> None:
+        """A model sent several replies in a row without the form that was asked for."""
+        data = BackendData(backend=client.backend.name, model=client.backend.model)
+        text = (
+            f"{client.label} sent no usable reply again and again: it is asked in plain words for the rest of the day"
+        )
+        Emitter(self._emit).emit(Kind.REPLY_REFUSED, self._masker(text), level=Level.WARNING, **data)
 
     def budget(self, request: ModelRequest, what: str, text: str) -> None:
         """A budget has no room for the call."""

@@ -22,6 +22,7 @@ from nightshift.core.tools import ToolCall
 from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText, OnText
 from nightshift.models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long
 from nightshift.models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback
+from nightshift.models.model_sizes import listed_parameters
 from nightshift.models.token_estimates import estimate_reply, estimate_request
 from nightshift.models.tool_wire import functions, paired, written_arguments
 
@@ -60,7 +61,7 @@ class OllamaBackend(BaseModelHandler):
     ) -> None:
         super().__init__(model=model)
         self.parallel = parallel
-        self._named = bool(model)
+        self._named, self._listed_b = bool(model), dict[str, float]()
         self._base_url, self._num_ctx, self._connect_s = base_url.rstrip("/"), num_ctx, connect_s
         self._pinned: dict[str, int] = {}
         self._client: Any = None
@@ -78,6 +79,11 @@ class OllamaBackend(BaseModelHandler):
         """Models of this machine cost nothing; those that Ollama forwards to its cloud are named so."""
         return not self.model.endswith(("-cloud", ":cloud"))
 
+    @property
+    def parameters_b(self) -> float | None:
+        """See `BaseModelHandler.parameters_b`."""
+        return self._listed_b.get(self.model.removesuffix(":latest")) or super().parameters_b
+
     def is_available(self) -> bool:
         """Whether the server answers and has the model; the largest coder model is taken where none was named."""
         probe = fetch_json(f"{self._base_url}/api/tags", {})
@@ -85,6 +91,8 @@ class OllamaBackend(BaseModelHandler):
         names = [str(row.get("name") or row.get("model")) for row in rows]
         if not self._named and self._model not in names:
             self._model = choose(names, CODERS, UNFIT)
+        sizes = zip(names, map(listed_parameters, rows), strict=True)
+        self._listed_b = {name.removesuffix(":latest"): billions for name, billions in sizes if billions}
         self._detail, self._offered = self._fault(probe, names), tuple(names)
         return not self._detail
 

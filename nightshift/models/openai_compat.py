@@ -12,6 +12,7 @@ from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.base import BackendSettings, CallName, CallText, OnText
 from nightshift.models.http_access import CODERS, choose, fetch_json
+from nightshift.models.model_sizes import listed_parameters
 from nightshift.models.remote import RemoteBackend
 from nightshift.models.token_estimates import estimate_reply, estimate_request
 from nightshift.models.tool_wire import CallParts, functions, paired, tool_calls, written_arguments
@@ -57,7 +58,7 @@ class OpenAIBackend(RemoteBackend):
 
     def __init__(self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0) -> None:
         super().__init__(model=model, api_key=api_key, base_url=base_url, connect_s=connect_s)
-        self._windows = dict[str, int]()
+        self._windows, self._listed_b = dict[str, int](), dict[str, float]()
         self._is_ollama = False
 
     @classmethod
@@ -85,6 +86,11 @@ class OpenAIBackend(RemoteBackend):
         return self._windows.get(self.model) or window_by_name(self.model)
 
     @property
+    def parameters_b(self) -> float | None:
+        """See `BaseModelHandler.parameters_b`."""
+        return self._listed_b.get(self.model) or super().parameters_b
+
+    @property
     def advice(self) -> str:
         """What to do where Ollama is behind the address, which cuts longer prompts there and says nothing."""
         if not self._is_ollama:
@@ -99,6 +105,8 @@ class OpenAIBackend(RemoteBackend):
     def _look_at_listing(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Learn the model's window, and whether Ollama is behind this; what is known already is not asked again."""
         row = next((row for row in rows if row.get("id") == self._model), {})
+        if billions := listed_parameters(row):
+            self._listed_b[self.model] = billions
         if window := listed_window(row):
             self._windows[self.model] = window
         elif self.model not in self._windows and (trained := trained_window(row)):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge, utf8_size
+from nightshift.core.model_profile import ModelProfile
 from nightshift.core.tools import ToolCall
 from nightshift.models.tool_wire import functions, written_arguments
 
@@ -79,9 +80,9 @@ class TokenEstimator:
         if PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
             self._rates.append(tokens / size)
 
-    def gauge(self, window: int | None, *, own_tools: bool = False) -> Gauge:
-        """The figure as others use it, with the model's context in tokens where that is known, and its own tools."""
-        return Gauge(bytes_per_token=self.bytes_per_token, window=window, own_tools=own_tools)
+    def gauge(self, window: int | None) -> Gauge:
+        """The figure as others use it, with the model's context in tokens where that is known."""
+        return Gauge(bytes_per_token=self.bytes_per_token, window=window)
 
     def tokens(self, request: ModelRequest) -> int:
         """About how many tokens a prompt is for this model."""
@@ -90,8 +91,14 @@ class TokenEstimator:
 
 
 def most_cautious(gauges: Sequence[Gauge]) -> Gauge:
-    """What holds for each of several models; the usual figure where there is none."""
+    """What holds for each of several models; the usual figure where there is none.
+
+    Plain forms are for models that need them, so only where all do.
+    """
     windows = [gauge.window for gauge in gauges if gauge.window is not None]
     rate = min((gauge.bytes_per_token for gauge in gauges), default=BYTES_PER_TOKEN)
     own_tools = bool(gauges) and all(gauge.own_tools for gauge in gauges)
-    return Gauge(bytes_per_token=rate, window=min(windows, default=None), own_tools=own_tools)
+    profiles = [gauge.profile for gauge in gauges]
+    usual = next((profile for profile in profiles if not profile.is_plain), None)
+    profile = usual or next(iter(profiles), ModelProfile())
+    return Gauge(bytes_per_token=rate, window=min(windows, default=None), own_tools=own_tools, profile=profile)

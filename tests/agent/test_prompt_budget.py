@@ -67,7 +67,7 @@ def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -
     """The first question of every phase."""
     found = [
         (P.PLANNING, planning._request(case, work, tools)),
-        (P.CODING, coding.first_request(case, work, tools)),
+        (P.CODING, coding.first_request(case, work, tools)[1]),
         (P.REFLECTING, reflecting._request(case, work, tools)),
         (P.CLARIFYING, clarifying._request(case, work, tools)),
         (P.TESTING, testing._request(case, work, tools)),
@@ -253,7 +253,7 @@ def test_a_file_is_never_shown_in_part(path: str) -> None:
     bench = Bench(model_for())
     for limit in range(3000, 12_000, 1500):
         tools = replace(bench.tools, tree=FileTree({path: text}), settings=AgentSettings(prompt_tokens=limit))
-        prompt = coding.first_request(case_for(f"Mend {path}"), AttemptState(phase=P.CODING, base=""), tools)
+        _, prompt = coding.first_request(case_for(f"Mend {path}"), AttemptState(phase=P.CODING, base=""), tools)
         shown = prompt.messages[1].text
         assert (text in shown) or ("line 1 漢" not in shown)
         assert (text in shown) == (path in prompt.record()["whole"])

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
+from nightshift.core.events import Kind
 from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge
+from nightshift.core.model_profile import ModelClass
 from nightshift.core.tasks.states import Phase
 from nightshift.models.backend_pool import RoutingConfig
 from nightshift.models.budgets import SpendingLimits
 from tests.support.acp_rig import scripted
-from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ask, backend
+from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask, backend
 from tests.support.wire_server import WireServer
 
 LONG = "word " * 800
@@ -58,3 +63,36 @@ async def test_one_that_has_tools_of_its_own_is_offered_none(tmp_path: Path) -> 
             await gateway.handler.probe()
             assert gateway.handler.gauge(Phase.CODING, 0).own_tools
             assert not gateway.handler.gauge(Phase.REVIEW, 0).own_tools
+
+
+@pytest.mark.parametrize("kind", ["openai", "ollama"])
+async def test_the_size_that_a_server_lists_goes_before_the_one_in_the_name(tmp_path: Path, kind: str) -> None:
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        server.listed = {"meta": {"n_params": 1_500_000_000}, "details": {"parameter_size": "1.5B"}}
+        async with GatewaySetup(tmp_path).gateway(backend(server, kind)) as gateway:
+            assert gateway.handler.gauge(Phase.CODING, 0).profile.size is None
+            (status,) = await gateway.handler.probe()
+            assert gateway.handler.gauge(Phase.CODING, 0).profile.size is ModelClass.SMALL
+            assert "plain words" in (await gateway.handler.probe())[0].form
+            assert status.available
+
+
+async def test_two_unusable_answers_in_a_row_have_a_model_asked_in_plain_words_for_the_rest_of_the_day(
+    tmp_path: Path,
+) -> None:
+    clock = ManualClock(datetime(2026, 11, 28, 12, tzinfo=UTC))
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server), clock=clock) as gateway:
+            handler = gateway.handler
+            reply = await gateway.task().complete(ask())
+            for is_usable in (False, True, False):
+                handler.count_form(reply, is_usable)
+            assert not handler.gauge(Phase.CODING, 0).profile.is_plain
+            handler.count_form(reply, False)
+            assert handler.gauge(Phase.CODING, 0).profile.is_plain
+            assert handler.status()[0].form
+            assert len(gateway.of(Kind.REPLY_REFUSED)) == 1
+            handler.reload((backend(server),), RoutingConfig(), SpendingLimits())
+            assert handler.gauge(Phase.CODING, 0).profile.is_plain, "the settings changed, the model did not"
+            clock.at += timedelta(days=1)
+            assert not handler.gauge(Phase.CODING, 0).profile.is_plain

@@ -18,6 +18,8 @@ from nightshift.agent.services import AgentServices, AgentSettings, Runner
 from nightshift.agent.view import View
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.events import Emitter, Event
+from nightshift.core.gauge import Gauge
+from nightshift.core.model_profile import ModelProfile
 from nightshift.core.ports import ChangeCheck
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.lesson import Lesson
@@ -194,6 +196,9 @@ class Bench:
     steps: list[Step] = field(default_factory=list)
     change_checks: Sequence[ChangeCheck] = ()
     wrote: Collection[str] = ()
+    profile: ModelProfile = field(default_factory=ModelProfile)
+    forms: list[bool] = field(default_factory=list)
+    """For each answer of CODING whether it was usable."""
 
     @property
     def tools(self) -> AgentServices:
@@ -206,6 +211,8 @@ class Bench:
             settings=self.settings,
             change_checks=self.change_checks,
             wrote=lambda path: path in self.wrote,
+            gauge=lambda _phase, _escalation: Gauge(profile=self.profile),
+            count_form=lambda _reply, is_usable: self.forms.append(is_usable),
         )
 
     async def keep(self, step: Step) -> None:

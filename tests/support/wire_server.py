@@ -275,7 +275,7 @@ class WireServer:
             return web.json_response({"version": "0.99.0"})
         if request.path == "/api/tags":
             return web.json_response(
-                {"models": [{"name": m, "model": m, "size": 1, "digest": "0"} for m in self.models]}
+                {"models": [{"name": m, "model": m, "size": 1, "digest": "0", **self.listed} for m in self.models]}
             )
         if request.path == "/api/show":
             return self._show(str(body.get("model") or body.get("name")))

@@ -61,6 +61,10 @@ class Prompt:
     omitted: tuple[str, ...] = ()
     explores: bool = False
     """Whether whoever is asked works with tools, so that files are shown as a beginning alone."""
+    is_plain: bool = False
+    """Whether it is asked in plain words (`agent.prompt.plain`)."""
+    temperature: float | None = None
+    """None leaves it to the settings."""
 
     @property
     def tokens(self) -> int:

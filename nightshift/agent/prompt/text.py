@@ -83,7 +83,6 @@ def _run(line: str) -> int:
 
 
 def user_message(parts: Iterable[tuple[str, str]]) -> Message:
-    """A user message of titled sections; empty ones are left out."""
-    return Message(
-        role="user", text="\n\n".join(f"## {title}\n\n{text}" for title, text in parts if text.strip()) + "\n"
-    )
+    """A user message of sections, below their titles where they have any; empty ones are left out."""
+    shown = (f"## {title}\n\n{text}" if title else text for title, text in parts if text.strip())
+    return Message(role="user", text="\n\n".join(shown) + "\n")

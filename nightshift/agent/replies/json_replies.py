@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from nightshift.agent.replies import fences
+from nightshift.agent.replies.templates import without_placeholders
 from nightshift.agent.replies.values import Edit
 from nightshift.core.tools import ToolCall
 
@@ -24,8 +25,13 @@ _MAX_STARTS = 8
 def find_json(text: str) -> dict[str, Any] | None:
     """The first JSON object that is a whole reply, a fenced block, or begins a line; None when there is none.
 
-    Nothing is repaired: what is no JSON is no object.
+    Nothing is repaired: what is no JSON is no object. Placeholders of a form are empty texts.
     """
+    found = _first_object(text)
+    return None if found is None else without_placeholders(found)
+
+
+def _first_object(text: str) -> dict[str, Any] | None:
     whole = _object(text.strip())
     if whole is not None:
         return whole

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from nightshift.agent.replies import completeness, edits, fences, names
 from nightshift.agent.replies.json_replies import Harvest, find_json
+from nightshift.agent.replies.templates import is_placeholder
 from nightshift.agent.replies.values import CutReply, Edit, Parsed
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
@@ -32,6 +33,7 @@ _COMPATIBLE = {
         ("typescript ts tsx", "ts,mts,cts,tsx"),
         ("go golang", "go"),
         ("bash sh shell zsh console terminal", "sh,"),
+        ("json jsonc json5", "json,ipynb"),
         ("output text txt log plaintext", "txt,log,md,csv,"),
         ("pycon python-repl mermaid diff patch udiff", "none"),
     )
@@ -133,7 +135,7 @@ class _Reader:
         kind = completeness.kind_of(path, names.language_of(block.info))
         if block.ambiguous:
             self._complain(f"{path}: where this file ends cannot be told; use a fence longer than any inside of it.")
-        elif not block.closed and (self.cut or not completeness.whole(kind, block.text)):
+        elif not block.closed and (self.cut or not block.text.strip() or not completeness.whole(kind, block.text)):
             if not self.cut:
                 self._complain(
                     f"{path}: the block is not closed and its text is not complete; send the whole file again."
@@ -204,12 +206,15 @@ class _Reader:
         return Parsed(files=files, edits=edits, deletions=deletions, complaints=complaints, cut=self.cut)
 
     def _path_ok(self, path: str) -> bool:
-        fault = path_fault(path)
+        fault = "is the placeholder of the form" if is_placeholder(path) else path_fault(path)
         if fault:
             self._complain(f"The path {path[:200]!r} {fault}; paths are relative to the repository's root.")
         return fault is None
 
     def _text_ok(self, path: str, text: str, search: str = "") -> bool:
+        if is_placeholder(text):
+            self._complain(f"{path}: holds the placeholder of the form; send the lines of the file.")
+            return False
         if _REORDERING.search(text):
             self._complain(f"{path}: holds invisible characters that reorder what is read; write them as escapes.")
             return False

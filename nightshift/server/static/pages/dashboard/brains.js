@@ -18,6 +18,7 @@ function Backend({model}) {
       ${' · '}<${Count} value=${model.tokens_in} /> in, <${Count} value=${model.tokens_out} /> out
       ${' · '}<${Money} usd=${model.cost_usd} unpriced=${model.unpriced} /></small>` : html`<small>not asked since the start</small>`}
     ${model.measured ? html`<small>solved: ${model.measured}</small>` : null}
+    ${model.form ? html`<small>${model.form}</small>` : null}
     ${model.malformed_share === null ? null : html`<small>tool calls: ${model.protocol}, ${Math.round(100 * model.malformed_share)} % malformed</small>`}
   </li>`;
 }

@@ -1,0 +1,183 @@
+"""CODING in plain words, for models that are small or failed with the usual forms.
+
+A small model copies what stands last and what is shown in the form of an answer: with the usual instructions
+Qwen2.5-Coder 1.5B solved 0 of 8 tasks of which it solves 7 when it is asked as a person would ask
+(`docs/internals/prompts.md`). So the owner's words come first, then files in a form that no answer has, and the file
+to write is named last. Nothing is planned, explained or answered in JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+from nightshift.agent.prompt import sections
+from nightshift.agent.prompt.budget import Prompt, Section, Shown, clipped, fixed
+from nightshift.agent.prompt.context import expected_files, named_paths
+from nightshift.agent.services import AgentServices
+from nightshift.agent.view import View, settled
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import Tree
+from nightshift.core.dialogue import Message
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.projects import LAID_OUT
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import Failure
+
+MENDS_AT = 2
+"""The iteration of three in which code is mended."""
+MOST_FILES = 2
+"""Files that a task may name to be asked for at once, without a plan."""
+_FAILURE_CHARS = 1200
+_MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
+"""The line of an excerpt at which a test failed."""
+_AGAIN = "Write no explanation."
+_NAMES = {Language.PYTHON: "Python", Language.JAVASCRIPT: "JavaScript", Language.GO: "Go"}
+_HEAD = "Phase: {}\n\nYou write the code that the user asks for.\n"
+_TESTS = (
+    "The code of this task is written already; you see what it offers. Write tests for it with {}. Take each expected "
+    "value from the words above, and test nothing that they leave open. {} tests are enough."
+)
+_RUNNERS = {Language.PYTHON: "pytest", Language.JAVASCRIPT: "node:test and node:assert", Language.GO: "testing"}
+_MOST_TESTS = "Five"
+
+
+class Approach(StrEnum):
+    """The way to the next answer: the first one, mended from the last one, or begun afresh."""
+
+    FIRST = "first"
+    MEND = "mend"
+    AFRESH = "afresh"
+
+
+def choose_temperature(approach: Approach, iteration: int) -> float:
+    """Choose how bold an answer may be: a fresh one is to differ from all before it."""
+    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: min(1.0, 0.65 + 0.05 * iteration)}[approach]
+
+
+def is_plain(context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase) -> bool:
+    """Tell whether a phase asks in plain words: for a model that needs them, of a task that names few short files.
+
+    Reads the files: not for the loop.
+    """
+    if not services.gauge(phase, state.escalation).profile.is_plain or context.split:
+        return False
+    view = View(services.tree, state.change)
+    named = [path for path in named_paths(context.task.spec.description) if not is_test_path(path)]
+    paths = expected_files(context, state, view)
+    longest = max(((view.text(path) or "").count("\n") for path in paths), default=0)
+    return max(len(paths), len(set(named))) <= MOST_FILES and longest <= services.settings.whole_file_lines
+
+
+def choose_approach(state: AttemptState) -> Approach:
+    """Choose the way of an iteration: after a failure the code is mended once, then begun afresh twice, and so on.
+
+    A small model repeats the code that it is shown more often than it mends it. Only code that was judged can be
+    mended, and no code twice.
+    """
+    if not state.feedback:
+        return Approach.FIRST
+    is_new = state.seen.count(state.seen[-1]) == 1 if state.seen else False
+    return Approach.MEND if state.verdict and is_new and state.iteration % 3 == MENDS_AT else Approach.AFRESH
+
+
+def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
+    """Return the state that the next answer begins from.
+
+    To begin afresh its change is what it was before the first answer: what the owner gave, and what every project has.
+    """
+    if choose_approach(state) is not Approach.AFRESH:
+        return state
+    beginnings = {path: text for path, text in state.change.items() if path in LAID_OUT}
+    return replace(state, change=settled(tree, {**beginnings, **context.task.spec.files}))
+
+
+def coding_prompt(about: sections.PromptContext) -> Prompt:
+    """Return the request for the files of a task: the owner's words, what there is, what failed, what to send."""
+    paths, approach = expected_files(about.context, about.state, about.view), choose_approach(about.state)
+    parts = [
+        replace(sections.the_task(about), title="", fill=lambda space: _words(about, space)),
+        sections.the_answers(about),
+        sections.the_conventions(about),
+        Section(title="", fill=lambda space: _files(about, paths, approach, space), rank=9),
+        fixed("", _failure(about.state, approach), rank=2),
+        fixed("", _request(about.context, paths), rank=0),
+    ]
+    heat = choose_temperature(approach, about.state.iteration)
+    return _composed(about, Phase.CODING, parts, heat)
+
+
+def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
+    """Return the request for tests of the agent's own; `code` shows what the change offers, without bodies."""
+    state, runner = about.state, _RUNNERS[about.context.task.spec.language]
+    earlier = "\n\n".join(f"You wrote {name}:\n\n{_indented(text)}" for name, text in state.own_tests.items())
+    complaint = f"These tests cannot be used:\n\n{_indented(state.feedback[:_FAILURE_CHARS])}" if earlier else ""
+    parts = [
+        replace(sections.the_task(about), title="", fill=lambda space: _words(about, space)),
+        sections.the_answers(about),
+        code,
+        *(fixed("", text, share=0.25, rank=3) for text in (earlier, complaint)),
+        fixed("", _TESTS.format(runner, _MOST_TESTS), rank=0),
+        fixed("", _request(about.context, [path]), rank=0),
+    ]
+    return _composed(about, Phase.TESTING, parts, choose_temperature(Approach.AFRESH, 0) if earlier else 0.0)
+
+
+def _composed(about: sections.PromptContext, phase: Phase, parts: Sequence[Section], heat: float) -> Prompt:
+    prompt = sections.composed(about, Message(role="system", text=_HEAD.format(phase)), parts)
+    return replace(prompt, explores=False, is_plain=True, temperature=heat)
+
+
+def ask_again(first: Prompt) -> Prompt:
+    """Return a request again whose answer held no file: bolder, and without the answer, which would be copied."""
+    *before, last = first.messages
+    again = replace(last, text=f"{last.text.rstrip()} {_AGAIN}\n")
+    return replace(first, messages=(*before, again), temperature=0.8)
+
+
+def _words(about: sections.PromptContext, space: int) -> Shown:
+    text, cut = clipped(about.context.task.spec.description.strip(), space, about.gauge)
+    return Shown(text=text, cut=cut)
+
+
+def _files(about: sections.PromptContext, paths: Sequence[str], approach: Approach, space: int) -> Shown:
+    """Show the files to change, in the form of a quotation."""
+    texts = {path: text for path in paths if (text := about.view.text(path)) is not None}
+    before = "You wrote this as" if approach is Approach.MEND else "This is"
+    shown = "\n\n".join(f"{before} {path}:\n\n{_indented(text)}" for path, text in texts.items())
+    return Shown(text=shown, whole=tuple(texts)) if about.gauge.tokens(shown) <= space else Shown(named=tuple(texts))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.rstrip("\n").split("\n"))
+
+
+def _failure(state: AttemptState, approach: Approach) -> str:
+    """Say what is wrong with the last answer; to begin afresh only the assertion that failed, as one more example."""
+    failure = next(iter(state.verdict.failures), None) if state.verdict else None
+    line = _failing_line(failure) if failure else ""
+    if approach is Approach.MEND:
+        text = f"{line}\n{failure.kind}: {failure.message}".strip() if failure else state.feedback
+        return f"It is wrong:\n\n{_indented(text[:_FAILURE_CHARS])}\n\nFind the mistake."
+    is_example = approach is Approach.AFRESH and line.startswith("assert ") and state.iteration % 3 == 0
+    return f"This has to hold:\n\n{_indented(line)}" if is_example else ""
+
+
+def _failing_line(failure: Failure) -> str:
+    """Return the line of the test at which it failed."""
+    found = _MARKED.search(failure.excerpt)
+    return found[1].strip() if found else ""
+
+
+def _request(context: AttemptContext, paths: Sequence[str]) -> str:
+    """The last words of a prompt."""
+    language = _NAMES.get(context.task.spec.language, "")
+    block = f"in one fenced {language} block".replace("  ", " ")
+    if len(paths) == 1:
+        return f"Answer with the whole file {paths[0]} {block} and nothing else."
+    if paths:
+        return f"Answer with the whole files {' and '.join(paths)}, each {block} below a line with its path."
+    return f"Choose the file's path. Answer with a line that holds the path, below it the whole file {block}."

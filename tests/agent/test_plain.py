@@ -1,0 +1,111 @@
+"""A small model is asked as a person would ask: the task, what there is, and the file to send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nightshift.core.model_profile import ModelClass, ModelProfile
+from nightshift.core.tasks.states import Phase
+from tests.support.agent_parts import Bench, block, case_for, model_for
+
+P = Phase
+SMALL = ModelProfile(size=ModelClass.SMALL)
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+WRONG, OTHER, THIRD, RIGHT = (
+    f"```python\ndef add(a, b):\n    return {value}\n```" for value in ("a - b", "a * b", "b - a", "a + b")
+)
+REQUEST = "Answer with the whole file add.py in one fenced Python block and nothing else."
+
+
+def bench_of(*codings: str, **fields: Any) -> Bench:
+    return Bench(model_for(*codings), profile=SMALL, **fields)
+
+
+def asked(bench: Bench, at: int) -> str:
+    return bench.model.requests[at].messages[-1].text
+
+
+async def test_the_code_is_asked_for_at_once_and_nothing_else() -> None:
+    bench = bench_of(RIGHT)
+    state = await bench.run(case_for("Write add in add.py", tests=TESTS))
+    assert state.phase is P.COMMIT
+    assert bench.model.phases == [P.CODING]
+    system, user = bench.model.requests[0].messages
+    assert system.text.startswith("Phase: CODING\n")
+    assert user.text == f"Write add in add.py\n\n{REQUEST}\n"
+    assert bench.model.requests[0].temperature == 0.0
+    assert bench.forms == [True]
+
+
+async def test_after_a_failure_the_code_is_mended_once_then_begun_afresh_without_reflecting() -> None:
+    bench = bench_of(WRONG, OTHER, THIRD, RIGHT)
+    state = await bench.run(case_for("Write add in add.py", tests=TESTS))
+    assert state.phase is P.COMMIT
+    assert bench.model.phases == [P.CODING] * 4
+    mend, afresh, again = (asked(bench, at) for at in (1, 2, 3))
+    assert "    return a - b" in mend
+    assert "AssertionError" in mend
+    assert "```" not in mend, "what is shown has another form than what is asked for"
+    assert mend.rstrip().endswith(REQUEST)
+    assert "return" not in afresh
+    heats = [request.temperature for request in bench.model.requests]
+    assert heats[2] is not None and heats[2] > 0.5  # noqa: PT018 - one thing
+    assert "return" not in again
+    assert len({(asked(bench, at), heats[at]) for at in range(4)}) == 4, "no prompt is sent twice"
+
+
+async def test_code_that_failed_before_is_not_mended_again() -> None:
+    bench = bench_of(WRONG, WRONG, WRONG, RIGHT)
+    state = await bench.run(case_for("Write add in add.py", tests=TESTS))
+    assert state.phase is P.COMMIT
+    prompts = {(asked(bench, at), request.temperature) for at, request in enumerate(bench.model.requests)}
+    assert len(prompts) == 4, "no prompt is sent twice"
+
+
+async def test_an_answer_without_a_file_is_asked_for_again_bolder_and_in_other_words() -> None:
+    bench = bench_of("Done already: it is there", RIGHT)
+    state = await bench.run(case_for("Write add in add.py", tests=TESTS))
+    assert state.phase is P.COMMIT
+    assert state.iteration == 1
+    assert asked(bench, 0) != asked(bench, 1)
+    first, second = (request.temperature for request in bench.model.requests)
+    assert first is not None
+    assert second is not None
+    assert second > first
+    assert bench.forms == [False, True]
+
+
+async def test_a_file_to_change_is_shown_indented_and_an_afresh_answer_begins_from_it() -> None:
+    base = {"add.py": "def add(a, b):\n    return 0\n"}
+    bench = bench_of(WRONG, OTHER, RIGHT, base=base)
+    await bench.run(case_for("Mend add in add.py", tests=TESTS))
+    assert "This is add.py:\n\n    def add(a, b):\n        return 0" in asked(bench, 0)
+    assert "        return a - b" in asked(bench, 1)
+    assert "        return 0" in asked(bench, 2)
+
+
+@pytest.mark.parametrize(
+    ("description", "fields"),
+    [
+        ("Write add in add.py, mul in mul.py and sub in sub.py", {}),
+        ("Split the work: write add in add.py", {"split": True}),
+    ],
+)
+async def test_a_large_task_has_a_plan_whoever_is_asked(description: str, fields: dict[str, Any]) -> None:
+    bench = bench_of(block("add.py", "def add(a, b):\n    return a + b\n"))
+    await bench.run(case_for(description, tests=TESTS, **fields))
+    assert bench.model.phases == [P.PLANNING, P.CODING]
+
+
+async def test_a_file_that_is_too_long_to_be_sent_is_changed_in_the_usual_form() -> None:
+    bench = bench_of(block("add.py", "def add(a, b):\n    return a + b\n"), base={"add.py": "x = 1\n" * 500})
+    await bench.run(case_for("Write add in add.py", tests=TESTS))
+    assert bench.model.phases[0] is P.PLANNING
+
+
+async def test_other_models_are_asked_as_before() -> None:
+    bench = Bench(model_for(block("add.py", "def add(a, b):\n    return a + b\n")))
+    await bench.run(case_for("Write add in add.py", tests=TESTS))
+    assert bench.model.phases == [P.PLANNING, P.CODING]
