@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from nightshift.app.outlook import OutlookWatch
 from nightshift.app.services import Services
-from nightshift.app.store import StoreServices
+from nightshift.app.store import StoreServices, check_all
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, Clocks
 from nightshift.core.status import DaemonStatus
@@ -82,7 +83,7 @@ class Reporter:
             raise Busy(f"the report cannot be written: {error}") from error
 
 
-HOUR_S = 3600.0
+HOUR_S, WEEK_S = 3600.0, 7 * 86_400.0
 DISK_S = 30.0
 
 
@@ -116,6 +117,12 @@ class _Cleanup:
             PeriodicJob(name="layers", every_s=24 * HOUR_S, run=self._sweep_layers, first_s=HOUR_S),
             PeriodicJob(name="pruning", every_s=HOUR_S, run=self._pruner.run, first_s=120.0),
             PeriodicJob(name="packing", every_s=HOUR_S, run=self._make_workspace().run, first_s=600.0),
+            PeriodicJob(
+                name="check of the database",
+                every_s=WEEK_S,
+                run=partial(check_all, self._store),
+                first_s=WEEK_S if self._store.is_checked else 0.0,
+            ),
         ]
 
     def _make_pruner(self) -> Pruner:

@@ -530,3 +530,6 @@ DRAFTS = (
 
 # The twenty-fifth migration: commits whose branch their owner discarded.
 DISCARDED = ("ALTER TABLE git_commits ADD COLUMN discarded_at TEXT",)
+
+# The twenty-sixth migration: vectors are compared as they are, without sketches of them.
+FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

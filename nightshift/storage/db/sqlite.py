@@ -34,6 +34,7 @@ else:
     except ImportError:
         import sqlite3
 
+LIBRARY, LIBRARY_VERSION = sqlite3.__name__, sqlite3.sqlite_version
 Connection = sqlite3.Connection
 Row = sqlite3.Row
 Error = sqlite3.Error
@@ -135,14 +136,14 @@ def transaction(conn: Connection) -> Iterator[None]:
 
 def _open(path: Path, query: str, busy_s: float) -> Connection:
     if query == "mode=rwc":
-        _make_private(path)
+        make_private(path)
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     conn = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
     conn.row_factory = Row
     return conn
 
 
-def _make_private(path: Path) -> None:
+def make_private(path: Path) -> None:
     """Make a new file that only its owner can read: it will hold code, prompts and replies.
 
     SQLite gives its log the permissions of the file. Where it cannot be made, SQLite says why.

@@ -35,7 +35,7 @@ from nightshift.storage.memory.recall_log import Assignment, MemoryUplift, Recal
 from nightshift.storage.memory.rows import Stored
 from nightshift.storage.memory.signature import is_error, is_general, signature
 from nightshift.storage.memory.uplift import Standing, standing
-from nightshift.storage.memory.vector_index import LessonKind, Near
+from nightshift.storage.memory.vector_index import LessonKind, Near, forget_vectors
 
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
@@ -53,7 +53,6 @@ class LongTermMemory:
         clock: dates what is stored.
         emit: takes the events, as when the better embedder is ready or cannot be had.
         masker: takes secrets out of what is stored.
-        extension: whether to use sqlite-vec where it can be loaded.
         control_share: the share of attempts that see no lessons, so that it can be known what these are worth.
     """
 
@@ -65,13 +64,12 @@ class LongTermMemory:
         clock: Clock = utc_now,
         emit: Sink,
         masker: Masker | None = None,
-        extension: bool = True,
         control_share: float = 0.1,
     ) -> None:
         self._control_share = control_share
         self._db, self._clock, self._events = db, clock, Emitter(emit)
         self._masker = masker or Masker()
-        self._spaces = EmbeddingSpaces(db, embedder, clock=clock, emit=emit, extension=extension)
+        self._spaces = EmbeddingSpaces(db, embedder, clock=clock, emit=emit)
 
     @property
     def description(self) -> str:
@@ -134,13 +132,12 @@ class LongTermMemory:
 
     def retire(self, kind: LessonKind, item: int) -> Future[bool]:
         """Recall a lesson no more, as its owner wants; False where it was retired before or is not there."""
-        forgetters, at = self._spaces.forgetters(), self._clock()
+        at = self._clock()
 
         def job(conn: Connection) -> bool:
             if not rows.retire(conn, kind, item, "owner", at):
                 return False
-            for forget in forgetters:
-                forget(conn, [(kind, item)])
+            forget_vectors(conn, [(kind, item)])
             self._report(Kind.LESSON_RETIRED, kind, item, "retires: its owner wants it so")
             return True
 
@@ -160,7 +157,7 @@ class LongTermMemory:
 
     def hear(self, news: News) -> Future[None]:
         """Take in what other nodes have found out about lessons, and judge those again by what all have counted."""
-        forgetters, at = self._spaces.forgetters(), self._clock()
+        at = self._clock()
 
         def job(conn: Connection) -> None:
             gone = elsewhere.take(conn, news)
@@ -170,8 +167,7 @@ class LongTermMemory:
                 rows.judge_from(conn, *item, tally.judged_from)
                 if self._judged_again(conn, item, everyone, at) is Standing.RETIRED:
                     gone.append(item)
-            for forget in forgetters:
-                forget(conn, gone)
+            forget_vectors(conn, gone)
 
         return self._db.write_retrying(job)
 
@@ -270,7 +266,6 @@ class LongTermMemory:
         fixes = [(id_, fix) for id_, fix in fixes if fix]  # what nothing mended was no fault of the change
         shapes = {id_: fingerprints.changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
-        forgetters = self._spaces.forgetters()
 
         def job(conn: Connection) -> None:
             if not rows.conclude(conn, task_id, work.attempt):
@@ -284,8 +279,7 @@ class LongTermMemory:
             if fixes and problem:
                 gone += rows.drop_patterns(conn, task_id)
                 rows.add_pattern(conn, task_id, problem, fixes[0][1], lesson, at)
-            for forget in forgetters:
-                forget(conn, gone)
+            forget_vectors(conn, gone)
 
         self._db.write(job).result()
         self._spaces.catch_up()
