@@ -174,7 +174,7 @@ def speed(embedder: Embedder, crowd: Vectors, found: Sequence[Pair]) -> None:
             shares.append(float((crowd[items_found] @ query >= least).mean()))
     p50, p95 = statistics.median(times), sorted(times)[int(0.95 * len(queries))]
     print(
-        f"{embedder.name[:22]:22} {len(crowd):7} {p50:7.1f} ms, 95 % below {p95:7.1f} ms, {statistics.fmean(shares):7.4f}"
+        f"{embedder.name[:22]:22} {len(crowd):7} {p50:7.1f} ms, 95 % below {p95:7.1f}, {statistics.fmean(shares):7.4f}"
     )
 
 
