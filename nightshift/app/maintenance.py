@@ -232,6 +232,8 @@ FORECAST_S = 60.0
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
 """How often questions that nobody has answered in time are looked for, at most."""
+# A stop waits so many seconds for a backup.
+STOP_BACKUP_S = 5.0
 CLOCK_S, NOTE_S = 5.0, 300.0
 """How often the clocks are compared, and how often the time is noted for the next start."""
 
@@ -296,7 +298,7 @@ class Maintenance:
             PeriodicJob(name="state", every_s=hourly_s, run=self._state.save),
             *(PeriodicJob(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
             PeriodicJob(name="budget of the day", every_s=FORECAST_S, run=self.outlook.look, first_s=FORECAST_S),
-            PeriodicJob(name="backup", every_s=hourly_s, run=self._backup.make),
+            PeriodicJob(name="backup", every_s=hourly_s, run=self._backup.make, first_s=self._backup.find_first_s()),
         ]
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
@@ -325,7 +327,7 @@ class Maintenance:
     async def close(self) -> None:
         """What is done last, when nothing runs any more; one that fails is reported and stops no other."""
         await self.scheduler.do("last time seen", self._watch.note)
-        await self.scheduler.do("backup", self._backup.make)
+        await self.scheduler.do("backup", partial(self._backup.make, STOP_BACKUP_S))
         await self.scheduler.do("state", lambda: self._state.save(clean=True))
 
     async def _assume(self) -> None:

@@ -303,7 +303,8 @@ def _age(newest: Path, count: int, now: datetime, context: CheckContext) -> Find
     at = backups.time_of(newest) or now
     text = f"{count} kept, the newest {ago((now - at).total_seconds())}"
     late = timedelta(seconds=3 * context.settings.state_interval_s)
-    if context.holder is not None and now - at > late:
+    is_late = now - at > late and not backups.is_current(newest, context.settings.db_path)
+    if context.holder is not None and is_late:
         mend = f"look for `backup_failed` with {typed('logs 200 --level WARNING')}; often the disk is full"
         return warning("backups", f"{text}, though the daemon runs", mend)
     return ok("backups", text)

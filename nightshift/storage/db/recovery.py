@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import shutil
 import time
@@ -52,6 +53,7 @@ from nightshift.storage.db.sqlite import (
     faults,
     make_private,
     store_error,
+    watch,
 )
 from nightshift.storage.db.state_store import read_state, write_state
 from nightshift.storage.files.whole import flush, publish, write_whole
@@ -63,8 +65,6 @@ KEY = "restored"
 # A start gives the check so many seconds; of a large database the rest is checked while the daemon runs.
 CHECK_S = 3.0
 _PAGE = 4096
-# SQLite's instructions between two looks at the clock.
-_INSTRUCTIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,15 +169,14 @@ def find_faults(path: Path, limit_s: float | None = None) -> tuple[str, ...] | N
     """
     if not path.exists() or not path.stat().st_size:
         return ()
-    end = time.monotonic() + limit_s if limit_s is not None else None
+    end = math.inf if limit_s is None else time.monotonic() + limit_s
     try:
         lines = list(_check_head(path))
         with closing(connect(path, readonly=True)) as conn:
-            if end is not None:
-                conn.set_progress_handler(lambda: int(time.monotonic() > end), _INSTRUCTIONS)
+            watch(conn, end)
             return (*lines, *_check(conn, path))
     except Error as error:
-        if end is not None and time.monotonic() > end:
+        if time.monotonic() > end:
             return tuple(lines) or None
         if code_of(error) in NOT_THE_FILE:
             raise store_error(error, path) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -36,6 +37,8 @@ else:
 
 LIBRARY, LIBRARY_VERSION = sqlite3.__name__, sqlite3.sqlite_version
 Connection = sqlite3.Connection
+# SQLite's instructions between two looks at the clock.
+_INSTRUCTIONS = 10_000
 Row = sqlite3.Row
 Error = sqlite3.Error
 DatabaseError = sqlite3.DatabaseError
@@ -202,15 +205,28 @@ def _open_readonly(path: Path, busy_s: float) -> Connection:
     return conn
 
 
-def faults(path: Path) -> list[str]:
-    """Check a database file from end to end; an empty list means that it is sound."""
+def watch(conn: Connection, end: float) -> None:
+    """End whatever the connection does then with an error, at a time in seconds of monotonic time."""
+    if end < math.inf:
+        conn.set_progress_handler(lambda: int(time.monotonic() > end), _INSTRUCTIONS)
+
+
+def faults(path: Path, end: float = math.inf) -> list[str]:
+    """Check a database file from end to end; an empty list means that it is sound.
+
+    Raises:
+        TimeoutError: it was not done at `end`, in seconds of monotonic time.
+    """
     try:
         conn = connect(path, readonly=True)
     except (StoreError, UnicodeDecodeError) as error:
         return [str(error)]
     try:
+        watch(conn, end)
         found = [str(row[0]) for row in conn.execute("PRAGMA integrity_check")]
     except Error as error:
+        if time.monotonic() > end:
+            raise TimeoutError from error
         return [str(store_error(error, path))]
     except UnicodeDecodeError as error:  # SQLite quotes what it found
         return [f"{path}: the database is damaged ({error})"]
