@@ -221,6 +221,9 @@ def _keep(settings: Settings) -> Keep:
     return Keep(
         events_days=settings.keep_events_days,
         work_days=settings.keep_work_days,
+        calls_days=settings.keep_calls_days,
+        lessons_days=settings.keep_lessons_days,
+        lessons=settings.keep_lessons,
         database_mb=settings.database_max_mb,
     )
 

@@ -84,6 +84,7 @@ def defaults(settings: Settings) -> Defaults:
         clarify=settings.enable_clarify,
         split=settings.enable_split,
         integrate=settings.git_integrate,
+        remove_branches=settings.git_remove_branches,
         held_out_share=settings.held_out_share,
         environments=settings.environments,
         setup_scripts=settings.setup_scripts,

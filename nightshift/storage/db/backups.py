@@ -117,10 +117,8 @@ def _mark(path: Path) -> tuple[object, ...]:
         own = ", ".join("?" * len(_OWN_LIFE))
         done = f"SELECT id FROM execution_logs WHERE kind NOT IN ({own}) ORDER BY id DESC LIMIT 1"  # noqa: S608
         newest = conn.execute(done, _OWN_LIFE).fetchone()
-        tables = (
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('execution_logs', 'system_state')"
-        )
-        names = [row[0] for row in conn.execute(tables)]
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        names = {row[0] for row in conn.execute(tables)} - {"execution_logs", "system_state"}
         counts = (conn.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names)  # noqa: S608
         return (newest and newest[0], dict(zip(names, counts, strict=True)))
 

@@ -251,7 +251,7 @@ _WORDS: dict[tuple[str, str], type[StrEnum]] = {
 }
 _JSON = frozenset({"data", "spec", "spent", "spent_before", "phases", "rest", "value", "files", "signs", "ladder"})
 _TRUTH = frozenset(
-    {"resume", "cancel_requested", "integrated", "granted", "solved", "retired", "lost", "explored", "noted", "ok"}
+    {"resume", "cancel_requested", "integrated", "granted", "solved", "retired", "explored", "noted", "ok"}
 )
 _ANY_SIGN = frozenset({"priority", "value"})
 _KINDS = {"INTEGER": "'integer'", "TEXT": "'text'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}

@@ -531,5 +531,13 @@ DRAFTS = (
 # The twenty-fifth migration: commits whose branch their owner discarded.
 DISCARDED = ("ALTER TABLE git_commits ADD COLUMN discarded_at TEXT",)
 
+# The twenty-seventh migration: a row of the ledger of calls may stand for several of a day.
+SUMMED_CALLS = (
+    "ALTER TABLE model_stats ADD COLUMN calls INTEGER NOT NULL DEFAULT 1",
+    "DROP INDEX model_stats_days",
+    """CREATE INDEX model_stats_days ON model_stats (
+        substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost, calls)""",
+)
+
 # The twenty-sixth migration: vectors are compared as they are, without sketches of them.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")
