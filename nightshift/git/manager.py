@@ -142,6 +142,10 @@ class GitManager:
             mark=mark,
         )
 
+    def place_of(self, repo: str | None) -> Path:
+        """The folder in which tasks of a repository work; without one, the workspace."""
+        return Path(repo).expanduser() if repo else self._workspace
+
     def at(self, workspace: Workspace, commit: str) -> Workspace:
         """The same workspace on another base commit (full id)."""
         return replace(workspace, base=commit, tree=self.tree(workspace, commit))

@@ -37,6 +37,10 @@ class Heartbeat:
     said: Mapping[int, int] = field(default_factory=dict)
 
 
+# How the reason of a task begins that waits for something around it.
+WAITING_FOR = "waiting for: "
+
+
 class PauseSource(StrEnum):
     """Who pauses claims. The owner ends the first two (`resume`); the others end with their cause.
 
