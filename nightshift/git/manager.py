@@ -72,6 +72,7 @@ class GitManager:
         environ: Mapping[str, str] = NO_ENVIRONMENT,
         home: str = "",
     ) -> None:
+        self._workspace = workspace
         self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._env = protocol.private_environment(environ)
