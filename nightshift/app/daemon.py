@@ -12,10 +12,11 @@ import contextlib
 import gc
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 from nightshift.app import extras
 from nightshift.app.commit_actions import CommitActions, make_commit_services
@@ -23,6 +24,7 @@ from nightshift.app.forges import connections_of, forge_hook, forge_job, open_po
 from nightshift.app.hub import HubMember, open_hub
 from nightshift.app.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from nightshift.app.notices import notification_jobs
+from nightshift.app.program_files import can_start
 from nightshift.app.reload import LiveSettings, ReloadHook
 from nightshift.app.services import Services
 from nightshift.app.settings_service import settings_port
@@ -34,9 +36,11 @@ from nightshift.attempt.branch_integration import BranchIntegrator
 from nightshift.attempt.pool import TaskExecutor
 from nightshift.attempt.recovery import finish_landed
 from nightshift.attempt.revert import Reverter
+from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.sweep import Sweep
 from nightshift.attempt.verify import Verification
 from nightshift.attempt.verifying import Verifying
+from nightshift.attempt.workers import wait
 from nightshift.config.load import Settings, load_access, service_manager, settings_at
 from nightshift.config.models import PromptSettings
 from nightshift.config.reloaded import Reloaded
@@ -50,7 +54,7 @@ from nightshift.core.version import VERSION
 from nightshift.maintenance.conditions import with_ends
 from nightshift.maintenance.health import Vitals
 from nightshift.maintenance.instance_lock import InstanceLock
-from nightshift.maintenance.scheduler import Sleep
+from nightshift.maintenance.scheduler import PeriodicJob, Sleep
 from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
 from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.watcher import Watcher
@@ -65,6 +69,10 @@ log = logging.getLogger("nightshift")
 THREADS = 64
 # Seconds that landings have to end by themselves when the time for draining is over; then git is stopped.
 LANDING_S = 2.0
+# Seconds until the sandboxes are tried again where none has passed.
+SANDBOX_AGAIN_S = 60.0
+# Seconds between two looks whether the daemon can be started again with its new files.
+RESTART_LOOK_S = 10.0
 
 
 class Daemon:
@@ -77,7 +85,9 @@ class Daemon:
         clocks: Clocks | None = None,
         sleep: Sleep = asyncio.sleep,
         show: Callable[[str], None] = print,
+        restarts_itself: bool = False,
     ) -> None:
+        self._restarts_itself, self.is_to_restart = restarts_itself, False
         self._live, self._show = LiveSettings(settings, lambda: settings_at(settings)), show
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
@@ -106,6 +116,12 @@ class Daemon:
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
         (self._at_once if self._asked.is_set() else self._asked).set()
+
+    async def _restart_when_idle(self) -> None:
+        """Stop to be started again where the program's files were exchanged, nothing runs, and they can be loaded."""
+        if self._services.files.find_change() and not self._busy() and await asyncio.to_thread(can_start):
+            self.is_to_restart = True
+            self._asked.set()
 
     def _give_up(self) -> None:
         """End at once: nothing can be written any more."""
@@ -136,10 +152,11 @@ class Daemon:
             loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="blocking"))
             watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
-            self._maintenance = Maintenance(
-                lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep
-            )
             self._services = Services(self._settings, self._store, stack, self._clock)
+            self._maintenance = Maintenance(
+                lambda: self._settings, self._store, self.status, self._clocks, self._services.files.find_change,
+                sleep=self._sleep,
+            )  # fmt: skip
             await finish_landed(self._services.recovery())
             await self._maintenance.take_over()
             await sweep_orphans(self._settings, self._store.events)
@@ -151,9 +168,7 @@ class Daemon:
             self._hub = await asyncio.to_thread(self._open_hub, host, stack)
             attempt_services = await self._services.prepare()
             if attempt_services is not None:
-                self._executor = TaskExecutor(
-                    attempt_services, workers=self._settings.worker_count, lease_s=self._settings.lease_s
-                )
+                self._make_pool(attempt_services)
             try:
                 await self._work(host, stack)
             finally:
@@ -166,6 +181,8 @@ class Daemon:
         scheduler, store, services = self._maintenance.scheduler, self._store, self._services
         scheduler.add(cleanup_jobs(lambda: self._settings, store, services, self._clock))
         scheduler.add([forge_job(self._poller)])
+        if self._restarts_itself:
+            scheduler.add([PeriodicJob(name="restart", every_s=RESTART_LOOK_S, run=self._restart_when_idle)])
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
@@ -262,11 +279,8 @@ class Daemon:
                 group.create_task(self._services.models.watch(self._store.queue.models_back)),
                 group.create_task(self._reload_on_hangup()),
             ]
-            if self._executor is not None:
-                self._sweep = Sweep(self._executor.services, self._settings.workspace, lambda: not self._busy())
-                side.append(group.create_task(self._sweep.run()))
-            pool = group.create_task(self._serve_tasks(stack))
-            heartbeats = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
+            pool = group.create_task(self._serve_tasks(stack, lambda task: side.append(group.create_task(task))))
+            heartbeats = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog().run())]
             self._link.ready()
             if self._hub:
                 self._hub.dispatcher.start()
@@ -286,13 +300,23 @@ class Daemon:
     def _busy(self) -> bool:
         return self._executor is not None and self._executor.busy
 
-    async def _serve_tasks(self, stack: ExitStack) -> None:
-        """Run the pool; without a sandbox there is none, and tasks wait."""
-        if self._executor is None:
-            await self._asked.wait()
-            return
-        stack.callback(self._store.queue.on_wake(self._executor.wake_from(asyncio.get_running_loop())))
-        await self._executor.run()
+    def _make_pool(self, services: AttemptServices) -> None:
+        self._executor = TaskExecutor(services, workers=self._settings.worker_count, lease_s=self._settings.lease_s)
+        self._sweep = Sweep(services, self._settings.workspace, lambda: not self._busy())
+
+    async def _serve_tasks(self, stack: ExitStack, beside: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        """Run the pool, and the sweep `beside` it; without a sandbox tasks wait, and the sandboxes are tried again."""
+        while self._executor is None:
+            await wait(self._asked, SANDBOX_AGAIN_S)
+            if self._asked.is_set():
+                return
+            if (services := await self._services.prepare()) is not None:
+                self._make_pool(services)
+        executor, task = self._executor, asyncio.current_task()
+        self._vitals.watch(executor, lambda: task is not None and not task.done())
+        stack.callback(self._store.queue.on_wake(executor.wake_from(asyncio.get_running_loop())))
+        beside(self._sweep.run())
+        await executor.run()
 
     def _open_inbox(self, stack: ExitStack) -> None:
         queue, events = self._store.queue, self._store.events
@@ -408,11 +432,10 @@ class Daemon:
     def _state(self, pause: PauseState) -> DaemonState:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:
             return self._life
-        return pause.state
+        is_starting = self._executor is None and (self._life is DaemonState.STARTING or self._services.is_late)
+        return DaemonState.STARTING if is_starting and not pause.paused else pause.state
 
-    def _watchdog(self, pool: asyncio.Task[None]) -> Watchdog:
-        if self._executor is not None:
-            self._vitals.watch(self._executor, lambda: not pool.done())
+    def _watchdog(self) -> Watchdog:
         return Watchdog(
             self._link,
             self._manager.watchdog_s,

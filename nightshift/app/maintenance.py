@@ -249,6 +249,7 @@ class Maintenance:
         store: the database and the services on it.
         status: the daemon's status.
         clocks: all clocks of the machine.
+        exchanged: says that files of the program were exchanged.
         sleep: waits for the next job.
     """
 
@@ -258,6 +259,7 @@ class Maintenance:
         store: StoreServices,
         status: Callable[[], DaemonStatus],
         clocks: Clocks,
+        exchanged: Callable[[], str] = lambda: "",
         *,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -279,7 +281,7 @@ class Maintenance:
             lambda conn: renew_review_debt(store.queue.transaction(conn), settings().review_debt)
         )
         self.outlook = OutlookWatch(settings, store, clocks)
-        causes = _causes(settings, store.state, clocks.wall)
+        causes = {**_causes(settings, store.state, clocks.wall), PauseSource.PROGRAM: exchanged}
         self._conditions = [Condition(queue=store.queue, source=each, reason=causes[each]) for each in causes]
         self._backup = Backup(
             settings().db_path,

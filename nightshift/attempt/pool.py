@@ -28,6 +28,7 @@ from nightshift.core.errors import (
     ModelRefused,
     NeedsApproval,
     NeedsSettings,
+    NightshiftError,
     Parked,
     ShuttingDown,
     Split,
@@ -252,7 +253,8 @@ class TaskExecutor:
     async def _fail_or_wait(self, attempt: Attempt, error: Exception) -> None:
         """End an attempt by an error, or let it wait where something around it is in trouble; then it goes on."""
         place = self.services.git.place_of(attempt.task.spec.repo)
-        if not (why := await asyncio.to_thread(find_trouble, error, place)):
+        exchanged = "" if isinstance(error, NightshiftError) else self.services.exchanged()
+        if not (why := exchanged or await asyncio.to_thread(find_trouble, error, place)):
             await self._finish(attempt.task, attempt.ended(Ending.ERROR, _report(attempt.events, error)))
             return
         until, is_new = self._troubles.enter(attempt.task.id, why, self.services.clock())

@@ -293,6 +293,9 @@ def _paused(status: DaemonStatus) -> Overall | None:
         budget = status.budget
         text, why = "Paused: budget spent", f"{budget.reason[:1].upper()}{budget.reason[1:]}."
         return Overall(state=OverallState.PAUSED, text=text, why=why, until=budget.until)
+    if status.state is DaemonState.STARTING:
+        why = "The daemon looks what it can use; tasks are started when the sandbox has passed its self-test."
+        return Overall(state=OverallState.PAUSED, text="Starting", why=why)
     if not status.sandbox and status.sandbox_detail:
         why = "No sandbox works here, so nothing is executed and no task is started."
         return Overall(state=OverallState.PAUSED, text="Paused: no sandbox", why=why)

@@ -53,6 +53,7 @@ class PauseSource(StrEnum):
     QUIET = "quiet"
     BATTERY = "battery"
     DISK = "disk"
+    PROGRAM = "program"
 
     @property
     def lifted_by(self) -> str:
@@ -74,6 +75,7 @@ _LIFTED_BY = {
     PauseSource.QUIET: "by itself, when the quiet hours are over",
     PauseSource.BATTERY: "by itself, when the machine is plugged in",
     PauseSource.DISK: "by itself, when there is room on the disk again",
+    PauseSource.PROGRAM: "when the daemon is restarted",
 }
 _LABELS = {
     PauseSource.OWNER: "Paused by you",
@@ -82,6 +84,7 @@ _LABELS = {
     PauseSource.QUIET: "Paused: quiet hours",
     PauseSource.BATTERY: "Paused: on battery",
     PauseSource.DISK: "Paused: disk full",
+    PauseSource.PROGRAM: "Paused: restart needed",
 }
 BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
 """What `resume` ends."""
