@@ -51,11 +51,13 @@ from nightshift.core.status import DaemonStatus, ModelStatus, Restart
 from nightshift.core.tasks.queueing import PauseState
 from nightshift.core.tasks.states import DaemonState
 from nightshift.core.version import VERSION
+from nightshift.maintenance import side_threads
 from nightshift.maintenance.conditions import with_ends
 from nightshift.maintenance.health import Vitals
 from nightshift.maintenance.instance_lock import InstanceLock
 from nightshift.maintenance.scheduler import PeriodicJob, Sleep
 from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
+from nightshift.maintenance.side_threads import SideThread, SideThreads
 from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.watcher import Watcher
 from nightshift.queue.status import INBOX_NOTICES, stored_status
@@ -111,6 +113,7 @@ class Daemon:
         self._watcher: Watcher
         self._maintenance: Maintenance
         self._poller: Poller
+        self._side_threads: SideThreads
         self._hub: HubMember | None = None
 
     def stop(self) -> None:
@@ -152,6 +155,7 @@ class Daemon:
             loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="blocking"))
             watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
+            self._side_threads = SideThreads(self._store.events.emit, self._clock)
             self._services = Services(self._settings, self._store, stack, self._clock)
             self._maintenance = Maintenance(
                 lambda: self._settings, self._store, self.status, self._clocks, self._services.files.find_change,
@@ -181,6 +185,7 @@ class Daemon:
         scheduler, store, services = self._maintenance.scheduler, self._store, self._services
         scheduler.add(cleanup_jobs(lambda: self._settings, store, services, self._clock))
         scheduler.add([forge_job(self._poller)])
+        scheduler.add([PeriodicJob(name="side threads", every_s=side_threads.LOOK_S, run=self._side_threads.look)])
         if self._restarts_itself:
             scheduler.add([PeriodicJob(name="restart", every_s=RESTART_LOOK_S, run=self._restart_when_idle)])
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
@@ -205,6 +210,7 @@ class Daemon:
             stack,
         )
         stack.callback(commit_actions.stop)
+        self._side_threads.add(SideThread(name="The web server", is_alive=lambda: host.is_alive, revive=host.start))
         return host
 
     def _open_hub(self, host: Host, stack: ExitStack) -> HubMember | None:
@@ -327,6 +333,10 @@ class Daemon:
         self._watcher = Watcher(path, inbox.take, inbox.refuse, self._inbox_died)
         stack.callback(self._watcher.stop)
         self._watcher.start()
+        watched = f"The watcher of {path.name}"
+        self._side_threads.add(
+            SideThread(name=watched, is_alive=lambda: self._watcher.is_alive, revive=self._watcher.revive)
+        )
 
     async def _reload_on_hangup(self) -> None:
         while True:
@@ -420,6 +430,7 @@ class Daemon:
                 *self._live.notices,
                 *notices(self._store, self._clock()),
                 *(self._inbox.notices() if self._inbox else ()),
+                *self._side_threads.notices,
                 *filter(None, (outlook.warning, self._hub_notice())),
             ),
             forecast=outlook.line,
@@ -444,5 +455,6 @@ class Daemon:
         )
 
     def _inbox_died(self, error: Exception) -> None:
-        log.error("tasks.yaml is no longer watched: %s", error)
-        self._events.emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", level=Level.ERROR)
+        log.error("the watcher of tasks.yaml has ended and is started again: %s", error)
+        text = f"the watcher of tasks.yaml has ended: {type(error).__name__}: {error}"
+        self._events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR)

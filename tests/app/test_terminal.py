@@ -112,7 +112,8 @@ def test_a_program_ends_whoever_reads_it(stream: str, reader: str) -> None:
 
 
 def test_what_is_written_arrives_and_the_streams_are_as_they_were() -> None:
-    code = "from nightshift.app.terminal import free_streams, show\nwith free_streams():\n    show('first')\nprint('second')"
+    code = "from nightshift.app.terminal import free_streams, show\nwith free_streams():\n"
+    code += "    show('first')\nprint('second')"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True
     )
