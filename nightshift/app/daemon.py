@@ -24,7 +24,6 @@ from nightshift.app.forges import connections_of, forge_hook, forge_job, open_po
 from nightshift.app.hub import HubMember, open_hub
 from nightshift.app.maintenance import Maintenance, cleanup_jobs, sweep_orphans
 from nightshift.app.notices import notification_jobs
-from nightshift.app.program_files import can_start
 from nightshift.app.reload import LiveSettings, ReloadHook
 from nightshift.app.services import Services
 from nightshift.app.settings_service import settings_port
@@ -55,6 +54,7 @@ from nightshift.maintenance import side_threads
 from nightshift.maintenance.conditions import with_ends
 from nightshift.maintenance.health import Vitals
 from nightshift.maintenance.instance_lock import InstanceLock
+from nightshift.maintenance.program_files import can_start
 from nightshift.maintenance.scheduler import PeriodicJob, Sleep
 from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
 from nightshift.maintenance.side_threads import SideThread, SideThreads
@@ -71,8 +71,8 @@ log = logging.getLogger("nightshift")
 THREADS = 64
 # Seconds that landings have to end by themselves when the time for draining is over; then git is stopped.
 LANDING_S = 2.0
-# Seconds until the sandboxes are tried again where none has passed.
-SANDBOX_AGAIN_S = 60.0
+# Seconds until the sandboxes are tried again where none has passed, and where that took too long alone.
+SANDBOX_AGAIN_S, SANDBOX_LATE_S = 60.0, 15.0
 # Seconds between two looks whether the daemon can be started again with its new files.
 RESTART_LOOK_S = 10.0
 
@@ -313,7 +313,7 @@ class Daemon:
     async def _serve_tasks(self, stack: ExitStack, beside: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         """Run the pool, and the sweep `beside` it; without a sandbox tasks wait, and the sandboxes are tried again."""
         while self._executor is None:
-            await wait(self._asked, SANDBOX_AGAIN_S)
+            await wait(self._asked, SANDBOX_LATE_S if self._services.is_late else SANDBOX_AGAIN_S)
             if self._asked.is_set():
                 return
             if (services := await self._services.prepare()) is not None:

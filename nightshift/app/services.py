@@ -17,7 +17,6 @@ from nightshift.app.acp import AgentPlaces, place
 from nightshift.app.environments import SetupConsent, decisions_of, make_environments
 from nightshift.app.extras import make_extras
 from nightshift.app.models import make_memory, make_models, prepare_models
-from nightshift.app.program_files import ProgramFiles
 from nightshift.app.repository_settings import RepositoryService
 from nightshift.app.store import StoreServices
 from nightshift.app.submission import machine_check
@@ -37,6 +36,7 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Explore, Limits, TaskSpec
 from nightshift.git.manager import GitManager
+from nightshift.maintenance.program_files import ProgramFiles
 from nightshift.models.chain import phase_routes
 from nightshift.models.gateway import ModelHandler
 from nightshift.remote.hub.landing import Landing
@@ -44,9 +44,9 @@ from nightshift.remote.mcp_client.client import ServerTools
 from nightshift.remote.mcp_client.servers import McpServer, servers_of
 from nightshift.sandbox.pool import Warmed, warmed
 from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
-from nightshift.storage.memory.pattern_check import PatternCheck
 from nightshift.storage.memory.store import LongTermMemory
 from nightshift.verdict.checks.linters.check import LinterCheck
+from nightshift.verdict.checks.pattern_check import PatternCheck
 from nightshift.verdict.environments.dependency_check import DependencyCheck
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.making import Environments

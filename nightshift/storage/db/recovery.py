@@ -7,9 +7,9 @@ never copied. A task is taken as it is or not at all: its row and its specificat
 SQLite's own `.recover` is no part of the libraries that programs load. What it does for rows is done here by queries:
 a page that cannot be read costs its rows and no others.
 
-The new file is built beside the damaged one, whose files are linked into a folder where only people delete them; a note
-says that the new one is complete; it takes the name. Whenever the power goes, the next start finds the damaged database
-as it was, or the note, and finishes. The old write-ahead log must be gone before, or SQLite would apply it.
+The new file is built beside the damaged one; a note says that it is complete; the damaged files move into a folder
+where only people delete them, and the new one takes the name. Whenever the power goes, the next start finds the damaged
+database as it was, or the note, and finishes. The old write-ahead log must be gone before, or SQLite would apply it.
 
 The end of the log file is an independent record: a line is written after the commit that holds its event. So an event
 that the file has and the database has not was lost, whatever SQLite says.
@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -255,7 +254,6 @@ _TRUTH = frozenset(
 )
 _ANY_SIGN = frozenset({"priority", "value"})
 _KINDS = {"INTEGER": "'integer'", "TEXT": "'text'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
-_MADE_ANEW = "memory_vectors"
 _SPEC_DIFFERS = (
     "NOT EXISTS (SELECT 1 FROM {schema}.task_specs s WHERE s.task_id = t.id "
     "AND spec_fits(t.id, s.spec, s.digest, t.description, t.key))"
@@ -344,8 +342,7 @@ def _tables(conn: Connection) -> dict[str, str]:
     A table of an extension, and its shadow tables, are none.
     """
     rows = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
-    foreign = ("sqlite_", "_sqlite_", "vec_")
-    return {row[0]: row[1] for row in rows if not row[0].startswith(foreign)}
+    return {row[0]: row[1] for row in rows if not row[0].startswith(("sqlite_", "_sqlite_", "vec_"))}
 
 
 def _columns(conn: Connection) -> dict[str, list[tuple[object, ...]]]:
@@ -371,9 +368,13 @@ def finish(path: Path) -> None:
         build.unlink(missing_ok=True)
         return
     if build.exists():
-        for suffix in ("-wal", "-shm"):
-            beside(path, suffix).unlink(missing_ok=True)
-        flush(path.parent)
+        aside = Path(note.read_text().strip())
+        aside.mkdir(parents=True, exist_ok=True)
+        for file in (beside(path, suffix) for suffix in ("", "-wal", "-shm")):
+            with suppress(FileNotFoundError):
+                file.rename(aside / file.name)
+        for changed in (aside, aside.parent, path.parent):
+            flush(changed)
         publish(build, path)
     note.unlink()
     flush(path.parent)
@@ -397,7 +398,10 @@ def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], no
                 aside=_name_aside(path, now),
                 backup=backup,
                 lost=tuple(sorted(known - ids)),
-                titles={**{line.task: line.message for line in lines if line.is_title}, **salvaged.titles},
+                titles={
+                    **{line.task: line.message for line in lines if line.kind == Kind.TASK_SUBMITTED},
+                    **salvaged.titles,
+                },
                 uncertain=tuple(sorted((salvaged.uncertain | moved) & ids)),
                 failed=tuple(_settle_dependants(conn, now)),
                 unreadable=salvaged.unreadable,
@@ -408,7 +412,6 @@ def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], no
             conn.execute("REINDEX")
         if left := faults(build):
             raise StoreError(f"{path}: could not be restored, the new one is not sound: {left[0]}")
-        _set_aside(path, restored.aside)
         flush(build)
         write_whole(beside(path, ".restoring"), f"{restored.aside}\n")
         finish(path)
@@ -452,20 +455,6 @@ def _name_aside(path: Path, now: datetime) -> Path:
     return next(folder for name in names if not (folder := path.parent / "damaged" / name).exists())
 
 
-def _set_aside(path: Path, folder: Path) -> None:
-    """Keep the damaged files, which stay in their place as well until the new one takes it."""
-    folder.mkdir(parents=True)
-    for file in (beside(path, suffix) for suffix in ("", "-wal", "-shm")):
-        if file.exists():
-            try:
-                os.link(file, folder / file.name)
-            except OSError:  # a file system without hard links
-                _copy(file, folder / file.name)
-                flush(folder / file.name)
-    for changed in (folder, folder.parent, path.parent):
-        flush(changed)
-
-
 @dataclass(slots=True, kw_only=True)
 class _Salvaged:
     """What came of the damaged database.
@@ -503,7 +492,7 @@ def _salvage(conn: Connection, path: Path, now: datetime) -> _Salvaged:
             old.execute("PRAGMA cell_size_check=ON")
             salvaged.sequences = _sequences(old)
             for table in _tables(conn):
-                if table != _MADE_ANEW and _stage(conn, old, table, salvaged):
+                if table != "memory_vectors" and _stage(conn, old, table, salvaged):
                     staged.append(table)
         titles = "SELECT task_id, message FROM found.execution_logs WHERE kind = ? AND task_id IS NOT NULL"
         salvaged.titles = dict(conn.execute(titles, (Kind.TASK_SUBMITTED,)).fetchall())
@@ -735,11 +724,6 @@ class _Line:
     kind: str
     message: str
     to: str
-
-    @property
-    def is_title(self) -> bool:
-        """Tell whether the message is the first words of its task."""
-        return self.kind == Kind.TASK_SUBMITTED
 
 
 def _read_lines(file: Path) -> Iterator[_Line]:

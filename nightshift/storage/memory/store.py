@@ -3,7 +3,7 @@
 A failure is stored when it happens and completed when the task is solved: with the difference between the change that
 failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
 How an attempt ends is logged for each lesson that was near to it, whether it saw the lesson or not; a lesson that does
-not help retires (`storage.memory.uplift`).
+not help retires (`core.tasks.lesson_standing`).
 
 `storage.memory.embedding_space` decides which embedder finds them.
 """
@@ -18,11 +18,13 @@ from datetime import datetime
 from pathlib import Path
 
 from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.function_shapes import changed_by_fix, shapes_of
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
 from nightshift.core.shares import Share
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.lesson import Lesson
+from nightshift.core.tasks.lesson_standing import Standing, standing
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
@@ -34,7 +36,6 @@ from nightshift.storage.memory.lessons import as_patch, difference, errors_of, f
 from nightshift.storage.memory.recall_log import Assignment, MemoryUplift, Recalled
 from nightshift.storage.memory.rows import Stored
 from nightshift.storage.memory.signature import is_error, is_general, signature
-from nightshift.storage.memory.uplift import Standing, standing
 from nightshift.storage.memory.vector_index import LessonKind, Near, forget_vectors
 
 CANDIDATES = 20
@@ -107,7 +108,7 @@ class LongTermMemory:
     async def failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
     ) -> Mapping[str, Lesson]:
-        """Functions (`storage.memory.fingerprints`) that failed in earlier tasks, with what was learned from each.
+        """Functions (`core.code.function_shapes`) that failed in earlier tasks, with what was learned from each.
 
         An attempt that is named and in the control group sees nothing; what it would have seen is logged.
 
@@ -258,13 +259,13 @@ class LongTermMemory:
     def _conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         at, conn = self._clock(), self._db.reader()
         failures = rows.open_failures(conn, task_id) if solved else []
-        passing = fingerprints.shapes_of(work.change) if solved else set[str]()
+        passing = shapes_of(work.change) if solved else set[str]()
         cleared = fingerprints.failures(conn, passing)
         if not (failures or work.lessons or cleared or recall_log.any_of(conn, task_id, work.attempt)):
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker, error)) for id_, code, error in failures]
         fixes = [(id_, fix) for id_, fix in fixes if fix]  # what nothing mended was no fault of the change
-        shapes = {id_: fingerprints.changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
+        shapes = {id_: changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
 
         def job(conn: Connection) -> None:

@@ -172,7 +172,7 @@ def test_a_restore_that_died_when_all_was_ready_is_finished(tmp_path: Path, done
         new.replace(tmp_path / "a.sqlite.restored")
     if done != "nothing":
         (tmp_path / "a.sqlite-wal").unlink()
-    (tmp_path / "a.sqlite.restoring").write_text("")
+    (tmp_path / "a.sqlite.restoring").write_text(f"{tmp_path / 'damaged' / 'a'}\n")
     finish(path)
     assert descriptions(path) == ["task 0"]
     assert not list(tmp_path.glob("*.restor*"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.app import program_files
-from nightshift.app.program_files import ProgramFiles
+from nightshift.maintenance import program_files
+from nightshift.maintenance.program_files import ProgramFiles
 
 
 @pytest.fixture
