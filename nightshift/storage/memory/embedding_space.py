@@ -16,14 +16,7 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import rows
 from nightshift.storage.memory.embedders import Choice, Embedder, EmbedderMissing, Loadable
 from nightshift.storage.memory.embedders.base import Recent
-from nightshift.storage.memory.vector_index import (
-    LessonKind,
-    Near,
-    VectorIndex,
-    VectorStore,
-    add_vectors,
-    keep_only,
-)
+from nightshift.storage.memory.vector_index import LessonKind, Near, VectorIndex, VectorStore, add_vectors, keep_only
 
 if TYPE_CHECKING:
     pass
