@@ -105,9 +105,11 @@ def test_a_program_ends_whoever_reads_it(stream: str, reader: str) -> None:
     os.set_blocking(sink, True)
     if reader == "has gone":
         os.close(source)
-    streams = {name: sink if stream in {name, "both"} else subprocess.DEVNULL for name in ("stdout", "stderr")}
-    done = subprocess.run([sys.executable, "-c", SPEAKS], cwd=ROOT, timeout=60, check=False, **streams)
+    out, errors = (sink if stream in {name, "both"} else subprocess.DEVNULL for name in ("stdout", "stderr"))
+    done = subprocess.run([sys.executable, "-c", SPEAKS], cwd=ROOT, timeout=60, check=False, stdout=out, stderr=errors)
     os.close(sink)
+    if reader == "reads nothing":
+        os.close(source)
     assert done.returncode == 0
 
 

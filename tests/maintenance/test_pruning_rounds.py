@@ -228,7 +228,7 @@ async def test_others_write_while_a_round_goes_on(store: Store) -> None:
 
 def learn(store: Store, count: int, *, used: bool) -> None:
     """Lessons of both kinds, each with a vector."""
-    index, vector = VectorIndex(store.db, "hashed"), np.ones((count, 4), dtype=np.float32) / 2
+    index, vector = VectorIndex(store.db, "hashed"), np.full((count, 4), 0.5, dtype=np.float32)
     at, uses = to_text(store.clock()), int(used)
 
     def job(conn: Connection) -> None:
@@ -270,9 +270,9 @@ async def test_what_grew_for_ever_is_bounded_by_a_setting(
 ) -> None:
     fill(store)
     spent = store.state.spent_total()
-    await pruner(store, **{"lessons_days": 10_000, **keep}).run()
+    await pruner(store, True, **{"lessons_days": 10_000, **keep}).run()
     store.clock.advance(200 * DAY_S)
-    clock = pruner(store, **{"lessons_days": 10_000, **keep})
+    clock = pruner(store, True, **{"lessons_days": 10_000, **keep})
     await clock.run()  # after so long a leap the clock is in doubt for a day
     store.clock.advance(2 * DAY_S)
     await clock.run()

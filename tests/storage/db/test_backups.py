@@ -162,7 +162,7 @@ def start_and_stop(path: Path) -> None:
     [
         (lambda _: None, False),
         (start_and_stop, False),
-        (lambda path: [start_and_stop(path) for _ in range(3)], False),
+        (lambda path: list(map(start_and_stop, [path] * 3)), False),
         (lambda path: emit(path, Kind.TASK_MOVED, task_id=1), True),
         (lambda path: emit(path, Kind.LESSON_RETIRED), True),
         (lambda path: filled(path, 2), True),

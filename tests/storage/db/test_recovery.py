@@ -41,7 +41,9 @@ def descriptions(path: Path) -> list[str]:
 
 
 def backed_up(path: Path, at: datetime = NOW) -> Path:
-    return backups.make(path, path.parent / "backups", at, keep=9, daily=0)
+    made = backups.make(path, path.parent / "backups", at, keep=9, daily=0)
+    assert made is not None
+    return made
 
 
 def garble(path: Path) -> None:
