@@ -74,7 +74,7 @@ LANDING_S = 2.0
 # Seconds until the sandboxes are tried again where none has passed, and where that took too long alone.
 SANDBOX_AGAIN_S, SANDBOX_LATE_S = 60.0, 15.0
 # Seconds between two looks whether the daemon can be started again with its new files.
-RESTART_LOOK_S = 10.0
+RESTART_LOOK_S = 30.0
 
 
 class Daemon:
@@ -89,7 +89,7 @@ class Daemon:
         show: Callable[[str], None] = print,
         restarts_itself: bool = False,
     ) -> None:
-        self._restarts_itself, self.is_to_restart = restarts_itself, False
+        self._restarts_itself, self.is_to_restart, self._change = restarts_itself, False, ""
         self._live, self._show = LiveSettings(settings, lambda: settings_at(settings)), show
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
@@ -122,7 +122,9 @@ class Daemon:
 
     async def _restart_when_idle(self) -> None:
         """Stop to be started again where the program's files were exchanged, nothing runs, and they can be loaded."""
-        if self._services.files.find_change() and not self._busy() and await asyncio.to_thread(can_start):
+        before, self._change = self._change, self._services.files.find_change()
+        is_complete = bool(before) and before == self._change
+        if is_complete and not self._busy() and await asyncio.to_thread(can_start):
             self.is_to_restart = True
             self._asked.set()
 

@@ -77,6 +77,8 @@ def main(home: Path | None = None, *, restarts_itself: bool = False) -> int:
     except (NightshiftError, OSError) as error:  # a disk that is full, or may not be written, has no other name
         print(f"Nightshift cannot go on: {error}", file=sys.stderr)
         return Exit.FAILED
+    if is_to_restart and service_manager().socket:
+        return Exit.FAILED  # it was told that the daemon stops, and starts it again after a failure
     if is_to_restart:
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606  the command that started this process
     return Exit.STOPPED

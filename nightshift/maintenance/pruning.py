@@ -250,6 +250,6 @@ def _never() -> bool:
 def _summary(tally: Tally, before: pruning.Size, after: pruning.Size) -> str:
     more = f", forgot {tally.lessons} lessons, summed up {tally.calls} calls" if tally.lessons or tally.calls else ""
     return (
-        f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts{more}; "
-        f"the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"
+        f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts"
+        f"{more}; the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"
     )
