@@ -102,12 +102,16 @@ async def serve(settings: Settings, restarts_itself: bool = False) -> bool:
 
 
 def _lift_limits() -> None:
-    """Use what whoever started this process left it with: all files that it may open, and no signal blocked."""
+    """Use what whoever started this process left it with: all files that it may open, and no signal blocked.
+
+    Where the ends of children are ignored, every exit code is lost and reads as 0.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def share_heap() -> None:

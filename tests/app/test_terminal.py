@@ -143,6 +143,7 @@ print({after})
         ),
         ("resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))", "resource.getrlimit(resource.RLIMIT_NOFILE)[0]", "64"),
         ("signal.pthread_sigmask(signal.SIG_BLOCK, {15, 2})", "signal.pthread_sigmask(signal.SIG_BLOCK, ())", "set()"),
+        ("signal.signal(signal.SIGCHLD, signal.SIG_IGN)", "os.waitstatus_to_exitcode(os.system('exit 3'))", "3"),
         ("os.umask(0)", "oct(os.umask(0))", "0o22"),
         ("os.umask(0o002)", "oct(os.umask(0))", "0o2"),
         ("os.umask(0o077)", "oct(os.umask(0))", "0o77"),
