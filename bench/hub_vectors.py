@@ -26,8 +26,7 @@ from nightshift.remote.hub.vectors import HubVectors
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
-from nightshift.storage.memory.embedding_space import LocalVectors
-from nightshift.storage.memory.vector_index import AdaptiveIndex, VectorStore
+from nightshift.storage.memory.vector_index import VectorIndex, VectorStore
 from tests.support.postgres import EMBEDDED, PostgresServer, hub
 
 AT = "2026-03-01T12:00:00.000000Z"
@@ -48,14 +47,7 @@ def measure(server: PostgresServer, folder: Path, count: int, dims: int) -> None
 
         db.write(learn).result()
         connections.rows("SELECT share_lessons('a', %s::text[], %s::text[])", (keys, keys))
-        index = AdaptiveIndex("model", dims)
-        local, shared = LocalVectors(db, index), HubVectors(connections, "a", db, "model", dims)
-
-        def maintain(conn: Connection) -> None:
-            local.opened(conn)
-            index.maintain(conn)
-
-        db.write(maintain).result()
+        local, shared = VectorIndex(db, "model"), HubVectors(connections, "a", db, "model", dims)
         for start in range(0, count, BATCH):
             local.add("failure", list(range(start + 1, min(start + BATCH, count) + 1)), vectors[start : start + BATCH])
         began = time.perf_counter()

@@ -12,8 +12,8 @@ MiniLM behind it: what differs in their rows is what the way there does (the flo
 
 The first table says how often the partner comes first, or among the first three, by exact search, and how often
 something else would be shown: which share of two texts without a common cause is more alike than the embedder's
-floor, and for how many of the queries anything among all strangers is. The second table puts the indexes side by side:
-the time of a look-up with its embedding left out, and which share of the exact ten nearest is found.
+floor, and for how many of the queries anything among all strangers is. The second table has the time of a look-up with
+its embedding left out, and which share of the exact ten nearest is found.
 """
 
 # ruff: noqa: E402  the path comes first, see below
@@ -29,7 +29,7 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -38,7 +38,6 @@ import numpy as np
 
 from bench.strangers import strangers
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory.embedders import MAKERS, Embedder, Endpoints, HashedEmbedder, Loadable
 from nightshift.storage.memory.embedders.local import BlendedEmbedder
 from nightshift.storage.memory.embedders.transformer import (
@@ -48,7 +47,7 @@ from nightshift.storage.memory.embedders.transformer import (
     packaged_model,
 )
 from nightshift.storage.memory.signature import signature
-from nightshift.storage.memory.vector_index import ExactIndex, SignBitIndex, SqliteVecIndex, load_extension
+from nightshift.storage.memory.vector_index import VectorIndex
 from tests.support.wire_server import WireServer
 
 if TYPE_CHECKING:
@@ -59,8 +58,6 @@ BATCH = 500
 QUERIES = 100
 NEAREST = 10
 ALL = "all"
-COARSE = (600, 1200, 2400)
-Look = Callable[[Connection, "Vectors"], Sequence[int]]
 
 
 class Remembering:
@@ -158,88 +155,27 @@ def _tell(found: Sequence[Pair], ranks: Vectors, own: Vectors, strange: Vectors,
             print(f"  {rank:6} {score:.2f} {others.max():.2f}  {pair.cause}: {nearest}")
 
 
-def bits_by_vec0(embedder: str, dims: int, take: int) -> tuple[Callable[[Connection], None], Look]:
-    """The coarse search as sqlite-vec itself offers it: a table of bits, rescored by the stored vectors."""
-
-    def make(conn: Connection) -> None:
-        columns = f"id INTEGER PRIMARY KEY, b BIT[{dims}]"
-        conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS bench_bits USING vec0({columns})")
-        conn.execute(
-            "INSERT INTO bench_bits (id, b) SELECT id, vec_quantize_binary(vector) FROM memory_vectors "
-            "WHERE embedder = ? AND NOT EXISTS (SELECT 1 FROM bench_bits_rowids)",
-            (embedder,),
-        )
-
-    def look(conn: Connection, vector: Vectors) -> Sequence[int]:
-        near = "SELECT id FROM bench_bits WHERE b MATCH vec_quantize_binary(?) AND k = ?"
-        rows = conn.execute(
-            f"SELECT item, vector FROM memory_vectors WHERE id IN ({near})", (vector.tobytes(), take)
-        ).fetchall()
-        matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), dims)
-        return [int(rows[at][0]) for at in np.argsort(-(matrix @ vector))[:NEAREST]]
-
-    return make, look
-
-
-def looks(db: Database, name: str, crowd: Vectors) -> Iterator[tuple[str, Look]]:
-    """Fill a database with the vectors; gives each way to look among them."""
-    dims = crowd.shape[1]
-    flat, vec = ExactIndex(name, dims), SqliteVecIndex(name, dims)
-
-    def by(index: ExactIndex) -> Look:
-        return lambda conn, vector: [near.item for near in index.nearest(conn, "failure", vector, NEAREST)]
-
-    def add(at: int) -> Callable[[Connection], None]:
-        items = range(at, min(at + BATCH, len(crowd)))
-        return lambda conn: flat.add(conn, "failure", items, crowd[at : at + BATCH])
-
-    for at in range(0, len(crowd), BATCH):
-        db.write(add(at)).result()
-
-    def prepared(job: Callable[[Connection], object]) -> Callable[[Connection], object]:
-        return lambda conn: (load_extension(conn), job(conn))[1]
-
-    db.write(prepared(vec.create)).result()
-    while db.write(prepared(lambda conn: vec.fill(conn, BATCH))).result():
-        pass
-    yield "numpy, held in memory", lambda _, vector: np.argsort(-(crowd @ vector), kind="stable")[:NEAREST].tolist()
-    yield "vec0 float", by(vec)
-    for take in COARSE:
-        make, look = bits_by_vec0(name, dims, take)
-        db.write(prepared(make)).result()
-        yield f"vec0 bits, {take} rescored", look
-        yield f"sketches, {take} rescored", by(SignBitIndex(name, dims, rescored=take))
-
-
 def speed(embedder: Embedder, crowd: Vectors, found: Sequence[Pair]) -> None:
-    """Print the time of a look-up and what it finds, for each index; they take turns with each query."""
+    """Print the time of a look-up by sqlite-vec, and the share of the exact nearest that it finds."""
     others = [pair.other for pair in found] + strangers(QUERIES - len(found), seed=2)
     queries = embedder.embed([signature(text) for text in others])
-    with tempfile.TemporaryDirectory(prefix="recall-") as folder:
-        db = Database(Path(folder) / "recall.sqlite")
-        ways = list(looks(db, embedder.name, crowd))
-        conn = db.reader()
-        load_extension(conn)
-        times: dict[str, list[float]] = {name: [] for name, _ in ways}
-        shares: dict[str, list[float]] = {name: [] for name, _ in ways}
-        for name, look in ways:
-            began = time.perf_counter()
-            look(conn, queries[0])
-            print(f"  first look-up by {name}: {(time.perf_counter() - began) * 1000:.0f} ms")
+    times, shares = list[float](), list[float]()
+    with tempfile.TemporaryDirectory(prefix="recall-") as folder, Database(Path(folder) / "recall.sqlite") as db:
+        index = VectorIndex(db, embedder.name)
+        for at in range(0, len(crowd), BATCH):
+            items = range(at, min(at + BATCH, len(crowd)))
+            index.add("failure", items, crowd[at : at + BATCH])
         for query in queries:
             least = np.sort(crowd @ query)[-NEAREST] - 1e-5
-            for name, look in ways:
-                began = time.perf_counter()
-                items = look(conn, query)
-                times[name].append((time.perf_counter() - began) * 1000)
-                # Equal texts have equal vectors: any of those that are as near as the tenth is right.
-                shares[name].append(float((crowd[list(items)] @ query >= least).mean()))
-        db.close()
-    base = statistics.median(times[ways[0][0]])
-    for name, _ in ways:
-        p50, p95 = statistics.median(times[name]), sorted(times[name])[int(0.95 * len(queries))]
-        share = statistics.fmean(shares[name])
-        print(f"{embedder.name[:22]:22} {len(crowd):7} {name:24} {p50:7.1f} {p95:7.1f} {p50 / base:7.2f} {share:7.4f}")
+            began = time.perf_counter()
+            items_found = [near.item for near in index.nearest("failure", query, NEAREST)]
+            times.append((time.perf_counter() - began) * 1000)
+            # Equal texts have equal vectors: any of those that are as near as the tenth is right.
+            shares.append(float((crowd[items_found] @ query >= least).mean()))
+    p50, p95 = statistics.median(times), sorted(times)[int(0.95 * len(queries))]
+    print(
+        f"{embedder.name[:22]:22} {len(crowd):7} {p50:7.1f} ms, 95 % below {p95:7.1f}, {statistics.fmean(shares):7.4f}"
+    )
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 from engine.bench.breakage import faults
 from engine.bench.corpus import programs
-from nightshift.storage.memory.fingerprints import Shape, changed_by_fix, shapes, shapes_of
+from nightshift.core.code.function_shapes import Shape, changed_by_fix, shapes, shapes_of
 
 OWN = tuple(
     f"nightshift/{name}" for name in ("core", "agent", "storage", "models", "attempt", "sandbox", "verdict", "server")

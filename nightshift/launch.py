@@ -6,11 +6,14 @@ Standard library only, and readable by any Python 3: it runs before it is known 
 import importlib
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_PREFIX = ROOT / ".venv"
 OLDEST = (3, 11)
+# What an environment has that is set up: each is needed by some command, and by the daemon.
+LIBRARIES = ("click", "flask", "pydantic", "sqlite_utils", "yaml")
 FAILED, INTERRUPTED = 1, 130
 """Exit codes of `client.errors.Exit` and `app.main.Exit`, before those can be imported."""
 
@@ -31,6 +34,8 @@ def run(module: str, script: str) -> int:
     """
     try:
         continue_in_environment(script)
+        if missing := next((name for name in LIBRARIES if find_spec(name) is None), None):
+            raise ModuleNotFoundError(name=missing)
         return int(importlib.import_module(module).main())
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == __package__:

@@ -12,10 +12,11 @@ import contextlib
 import gc
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 from nightshift.app import extras
 from nightshift.app.commit_actions import CommitActions, make_commit_services
@@ -34,9 +35,11 @@ from nightshift.attempt.branch_integration import BranchIntegrator
 from nightshift.attempt.pool import TaskExecutor
 from nightshift.attempt.recovery import finish_landed
 from nightshift.attempt.revert import Reverter
+from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.sweep import Sweep
 from nightshift.attempt.verify import Verification
 from nightshift.attempt.verifying import Verifying
+from nightshift.attempt.workers import wait
 from nightshift.config.load import Settings, load_access, service_manager, settings_at
 from nightshift.config.models import PromptSettings
 from nightshift.config.reloaded import Reloaded
@@ -47,11 +50,14 @@ from nightshift.core.status import DaemonStatus, ModelStatus, Restart
 from nightshift.core.tasks.queueing import PauseState
 from nightshift.core.tasks.states import DaemonState
 from nightshift.core.version import VERSION
+from nightshift.maintenance import side_threads
 from nightshift.maintenance.conditions import with_ends
 from nightshift.maintenance.health import Vitals
 from nightshift.maintenance.instance_lock import InstanceLock
-from nightshift.maintenance.scheduler import Sleep
+from nightshift.maintenance.program_files import can_start
+from nightshift.maintenance.scheduler import PeriodicJob, Sleep
 from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
+from nightshift.maintenance.side_threads import SideThread, SideThreads
 from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.watcher import Watcher
 from nightshift.queue.status import INBOX_NOTICES, stored_status
@@ -65,6 +71,10 @@ log = logging.getLogger("nightshift")
 THREADS = 64
 # Seconds that landings have to end by themselves when the time for draining is over; then git is stopped.
 LANDING_S = 2.0
+# Seconds until the sandboxes are tried again where none has passed, and where that took too long alone.
+SANDBOX_AGAIN_S, SANDBOX_LATE_S = 60.0, 15.0
+# Seconds between two looks whether the daemon can be started again with its new files.
+RESTART_LOOK_S = 30.0
 
 
 class Daemon:
@@ -77,7 +87,9 @@ class Daemon:
         clocks: Clocks | None = None,
         sleep: Sleep = asyncio.sleep,
         show: Callable[[str], None] = print,
+        restarts_itself: bool = False,
     ) -> None:
+        self._restarts_itself, self.is_to_restart, self._change = restarts_itself, False, ""
         self._live, self._show = LiveSettings(settings, lambda: settings_at(settings)), show
         self._clocks, self._sleep = clocks or Clocks(), sleep
         self._clock = self._clocks.wall
@@ -101,11 +113,20 @@ class Daemon:
         self._watcher: Watcher
         self._maintenance: Maintenance
         self._poller: Poller
+        self._side_threads: SideThreads
         self._hub: HubMember | None = None
 
     def stop(self) -> None:
         """Drain and end; the second call ends at once."""
         (self._at_once if self._asked.is_set() else self._asked).set()
+
+    async def _restart_when_idle(self) -> None:
+        """Stop to be started again where the program's files were exchanged, nothing runs, and they can be loaded."""
+        before, self._change = self._change, self._services.files.find_change()
+        is_complete = bool(before) and before == self._change
+        if is_complete and not self._busy() and await asyncio.to_thread(can_start):
+            self.is_to_restart = True
+            self._asked.set()
 
     def _give_up(self) -> None:
         """End at once: nothing can be written any more."""
@@ -136,10 +157,12 @@ class Daemon:
             loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="blocking"))
             watch_database(self._store, lambda: loop.call_soon_threadsafe(self._give_up))
             self._vitals = Vitals(self._store.db)
-            self._maintenance = Maintenance(
-                lambda: self._settings, self._store, self.status, self._clocks, sleep=self._sleep
-            )
+            self._side_threads = SideThreads(self._store.events.emit, self._clock)
             self._services = Services(self._settings, self._store, stack, self._clock)
+            self._maintenance = Maintenance(
+                lambda: self._settings, self._store, self.status, self._clocks, self._services.files.find_change,
+                sleep=self._sleep,
+            )  # fmt: skip
             await finish_landed(self._services.recovery())
             await self._maintenance.take_over()
             await sweep_orphans(self._settings, self._store.events)
@@ -151,9 +174,7 @@ class Daemon:
             self._hub = await asyncio.to_thread(self._open_hub, host, stack)
             attempt_services = await self._services.prepare()
             if attempt_services is not None:
-                self._executor = TaskExecutor(
-                    attempt_services, workers=self._settings.worker_count, lease_s=self._settings.lease_s
-                )
+                self._make_pool(attempt_services)
             try:
                 await self._work(host, stack)
             finally:
@@ -166,6 +187,9 @@ class Daemon:
         scheduler, store, services = self._maintenance.scheduler, self._store, self._services
         scheduler.add(cleanup_jobs(lambda: self._settings, store, services, self._clock))
         scheduler.add([forge_job(self._poller)])
+        scheduler.add([PeriodicJob(name="side threads", every_s=side_threads.LOOK_S, run=self._side_threads.look)])
+        if self._restarts_itself:
+            scheduler.add([PeriodicJob(name="restart", every_s=RESTART_LOOK_S, run=self._restart_when_idle)])
         scheduler.add(notification_jobs(lambda: self._settings, store, services.models.status, self._clock))
 
     def _open_web(self, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> Host:
@@ -188,6 +212,7 @@ class Daemon:
             stack,
         )
         stack.callback(commit_actions.stop)
+        self._side_threads.add(SideThread(name="The web server", is_alive=lambda: host.is_alive, revive=host.start))
         return host
 
     def _open_hub(self, host: Host, stack: ExitStack) -> HubMember | None:
@@ -262,11 +287,8 @@ class Daemon:
                 group.create_task(self._services.models.watch(self._store.queue.models_back)),
                 group.create_task(self._reload_on_hangup()),
             ]
-            if self._executor is not None:
-                self._sweep = Sweep(self._executor.services, self._settings.workspace, lambda: not self._busy())
-                side.append(group.create_task(self._sweep.run()))
-            pool = group.create_task(self._serve_tasks(stack))
-            heartbeats = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog(pool).run())]
+            pool = group.create_task(self._serve_tasks(stack, lambda task: side.append(group.create_task(task))))
+            heartbeats = [group.create_task(self._vitals.beat()), group.create_task(self._watchdog().run())]
             self._link.ready()
             if self._hub:
                 self._hub.dispatcher.start()
@@ -286,13 +308,23 @@ class Daemon:
     def _busy(self) -> bool:
         return self._executor is not None and self._executor.busy
 
-    async def _serve_tasks(self, stack: ExitStack) -> None:
-        """Run the pool; without a sandbox there is none, and tasks wait."""
-        if self._executor is None:
-            await self._asked.wait()
-            return
-        stack.callback(self._store.queue.on_wake(self._executor.wake_from(asyncio.get_running_loop())))
-        await self._executor.run()
+    def _make_pool(self, services: AttemptServices) -> None:
+        self._executor = TaskExecutor(services, workers=self._settings.worker_count, lease_s=self._settings.lease_s)
+        self._sweep = Sweep(services, self._settings.workspace, lambda: not self._busy())
+
+    async def _serve_tasks(self, stack: ExitStack, beside: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        """Run the pool, and the sweep `beside` it; without a sandbox tasks wait, and the sandboxes are tried again."""
+        while self._executor is None:
+            await wait(self._asked, SANDBOX_LATE_S if self._services.is_late else SANDBOX_AGAIN_S)
+            if self._asked.is_set():
+                return
+            if (services := await self._services.prepare()) is not None:
+                self._make_pool(services)
+        executor, task = self._executor, asyncio.current_task()
+        self._vitals.watch(executor, lambda: task is not None and not task.done())
+        stack.callback(self._store.queue.on_wake(executor.wake_from(asyncio.get_running_loop())))
+        beside(self._sweep.run())
+        await executor.run()
 
     def _open_inbox(self, stack: ExitStack) -> None:
         queue, events = self._store.queue, self._store.events
@@ -303,6 +335,10 @@ class Daemon:
         self._watcher = Watcher(path, inbox.take, inbox.refuse, self._inbox_died)
         stack.callback(self._watcher.stop)
         self._watcher.start()
+        watched = f"The watcher of {path.name}"
+        self._side_threads.add(
+            SideThread(name=watched, is_alive=lambda: self._watcher.is_alive, revive=self._watcher.revive)
+        )
 
     async def _reload_on_hangup(self) -> None:
         while True:
@@ -396,6 +432,7 @@ class Daemon:
                 *self._live.notices,
                 *notices(self._store, self._clock()),
                 *(self._inbox.notices() if self._inbox else ()),
+                *self._side_threads.notices,
                 *filter(None, (outlook.warning, self._hub_notice())),
             ),
             forecast=outlook.line,
@@ -408,11 +445,10 @@ class Daemon:
     def _state(self, pause: PauseState) -> DaemonState:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:
             return self._life
-        return pause.state
+        is_starting = self._executor is None and (self._life is DaemonState.STARTING or self._services.is_late)
+        return DaemonState.STARTING if is_starting and not pause.paused else pause.state
 
-    def _watchdog(self, pool: asyncio.Task[None]) -> Watchdog:
-        if self._executor is not None:
-            self._vitals.watch(self._executor, lambda: not pool.done())
+    def _watchdog(self) -> Watchdog:
         return Watchdog(
             self._link,
             self._manager.watchdog_s,
@@ -421,5 +457,6 @@ class Daemon:
         )
 
     def _inbox_died(self, error: Exception) -> None:
-        log.error("tasks.yaml is no longer watched: %s", error)
-        self._events.emit(Kind.WORKER_ERROR, f"tasks.yaml is no longer watched: {error}", level=Level.ERROR)
+        log.error("the watcher of tasks.yaml has ended and is started again: %s", error)
+        text = f"the watcher of tasks.yaml has ended: {type(error).__name__}: {error}"
+        self._events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR)

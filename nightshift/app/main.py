@@ -16,18 +16,23 @@ import ctypes
 import faulthandler
 import gc
 import logging
+import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
 
-from nightshift.config.load import Settings, load_settings
+from nightshift.config.load import Settings, load_settings, service_manager
 from nightshift.core.errors import ConfigError, NightshiftError
 from nightshift.core.events import Event
 from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.storage.files.whole import forbid_others_to_write
 
 STDERR = 2
+# A server with hundreds of live streams needs no more; closing all of them before each child's start takes time.
+MOST_FILES = 8192
 NEW_OBJECTS = 10_000
 """So many let the garbage collector look: beside large listings the usual 700 cost a tenth of the daemon's time."""
 
@@ -44,17 +49,25 @@ class Exit(IntEnum):
     ALREADY_RUNNING = 3
 
 
-def main(home: Path | None = None) -> int:
-    """Run the daemon of a home, or of the one that the environment names; the process's exit code."""
-    from nightshift.app.terminal import fill_streams  # noqa: PLC0415 - as in `serve`
+def main(home: Path | None = None, *, restarts_itself: bool = False) -> int:
+    """Run the daemon of a home, or of the one that the environment names; the process's exit code.
+
+    One that `restarts_itself`, as one of a service manager does, takes up new files of the program by itself.
+    """
+    from nightshift.app.terminal import fill_streams, free_streams  # noqa: PLC0415 - as in `serve`
     from nightshift.maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: what is read now is new anyway
     fill_streams()
-    faulthandler.enable(file=STDERR)  # SIGABRT from a watchdog that was not fed: where did each thread stand?
+    _lift_limits()
+    forbid_others_to_write()
+    # SIGABRT from a watchdog that was not fed: where did each thread stand? By no thread of ours, which ends with it.
+    faulthandler.enable(file=os.dup(STDERR))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        asyncio.run(serve(load_settings(home=home)))
+        settings, restarts_itself = load_settings(home=home), restarts_itself or bool(service_manager().socket)
+        with free_streams():
+            is_to_restart = asyncio.run(serve(settings, restarts_itself))
     except ConfigError as error:
         print("\n".join(("The settings have faults:", *(f"  {fault}" for fault in error.faults))), file=sys.stderr)
         return Exit.WRONG_SETTINGS
@@ -64,15 +77,19 @@ def main(home: Path | None = None) -> int:
     except (NightshiftError, OSError) as error:  # a disk that is full, or may not be written, has no other name
         print(f"Nightshift cannot go on: {error}", file=sys.stderr)
         return Exit.FAILED
+    if is_to_restart and service_manager().socket:
+        return Exit.FAILED  # it was told that the daemon stops, and starts it again after a failure
+    if is_to_restart:
+        os.execv(sys.executable, sys.orig_argv)  # noqa: S606  the command that started this process
     return Exit.STOPPED
 
 
-async def serve(settings: Settings) -> None:
-    """Serve until a signal says stop."""
+async def serve(settings: Settings, restarts_itself: bool = False) -> bool:
+    """Serve until a signal says stop; tells whether the daemon is to be started again with new files."""
     from nightshift.app.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
     from nightshift.app.terminal import show  # noqa: PLC0415 - as above
 
-    daemon = Daemon(settings, show=show)
+    daemon = Daemon(settings, show=show, restarts_itself=restarts_itself)
     gc.freeze()  # what was imported stays as long as the process
     gc.set_threshold(NEW_OBJECTS)
     share_heap()
@@ -81,6 +98,20 @@ async def serve(settings: Settings) -> None:
         loop.add_signal_handler(number, daemon.stop)
     loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
     await daemon.serve()
+    return daemon.is_to_restart
+
+
+def _lift_limits() -> None:
+    """Use what whoever started this process left it with: all files that it may open, and no signal blocked.
+
+    Where the ends of children are ignored, every exit code is lost and reads as 0.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def share_heap() -> None:

@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from nightshift.app.outlook import OutlookWatch
 from nightshift.app.services import Services
-from nightshift.app.store import StoreServices
+from nightshift.app.store import StoreServices, check_all
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, Clocks
 from nightshift.core.status import DaemonStatus
@@ -82,7 +83,7 @@ class Reporter:
             raise Busy(f"the report cannot be written: {error}") from error
 
 
-HOUR_S = 3600.0
+HOUR_S, WEEK_S = 3600.0, 7 * 86_400.0
 DISK_S = 30.0
 
 
@@ -116,6 +117,12 @@ class _Cleanup:
             PeriodicJob(name="layers", every_s=24 * HOUR_S, run=self._sweep_layers, first_s=HOUR_S),
             PeriodicJob(name="pruning", every_s=HOUR_S, run=self._pruner.run, first_s=120.0),
             PeriodicJob(name="packing", every_s=HOUR_S, run=self._make_workspace().run, first_s=600.0),
+            PeriodicJob(
+                name="check of the database",
+                every_s=WEEK_S,
+                run=partial(check_all, self._store),
+                first_s=WEEK_S if self._store.is_checked else 0.0,
+            ),
         ]
 
     def _make_pruner(self) -> Pruner:
@@ -214,6 +221,9 @@ def _keep(settings: Settings) -> Keep:
     return Keep(
         events_days=settings.keep_events_days,
         work_days=settings.keep_work_days,
+        calls_days=settings.keep_calls_days,
+        lessons_days=settings.keep_lessons_days,
+        lessons=settings.keep_lessons,
         database_mb=settings.database_max_mb,
     )
 
@@ -225,6 +235,8 @@ FORECAST_S = 60.0
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
 """How often questions that nobody has answered in time are looked for, at most."""
+# A stop waits so many seconds for a backup.
+STOP_BACKUP_S = 5.0
 CLOCK_S, NOTE_S = 5.0, 300.0
 """How often the clocks are compared, and how often the time is noted for the next start."""
 
@@ -237,6 +249,7 @@ class Maintenance:
         store: the database and the services on it.
         status: the daemon's status.
         clocks: all clocks of the machine.
+        exchanged: says that files of the program were exchanged.
         sleep: waits for the next job.
     """
 
@@ -246,6 +259,7 @@ class Maintenance:
         store: StoreServices,
         status: Callable[[], DaemonStatus],
         clocks: Clocks,
+        exchanged: Callable[[], str] = lambda: "",
         *,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -267,7 +281,7 @@ class Maintenance:
             lambda conn: renew_review_debt(store.queue.transaction(conn), settings().review_debt)
         )
         self.outlook = OutlookWatch(settings, store, clocks)
-        causes = _causes(settings, store.state, clocks.wall)
+        causes = {**_causes(settings, store.state, clocks.wall), PauseSource.PROGRAM: exchanged}
         self._conditions = [Condition(queue=store.queue, source=each, reason=causes[each]) for each in causes]
         self._backup = Backup(
             settings().db_path,
@@ -289,7 +303,7 @@ class Maintenance:
             PeriodicJob(name="state", every_s=hourly_s, run=self._state.save),
             *(PeriodicJob(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
             PeriodicJob(name="budget of the day", every_s=FORECAST_S, run=self.outlook.look, first_s=FORECAST_S),
-            PeriodicJob(name="backup", every_s=hourly_s, run=self._backup.make),
+            PeriodicJob(name="backup", every_s=hourly_s, run=self._backup.make, first_s=self._backup.find_first_s()),
         ]
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
@@ -318,7 +332,7 @@ class Maintenance:
     async def close(self) -> None:
         """What is done last, when nothing runs any more; one that fails is reported and stops no other."""
         await self.scheduler.do("last time seen", self._watch.note)
-        await self.scheduler.do("backup", self._backup.make)
+        await self.scheduler.do("backup", partial(self._backup.make, STOP_BACKUP_S))
         await self.scheduler.do("state", lambda: self._state.save(clean=True))
 
     async def _assume(self) -> None:

@@ -36,6 +36,7 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Explore, Limits, TaskSpec
 from nightshift.git.manager import GitManager
+from nightshift.maintenance.program_files import ProgramFiles
 from nightshift.models.chain import phase_routes
 from nightshift.models.gateway import ModelHandler
 from nightshift.remote.hub.landing import Landing
@@ -43,9 +44,9 @@ from nightshift.remote.mcp_client.client import ServerTools
 from nightshift.remote.mcp_client.servers import McpServer, servers_of
 from nightshift.sandbox.pool import Warmed, warmed
 from nightshift.sandbox.runtime import Runtime, installed_programs, open_runtime, prepare
-from nightshift.storage.memory.pattern_check import PatternCheck
 from nightshift.storage.memory.store import LongTermMemory
 from nightshift.verdict.checks.linters.check import LinterCheck
+from nightshift.verdict.checks.pattern_check import PatternCheck
 from nightshift.verdict.environments.dependency_check import DependencyCheck
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.making import Environments
@@ -84,6 +85,7 @@ def defaults(settings: Settings) -> Defaults:
         clarify=settings.enable_clarify,
         split=settings.enable_split,
         integrate=settings.git_integrate,
+        remove_branches=settings.git_remove_branches,
         held_out_share=settings.held_out_share,
         environments=settings.environments,
         setup_scripts=settings.setup_scripts,
@@ -164,6 +166,7 @@ class Services:
     agreed to there.
 
     Attributes:
+        files: the program's own, as they were at the start.
         models: the gateway to all models.
         memory: long-term memory.
         git: the repositories.
@@ -177,6 +180,7 @@ class Services:
         environments: what repositories declare; likewise.
         sandbox_name: the sandbox in use; empty while there is none.
         sandbox_detail: what was found while the sandboxes were tried, in lines for the owner.
+        is_late: the sandbox's self-test was not done in time.
         notices: sentences for the owner about what is missing or weak.
     """
 
@@ -189,6 +193,7 @@ class Services:
         owner: Settings | None = None,
     ) -> None:
         self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
+        self.files = ProgramFiles(needed=(settings.runner_dir,) if IS_CHECKOUT else ())
         self._owner = owner
         self._runs: SuiteRuns | str = "the sandbox is being tested"
         self._place_agents: AgentPlaces = lambda: "the sandbox is being tested"
@@ -209,7 +214,7 @@ class Services:
         servers_of_settings(settings)  # raises where they are wrong
         self._checker = make_checker(settings)
         store.queue.check_new = self._check_new(settings)
-        self.sandbox_name, self.sandbox_detail = "", "being tested"
+        self.sandbox_name, self.sandbox_detail, self.is_late = "", "being tested", False
         self.notices: tuple[str, ...] = ()
         self.attempt_services: AttemptServices | None = None
         self.layers: LayerStore | None = None
@@ -225,7 +230,8 @@ class Services:
     async def prepare(self) -> AttemptServices | None:
         """Try the sandboxes and check the models, all at once, and make what attempts are given.
 
-        None when nothing here can run untrusted code; `notices` says what to install. `prepared` is set at the end.
+        None when nothing here can run untrusted code, now: `notices` says what to install, and it may be called again.
+        `prepared` is set at the end.
 
         Raises:
             GitError: git is missing or too old.
@@ -252,10 +258,11 @@ class Services:
             self.models.probe(sandboxed=False),
             asyncio.to_thread(self.git.doctor),
         )
-        self.sandbox_detail = choice.report
+        self.sandbox_detail, self.is_late, self.notices = choice.report, choice.is_late, ()
         if choice.sandbox is None:
             self._runs = f"nothing can be run: {choice.report}"
-            self.notices = (f"Nothing is executed, so no task is started: {choice.report}",)
+            again = "It is tried again each minute."
+            self.notices = (f"Nothing is executed, so no task is started: {choice.report}. {again}",)
             return None
         self.sandbox_name = choice.sandbox.name
         self._place_agents = cache(partial(place, self._settings, runtime, choice.sandbox.name))
@@ -369,6 +376,7 @@ class Services:
             imports=imports,
             merge_locks=self.merge_locks,
             landing=self.landing,
+            exchanged=self.files.find_change,
             hooks=self._checker.hooks,
             kept=self.repository_settings.kept,
             widened=self._checker.policy.widened,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from typing import TypedDict
 
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, from_text, utc_now
-from nightshift.core.errors import StoreFull
+from nightshift.core.errors import StoreDamaged, StoreFull
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.text.formats import duration
 from nightshift.core.text.masking import Masker
@@ -19,9 +20,7 @@ from nightshift.queue.manager import QueueManager, RetryPolicy
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.file_log import FileLog
-from nightshift.storage.db.integrity import stopped_cleanly
-from nightshift.storage.db.opening import ensure_sound
-from nightshift.storage.db.restore import KEY
+from nightshift.storage.db.recovery import KEY, doubt, ensure_sound, find_faults
 from nightshift.storage.db.state_store import StateStore
 from nightshift.storage.db.step_store import StepStore
 from nightshift.storage.db.tool_store import ToolStore
@@ -40,6 +39,7 @@ class StoreServices:
         state: small values that outlive a restart.
         queue: tasks, and all that may become of them.
         file_log: copies events into a rotating file.
+        is_checked: all of the database was checked at the start; of a large one the rest is still to do.
     """
 
     db: Database
@@ -50,6 +50,7 @@ class StoreServices:
     state: StateStore
     queue: QueueManager
     file_log: FileLog
+    is_checked: bool
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
         """Go on under other settings (a `app.reload.ReloadHook`)."""
@@ -68,13 +69,7 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
     Raises:
         StoreError: it is newer than this version, cannot be opened, or can neither be used nor restored.
     """
-    looked = ensure_sound(settings.db_path, settings.backups_dir, settings.log_file, clock())
-
-    def note_a_clean_stop(error: type[BaseException] | None, *_: object) -> None:
-        if error is None:
-            stopped_cleanly(settings.db_path, looked.looked_at)
-
-    stack.push(note_a_clean_stop)
+    checked = ensure_sound(settings.db_path, settings.backups_dir, settings.log_file, clock())
     db = stack.enter_context(Database(settings.db_path))
     mask = Masker(settings.secrets)
     events = EventLog(db, clock, mask)
@@ -98,6 +93,7 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
             max_crashes=5,
         ),
         file_log=file_log,
+        is_checked=checked.is_complete,
     )
 
 
@@ -149,6 +145,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
 
     def report(trouble: WriteFailure) -> None:
         if trouble.damage:
+            doubt(store.db.path)
             log.error("%s; the daemon stops, and restores the database when it starts again", trouble.error)
             damaged()
         elif not trouble.over:
@@ -162,6 +159,12 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
             log.warning("%s", text)
 
     store.db.on_write_failure(report)
+
+
+async def check_all(store: StoreServices) -> None:
+    """Check all of the database beside those who use it; damage ends the daemon, as damage that a write meets does."""
+    if faults := await asyncio.to_thread(find_faults, store.db.path):
+        store.db.note_damage(StoreDamaged(f"{store.db.path}: the database is damaged ({faults[0]})"))
 
 
 def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:

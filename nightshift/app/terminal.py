@@ -1,14 +1,18 @@
 """The terminal of a daemon: its standard streams, which it may outlive, and the message that it prints at its start.
 
 A reader that has gone (a closed terminal, `main.py | head`) must not end the daemon: Python ignores SIGPIPE, so a write
-raises, and the stream is then put to sleep. Descriptors that were closed at the start are filled, lest a database be
-opened under the number of the standard output and be written to by whoever prints.
+raises, and the stream is then put to sleep. One that takes nothing for now (a full pipe, a stopped terminal) must not
+hold it up: what is written goes through a pipe of our own, which a thread empties, and what finds no room is dropped.
+Descriptors that were closed at the start are filled, lest a database be opened under the number of the standard output
+and be written to by whoever prints.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
+import threading
 from collections.abc import Iterator
 
 from nightshift.core.built_in import BUILT_IN
@@ -18,6 +22,8 @@ from nightshift.core.tasks.queueing import PauseReason
 from nightshift.core.tasks.states import Status
 
 _STREAMS = (0, 1, 2)
+# At the end so many seconds are given to what was written last.
+FLUSH_S = 1.0
 
 
 def fill_streams() -> None:
@@ -29,10 +35,49 @@ def fill_streams() -> None:
             _to_nowhere(descriptor)
 
 
+@contextlib.contextmanager
+def free_streams() -> Iterator[None]:
+    """Let nothing wait for whoever reads the standard output and error; at the end they are as they were."""
+    pumps = [_Pump(descriptor) for descriptor in _STREAMS[1:]]
+    try:
+        yield
+    finally:
+        for pump in pumps:
+            pump.close()
+
+
+class _Pump:
+    """Copies what is written to a descriptor to where that led before."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._target = descriptor, os.dup(descriptor)
+        source, sink = os.pipe()
+        os.set_blocking(sink, False)
+        os.dup2(sink, descriptor)
+        os.close(sink)
+        self._thread = threading.Thread(target=self._copy, args=(source,), name=f"stream-{descriptor}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Lead the descriptor to where it led, and wait a moment for what is under way."""
+        with contextlib.suppress(OSError, ValueError):
+            (sys.stdout if self._descriptor == 1 else sys.stderr).flush()
+        os.dup2(self._target, self._descriptor)
+        self._thread.join(FLUSH_S)
+
+    def _copy(self, source: int) -> None:
+        while data := os.read(source, 1 << 16):
+            with contextlib.suppress(OSError):  # nobody reads any more
+                while data:
+                    data = data[os.write(self._target, data) :]
+
+
 def show(text: str) -> None:
     """Print, as long as somebody listens."""
     try:
         print(text, flush=True)
+    except BlockingIOError:  # nobody reads for now
+        return
     except (OSError, ValueError):  # nobody reads any more, or the stream is closed
         _to_nowhere(1)
 

@@ -25,6 +25,7 @@ from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.shared_integration import SharedIntegration
 from nightshift.attempt.tool_log import AttemptToolLog
+from nightshift.attempt.trouble import find_lack, find_trouble
 from nightshift.core.code.environments import Environment
 from nightshift.core.code.paths import at_or_below, is_test_path
 from nightshift.core.code.repository_commands import Purpose
@@ -37,6 +38,7 @@ from nightshift.core.errors import (
     InvalidTask,
     NeedsApproval,
     NightshiftError,
+    PlaceUnready,
     TimeUp,
 )
 from nightshift.core.events import BlockedCommandData, Emitter, Event, Kind, Level
@@ -318,10 +320,15 @@ class Attempt:
         bound = await asyncio.to_thread(self._budget.open, origin.model, self._benchmarked())
         model = TimedModel(bound, time)
         stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
+        place = self.services.git.place_of(self.task.spec.repo)
         try:
             workspace = await asyncio.to_thread(self._open, stored)
         except GitError as error:
+            if await asyncio.to_thread(find_trouble, error, place):
+                raise
             return self.ended(Ending.REFUSED, str(error))
+        if why := await asyncio.to_thread(find_lack, place):
+            raise PlaceUnready(why)
         await asyncio.to_thread(self._apply_found, workspace)
         if why := await asyncio.to_thread(self._not_judged, workspace):
             return self.ended(Ending.REFUSED, why)

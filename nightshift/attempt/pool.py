@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from nightshift.attempt.attempt import Attempt, AttemptResult
 from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.trouble import Troubles, find_trouble
 from nightshift.attempt.workers import Running, Worker, done, wait
 from nightshift.core.errors import (
     CancelledByUser,
@@ -27,6 +28,7 @@ from nightshift.core.errors import (
     ModelRefused,
     NeedsApproval,
     NeedsSettings,
+    NightshiftError,
     Parked,
     ShuttingDown,
     Split,
@@ -38,6 +40,7 @@ from nightshift.core.errors import (
 )
 from nightshift.core.events import Emitter, ErrorData, Kind, Level
 from nightshift.core.status import Restart, WorkerStatus
+from nightshift.core.tasks.queueing import WAITING_FOR
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.core.tasks.task import Task
 
@@ -63,6 +66,7 @@ class TaskExecutor:
         self._group: asyncio.TaskGroup | None = None
         self._serving: set[asyncio.Task[None]] = set()
         self._workers: list[Worker] = []
+        self._troubles = Troubles()
         self.resize(workers)
 
     def wake(self) -> None:
@@ -204,6 +208,14 @@ class TaskExecutor:
             worker.running.put_down.set()
             worker.running = None
             worker.status = self._rested(worker.status, task.id)
+            await self._release(task.id)
+
+    async def _release(self, task_id: int) -> None:
+        """Where a task goes on that looked for others whether a trouble is over, let them go on too."""
+        if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
+            return
+        for why in self._troubles.leave(task_id):
+            await done(self.services.queue.release(f"{WAITING_FOR}{why}"))
 
     def _rested(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
         """The status of a worker that has put its task down; what became of the task is counted."""
@@ -234,9 +246,21 @@ class TaskExecutor:
         except (StaleFence, StoreDamaged):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a part throws ends this task, not the worker
-            await self._finish(task, running.attempt.ended(Ending.ERROR, _report(events, error)))
+            await self._fail_or_wait(running.attempt, error)
         else:
             await self._finish_with_draft(running.attempt, result)
+
+    async def _fail_or_wait(self, attempt: Attempt, error: Exception) -> None:
+        """End an attempt by an error, or let it wait where something around it is in trouble; then it goes on."""
+        place = self.services.git.place_of(attempt.task.spec.repo)
+        exchanged = "" if isinstance(error, NightshiftError) else self.services.exchanged()
+        if not (why := exchanged or await asyncio.to_thread(find_trouble, error, place)):
+            await self._finish(attempt.task, attempt.ended(Ending.ERROR, _report(attempt.events, error)))
+            return
+        until, is_new = self._troubles.enter(attempt.task.id, why, self.services.clock())
+        if is_new:
+            attempt.events.emit(Kind.WAITING, f"{WAITING_FOR}{why}", level=Level.WARNING)
+        await done(self.services.queue.park(attempt.task.id, attempt.task.fence, f"{WAITING_FOR}{why}", until))
 
     async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
         """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""

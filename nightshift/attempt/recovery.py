@@ -29,7 +29,7 @@ from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.git.manager import GitManager
 from nightshift.queue import store
 from nightshift.queue.manager import QueueManager
-from nightshift.storage.db.restore import KEY
+from nightshift.storage.db.recovery import KEY
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 from nightshift.storage.db.state_store import StateStore
 from nightshift.storage.db.step_store import StepStore

@@ -43,6 +43,8 @@ class Defaults:
     clarify: bool = False
     split: bool = False
     integrate: bool = False
+    remove_branches: bool = False
+    """Whether the branch of a task goes once its commit is on its target."""
     held_out_share: float = SHARE
     environments: Literal["trust", "ask"] = "trust"
     """Whether what the owner's own commits declare is installed without a question."""
@@ -88,6 +90,8 @@ class AttemptServices:
     """Adds to a task what the settings allow in its repository."""
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
     """Says why this machine cannot judge a task; empty where it can."""
+    exchanged: Callable[[], str] = lambda: ""
+    """Says that files of the program were exchanged, so that what it loads now is of another version."""
     landing: Landing | None = None
     """Lets one node at a time move a branch that several share; None where this machine belongs to no hub."""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

@@ -121,7 +121,7 @@ def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
     if name == "daemon":
         from nightshift.app.main import main  # noqa: PLC0415  # no other command needs it
 
-        return main(values["home"])
+        return main(values["home"], restarts_itself=True)
     from nightshift.client.output import Color, Printer  # noqa: PLC0415  # what help and usage errors do without
 
     printed = {"as_json": values["as_json"], "color": Color.NEVER if values["no_color"] else Color(values["color"])}

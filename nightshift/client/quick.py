@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from nightshift.client.errors import guarded
 from nightshift.client.version import print_version
+from nightshift.storage.files.whole import forbid_others_to_write
 
 VERSIONS = (("--version",), ("version",))
 STATUSES = (("--status",), ("status",))
@@ -19,6 +20,7 @@ JSON = "--json"
 
 def main() -> int:
     """Run one call with the arguments of this process; the exit code."""
+    forbid_others_to_write()
     return call(sys.argv[1:])
 
 

@@ -64,7 +64,7 @@ class DashboardSettings(SettingsGroup):
 
 
 class StorageSettings(SettingsGroup):
-    """What is kept, by age and by size, and what is installed. Tasks, commits and lessons are always kept."""
+    """What is kept, by age and by size, and what is installed. Tasks and commits are always kept."""
 
     heading: ClassVar[str] = "Storage and log"
 
@@ -72,8 +72,14 @@ class StorageSettings(SettingsGroup):
     """How long lines of the log are kept in the database."""
     keep_work_days: Days = 30
     """How long steps, prompts and replies are kept after their task has ended."""
-    database_max_mb: Annotated[Megabytes, Field(ge=64)] = 2048
-    """How large the database may be before the oldest of both goes."""
+    keep_calls_days: Annotated[Days, Field(ge=70)] = 90
+    """How long each call of a model and each recall is kept for itself; of older calls the sums of a day are."""
+    keep_lessons_days: Days = 180
+    """How long a lesson is kept that no task has used."""
+    keep_lessons: Annotated[int, Field(ge=100)] = 10_000
+    """How many lessons of a kind are kept; beyond that the least used go."""
+    database_max_mb: Annotated[Megabytes, Field(ge=64)] = 300
+    """How large the database may be before the oldest lines, steps, prompts and replies go."""
     disk_reserve_mb: Annotated[Megabytes, Field(ge=0)] = 300
     """With less room than this on the disk no task is started; 0 switches this off."""
     backups_keep: Positive = 4

@@ -75,6 +75,8 @@ class GitSettings(SettingsGroup):
     """Whether commits are pushed where the repository has a remote."""
     git_integrate: bool = False
     """Whether finished tasks move a branch of your own repositories, where a task does not say."""
+    git_remove_branches: bool = False
+    """Whether the branch of a task is removed once its commit is on the branch that it was meant for."""
     git_author_name: str | None = None
     """Who is named as the author of commits. Unset: git's own setting."""
     git_author_email: str | None = None

@@ -15,6 +15,7 @@ NightshiftError
 │   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
 │       └── NeedsSettings  nothing comes back until its owner changes the settings
+├── PlaceUnready           a place that a task works in lacks something; waiting may help
 ├── OwnerSpoke             a request was interrupted, to be asked again with what its task's owner said
 ├── ModelError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
@@ -28,6 +29,7 @@ NightshiftError
 │   ├── HubAway            waiting may help
 │   └── HubRefused         only its owner can help
 ├── SandboxError           untrusted code could not be run safely
+│   └── SandboxUnready     it did not start; waiting may help
 ├── UnknownLesson
 ├── ExtraMissing           optional packages are not installed; says what to do
 ├── UnknownExtra
@@ -246,6 +248,10 @@ class Split(Interruption):
         self.subtasks = tuple(subtasks)
 
 
+class PlaceUnready(NightshiftError):
+    """A place that a task works in lacks something; the message says what, to follow “waiting for”."""
+
+
 class OwnerSpoke(NightshiftError):
     """The owner said something while a model was asked: the request is to be made again with it."""
 
@@ -329,6 +335,10 @@ class NodeRemoved(HubRefused):
 
 class SandboxError(NightshiftError):
     """Untrusted code could not be run safely, so it was not run."""
+
+
+class SandboxUnready(SandboxError):
+    """The sandbox did not start, or ended by itself; the same may go well later."""
 
 
 class ServiceFailed(SandboxError):

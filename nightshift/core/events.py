@@ -121,6 +121,7 @@ class Kind(StrEnum):
     EXTRA_INSTALLING = "extra_installing"
     EXTRA_INSTALLED = "extra_installed"
     EXTRA_FAILED = "extra_failed"
+    WAITING = "waiting"
     WORKER_ERROR = "worker_error"
 
 

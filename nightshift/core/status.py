@@ -85,6 +85,14 @@ class ParkedTasks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something around tasks that is away, full or locked (`what`), and how many of them wait for it."""
+
+    what: str
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpentBudget:
     """A budget of all tasks that has no room for the next call; it has again at `until`, or when it is raised."""
 
@@ -211,6 +219,7 @@ class DaemonStatus:
     unread: int = 0
     extras: tuple[ExtraStatus, ...] = ()
     parked: ParkedTasks = field(default_factory=ParkedTasks)
+    troubles: tuple[Trouble, ...] = ()
     budget: SpentBudget | None = None
     forecast: str = ""
     forecast_range: str = ""
@@ -234,13 +243,26 @@ def _overall(status: DaemonStatus) -> Overall:
             running = f"{working} running" if working else ""
             return _with(found, running, _asks(status))
     models = "no model" if lacks_model(status) else _beyond_the_engine(status)
-    text = f"Working {working}" if working else "" if status.approvals else "Idle"
+    waiting = _put_off(status)
+    text = f"Working {working}" if working else "" if status.approvals or waiting else "Idle"
     if status.approvals:
         many = status.approvals != 1
         why = f"{status.approvals} {'decisions wait' if many else 'decision waits'} for you."
-        return _with(Overall(state=OverallState.NEEDS_YOU, text=text, why=why), _asks(status), models)
+        return _with(Overall(state=OverallState.NEEDS_YOU, text=text, why=why), _asks(status), waiting, models)
+    if waiting and not working:
+        why = " ".join(f"{_tasks(each.tasks)} for: {each.what}." for each in status.troubles)
+        return _with(Overall(state=OverallState.PAUSED, text=waiting, why=why), models)
     state = OverallState.WORKING if working else OverallState.IDLE
-    return _with(Overall(state=state, text=text, why=_models_away(status) if lacks_model(status) else ""), models)
+    why = _models_away(status) if lacks_model(status) else ""
+    return _with(Overall(state=state, text=text, why=why), waiting, models)
+
+
+def _put_off(status: DaemonStatus) -> str:
+    """For what around them tasks wait, in a few words; one of them in full."""
+    if not status.troubles:
+        return ""
+    more = f" and {len(status.troubles) - 1} more" if len(status.troubles) > 1 else ""
+    return f"{_tasks(sum(each.tasks for each in status.troubles))} for: {status.troubles[0].what}{more}"
 
 
 def lacks_model(status: DaemonStatus) -> bool:
@@ -273,6 +295,9 @@ def _paused(status: DaemonStatus) -> Overall | None:
         budget = status.budget
         text, why = "Paused: budget spent", f"{budget.reason[:1].upper()}{budget.reason[1:]}."
         return Overall(state=OverallState.PAUSED, text=text, why=why, until=budget.until)
+    if status.state is DaemonState.STARTING:
+        why = "The daemon looks what it can use; tasks are started when the sandbox has passed its self-test."
+        return Overall(state=OverallState.PAUSED, text="Starting", why=why)
     if not status.sandbox and status.sandbox_detail:
         why = "No sandbox works here, so nothing is executed and no task is started."
         return Overall(state=OverallState.PAUSED, text="Paused: no sandbox", why=why)
@@ -297,7 +322,11 @@ def _engine_alone(status: DaemonStatus) -> bool:
 
 
 def _waiting(status: DaemonStatus) -> str:
-    return "1 task waits" if status.parked.count == 1 else f"{status.parked.count} tasks wait"
+    return _tasks(status.parked.count)
+
+
+def _tasks(count: int) -> str:
+    return "1 task waits" if count == 1 else f"{count} tasks wait"
 
 
 def _models_away(status: DaemonStatus) -> str:

@@ -108,6 +108,11 @@ def _folder_of(root: Path) -> Path:
         folder = (root / where.rstrip("\r\n")).resolve() if kind == "gitdir" else root
     else:
         folder = (dot if dot.is_dir() else root).resolve()
+    if dot.is_file() and not folder.exists():
+        raise GitError(
+            f"repo: {root} is a worktree of a repository that is not at {folder} any more; where that was moved, type "
+            f"`git worktree repair {root}` in its new place"
+        )
     if not (folder / "HEAD").is_file() or not ((folder / "objects").is_dir() or (folder / "commondir").is_file()):
         raise GitError(f"repo: {root} is not in a git repository; run `git init` there and commit once")
     return folder

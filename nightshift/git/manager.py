@@ -72,6 +72,7 @@ class GitManager:
         environ: Mapping[str, str] = NO_ENVIRONMENT,
         home: str = "",
     ) -> None:
+        self._workspace = workspace
         self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._env = protocol.private_environment(environ)
@@ -141,6 +142,10 @@ class GitManager:
             since=created_at,
             mark=mark,
         )
+
+    def place_of(self, repo: str | None) -> Path:
+        """The folder in which tasks of a repository work; without one, the workspace."""
+        return Path(repo).expanduser() if repo else self._workspace
 
     def at(self, workspace: Workspace, commit: str) -> Workspace:
         """The same workspace on another base commit (full id)."""

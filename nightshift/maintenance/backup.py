@@ -1,9 +1,13 @@
-"""Backups of the database: one an hour and one at each clean stop, checked, the newest and one a day kept."""
+"""Backups of the database: one an hour and one at each clean stop, checked, the newest and one a day kept.
+
+None is made where nothing was done since the newest, and a stop waits for one no longer than some seconds.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from nightshift.core.clock import Clock
@@ -11,6 +15,8 @@ from nightshift.core.errors import StoreError
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.ports import Sink
 from nightshift.storage.db import backups
+
+HOUR_S = 3600.0
 
 
 class Backup:
@@ -30,11 +36,20 @@ class Backup:
         self._database, self._folder, self._clock, self._kept = database, folder, clock, kept
         self._events = Emitter(sink)
 
-    async def make(self) -> None:
-        """Make one, in a thread of its own."""
+    def find_first_s(self) -> float:
+        """Find in how many seconds the first one is due: none is made where the newest is younger than an hour."""
+        newest = next(iter(backups.kept(self._folder, self._clock())), None)
+        at = backups.time_of(newest) if newest else None
+        return max(0.0, HOUR_S - abs((self._clock() - at).total_seconds())) if at else 0.0
+
+    async def make(self, limit_s: float | None = None) -> None:
+        """Make one, in a thread of its own; what is not done in `limit_s` seconds is left for the next start."""
         keep, daily = self._kept()
+        job = partial(backups.make, self._database, self._folder, keep=keep, daily=daily, limit_s=limit_s)
         try:
-            await asyncio.to_thread(backups.make, self._database, self._folder, self._clock(), keep=keep, daily=daily)
+            await asyncio.to_thread(job, self._clock())
+        except TimeoutError:
+            return
         except StoreError as error:
             text = f"there is no new backup, the old ones are kept: {error}"
             self._events.emit(Kind.BACKUP_FAILED, text, level=Level.ERROR)

@@ -8,7 +8,7 @@ not at the first free byte, or it would stop and go with every task.
 from __future__ import annotations
 
 import asyncio
-import shutil
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +21,28 @@ from nightshift.queue.manager import QueueManager
 
 ENOUGH = 1.25
 """Work goes on when so many times the reserve is free."""
+# A task makes some hundred files.
+LEAST_INODES = 500
 MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpace:
-    """What one file system has free."""
+    """What one file system has free; `inodes` is None where it has no limit of them."""
 
     what: str
     path: Path
     free_mb: float
+    inodes: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.free_mb:.0f} MB are free for {self.what} ({self.path})"
+        files = f" and {self.inodes} inodes" if self.inodes is not None and self.inodes < ENOUGH * LEAST_INODES else ""
+        return f"{self.free_mb:.0f} MB{files} are free for {self.what} ({self.path})"
+
+    def share(self, wanted_mb: float, inodes: float) -> float:
+        """How much of what is wanted is free, by what is scarcer: below 1 it is not enough."""
+        of_files = self.inodes / inodes if self.inodes is not None else 1.0
+        return min(self.free_mb / wanted_mb, of_files) if wanted_mb else 1.0
 
 
 class DiskGuard:
@@ -66,23 +75,24 @@ class DiskGuard:
             StoreError: that claims are held back could not be written.
         """
         holds = await asyncio.to_thread(lambda: self._queue.pause_state().has(PauseSource.DISK))
-        low = await self._lowest(self._reserve_mb())
+        low = await self._find_lowest(1.0)
         if low and not holds:
             await self._stop(low)
-        elif holds and not await self._lowest(ENOUGH * self._reserve_mb()):
+        elif holds and not await self._find_lowest(ENOUGH):
             await asyncio.wrap_future(self._queue.remove_pause(PauseSource.DISK))
 
-    async def _lowest(self, wanted_mb: float) -> DiskSpace | None:
-        """The place with the least space of those that have less than is wanted."""
+    async def _find_lowest(self, times: float) -> DiskSpace | None:
+        """Find the place with the least space of those that have less than so many times the reserve."""
         found = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
-        return min(
-            (place for place in found if place.free_mb < wanted_mb), key=lambda place: place.free_mb, default=None
-        )
+        wanted = (times * self._reserve_mb(), times * LEAST_INODES)
+        low = [space for space in found if space.share(*wanted) < 1.0]
+        return min(low, key=lambda space: space.share(*wanted), default=None)
 
     async def _stop(self, low: DiskSpace) -> None:
         """Hold claims back and free space; where not even that can be written, free space first."""
         reserve_mb = self._reserve_mb()
-        reason = f"{low}, less than disk_reserve_mb ({reserve_mb:.0f}); work goes on by itself at {ENOUGH:g} times that"
+        least = f"less than disk_reserve_mb ({reserve_mb:.0f}) and {LEAST_INODES} inodes"
+        reason = f"{low}, {least}; work goes on by itself at {ENOUGH:g} times that"
         try:
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         except StoreError:
@@ -103,4 +113,6 @@ class DiskGuard:
 def _space_at(what: str, path: Path) -> DiskSpace:
     """The space at a place, or above it where it does not exist yet."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
-    return DiskSpace(what=what, path=path, free_mb=shutil.disk_usage(there).free / MB)
+    room = os.statvfs(there)
+    free_mb = room.f_bavail * room.f_frsize / MB
+    return DiskSpace(what=what, path=path, free_mb=free_mb, inodes=room.f_favail if room.f_files else None)

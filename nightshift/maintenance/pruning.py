@@ -21,6 +21,7 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.pruning import Gone, Pruned
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.memory import rows
 
 EVENTS, WORK, SIZE = "keep_events_days", "keep_work_days", "database_max_mb"
 RECENT = timedelta(days=1)
@@ -41,7 +42,10 @@ class Keep:
 
     events_days: float = 90
     work_days: float = 30
-    database_mb: int = 2048
+    calls_days: float = 90
+    lessons_days: float = 180
+    lessons: int = 10_000
+    database_mb: int = 300
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +56,8 @@ class Tally:
     rows: int = 0
     events: int = 0
     texts: int = 0
+    calls: int = 0
+    lessons: int = 0
 
 
 class Pruner:
@@ -117,6 +123,14 @@ class Pruner:
         await self._prune_work(ended_before, WORK, tally, _never)
         before = min(now - timedelta(days=self._keep().events_days), self._week_of_report(now))
         await self._prune_events(before, EVENTS, tally, _never)
+        calls_before = now - timedelta(days=self._keep().calls_days)
+        while count := await self._write(partial(pruning.sum_calls, before=calls_before)):
+            tally.calls += count
+        while await self._write(partial(pruning.prune_recalls, before=calls_before)):
+            pass
+        unused_before, most = now - timedelta(days=self._keep().lessons_days), self._keep().lessons
+        while count := await self._write(partial(rows.prune, before=unused_before, most=most, limit=pruning.ROWS)):
+            tally.lessons += count
 
     def _week_of_report(self, now: datetime) -> datetime:
         """From when on events are needed for a report that is still to be written, or to be written again."""
@@ -194,7 +208,8 @@ class Pruner:
     async def _report(self, tally: Tally, before: pruning.Size, *, too_large: bool) -> None:
         after = await self._size()
         still = too_large and after.used > self._keep().database_mb << 20
-        if not (tally.tasks or tally.events or tally.texts or (still and not self._too_large)):
+        done = tally.tasks or tally.events or tally.texts or tally.calls or tally.lessons
+        if not (done or (still and not self._too_large)):
             return
         self._too_large = still
         level = Level.WARNING if too_large else Level.INFO
@@ -211,6 +226,8 @@ class Pruner:
             rows=tally.rows,
             events=tally.events,
             texts=tally.texts,
+            calls=tally.calls,
+            lessons=tally.lessons,
             bytes_before=before.file,
             bytes_after=after.file,
             used_after=after.used,
@@ -231,7 +248,8 @@ def _never() -> bool:
 
 
 def _summary(tally: Tally, before: pruning.Size, after: pruning.Size) -> str:
+    more = f", forgot {tally.lessons} lessons, summed up {tally.calls} calls" if tally.lessons or tally.calls else ""
     return (
-        f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts; "
-        f"the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"
+        f"pruned the steps and replies of {len(tally.tasks)} tasks, {tally.events} events and {tally.texts} texts"
+        f"{more}; the database went from {before.file / 2**20:.1f} to {after.file / 2**20:.1f} MB"
     )

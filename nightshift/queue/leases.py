@@ -77,5 +77,10 @@ def unpark(tx: Transaction) -> int:
     return _queue(tx, store.parked(tx.conn, SUSPECT), "what it waited for may have changed")
 
 
+def release(tx: Transaction, reason: str) -> int:
+    """Queue what is put off for a reason; returns how many."""
+    return _queue(tx, store.put_off_for(tx.conn, tx.clean(reason)), "what it waited for is over")
+
+
 def _queue(tx: Transaction, found: Iterable[Entry], reason: str) -> int:
     return len([move(tx, entry.task, Status.QUEUED, reason=reason) for entry in found])

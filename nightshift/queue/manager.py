@@ -317,6 +317,10 @@ class QueueManager:
         """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
         return self._write_retrying(leases.unpark)
 
+    def release(self, reason: str) -> Future[int]:
+        """Queue the tasks that are put off for this very reason; returns how many."""
+        return self._write_retrying(lambda tx: leases.release(tx, reason))
+
     def models_back(self) -> Future[int]:
         """Queue the tasks that were parked until a backend comes up; returns how many."""
         return self._write_retrying(leases.models_back)

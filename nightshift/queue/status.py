@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from nightshift.core.status import DaemonStatus, ForgeStatus, ParkedTasks
+from nightshift.core.status import DaemonStatus, ForgeStatus, ParkedTasks, Trouble
 from nightshift.core.tasks.states import DaemonState
 from nightshift.core.text.from_plain import from_plain
 from nightshift.core.version import VERSION
@@ -37,6 +37,7 @@ def stored_status(conn: Connection, now: datetime) -> DaemonStatus:
         holds=pauses.read(conn).reasons,
         unread=unread(conn),
         parked=parked(conn),
+        troubles=tuple(Trouble(what=what, tasks=count) for what, count in store.troubles(conn)),
         forges=tuple(from_plain(ForgeStatus, each) for each in read_state(conn, FORGES) or ()),
     )
 

@@ -21,6 +21,7 @@ from nightshift.core.clock import from_text, to_text
 from nightshift.core.errors import StaleFence, UnknownTask
 from nightshift.core.events import Emitter, Event
 from nightshift.core.tasks.forking import Fork
+from nightshift.core.tasks.queueing import WAITING_FOR
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.subtasks import key_range
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
@@ -176,9 +177,24 @@ def parked(conn: Connection, crashes: int) -> list[Entry]:
 
 
 def parked_ids(conn: Connection, crashes: int) -> list[int]:
-    """The ids of those, without reading them."""
-    query = "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
-    return [row["id"] for row in conn.execute(query, (crashes,))]
+    """The ids of those that wait for a model or a budget, without reading them."""
+    query = (
+        "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? "
+        "AND reason NOT GLOB ? ORDER BY id"
+    )
+    return [row["id"] for row in conn.execute(query, (crashes, f"{WAITING_FOR}*"))]
+
+
+def put_off_for(conn: Connection, reason: str) -> list[Entry]:
+    """Scheduled tasks that wait for this very reason."""
+    return [_entry(row) for row in conn.execute(_SELECT + "WHERE status = 'scheduled' AND reason = ?", (reason,))]
+
+
+def troubles(conn: Connection) -> tuple[tuple[str, int], ...]:
+    """What around them scheduled tasks wait for, with how many wait for it."""
+    query = "SELECT reason, count(*) FROM tasks WHERE status = 'scheduled' AND reason GLOB ? GROUP BY reason"
+    rows = conn.execute(query, (f"{WAITING_FOR}*",)).fetchall()
+    return tuple((row[0].removeprefix(WAITING_FOR), int(row[1])) for row in rows)
 
 
 def next_due(conn: Connection) -> datetime | None:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from nightshift.core.clock import Moment, from_text, midnight, on_the_wall
 from nightshift.core.tasks.task import Spent
 from nightshift.core.text.formats import money
-from nightshift.queue import approvals
+from nightshift.queue import approvals, store
 from nightshift.report.causes import Cause, clustered
 from nightshift.report.wording import many, number
 from nightshift.storage.db.brief_queries import BriefQueries
@@ -46,6 +46,7 @@ class Topic(StrEnum):
     FAILED = "failed"
     DRAFTS = "drafts"
     COST = "cost"
+    WAITING = "waiting"
     NEEDS = "needs"
     UNREAD = "unread"
 
@@ -56,6 +57,8 @@ class Figures:
 
     `drafts` are changes that did not pass, on the branches of their tasks.
 
+    `waiting` counts tasks that wait for `trouble` around them (the first, where there are several), as it is now.
+
     `needs` counts decisions that wait for the owner, `unread` commits that he has not read, both as it is now.
     """
 
@@ -65,6 +68,8 @@ class Figures:
     spent: Spent
     on_branch: int = 0
     drafts: int = 0
+    waiting: int = 0
+    trouble: str = ""
     needs: int = 0
     unread: int = 0
 
@@ -101,7 +106,10 @@ def read(database: Database, since: datetime, until: datetime) -> Brief:
     """
     queries, conn = BriefQueries(database), database.reader()
     counts, causes = queries.counts(since, until), clustered(queries.failed(since, until))
+    troubles = store.troubles(conn)
     figures = Figures(
+        waiting=sum(count for _, count in troubles),
+        trouble=troubles[0][0] if troubles else "",
         landed=counts.landed,
         on_branch=counts.on_branch,
         drafts=counts.drafts,
@@ -153,6 +161,7 @@ def told(figures: Figures) -> list[Part]:
         (Topic.FAILED, f"{number(figures.failed)} failed{_together(figures)}", figures.failed),
         (Topic.DRAFTS, many(figures.drafts, "draft"), figures.drafts),
         (Topic.COST, money(spent.cost_usd, spent.unpriced), spent.model_calls or spent.cost_usd),
+        (Topic.WAITING, f"{number(figures.waiting)} waiting for: {figures.trouble}", figures.waiting),
         (Topic.NEEDS, f"{number(figures.needs)} need{'' if figures.needs > 1 else 's'} you", figures.needs),
         (Topic.UNREAD, f"{number(figures.unread)} to read", figures.unread),
     ]

@@ -19,6 +19,7 @@ HELD_BY = {
     PauseSource.QUIET: "quiet hours",
     PauseSource.BATTERY: "on battery",
     PauseSource.DISK: "little room on the disk",
+    PauseSource.PROGRAM: "its files were exchanged",
 }
 """Why work was held back, by whose hold it was."""
 NOTABLE = {

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits
 from nightshift.core.text.masking import printable
 from nightshift.sandbox import child, launcher, seccomp
@@ -136,7 +136,7 @@ class BubblewrapSandbox(Isolation):
         try:
             return self.hierarchy.create(limits) if self.hierarchy else None
         except (CgroupError, OSError) as error:
-            raise SandboxError(f"the control group could not be made: {error}") from error
+            raise SandboxUnready(f"the control group could not be made: {error}") from error
 
     def _launch(
         self, job: SandboxJob, group: Group | None, words: Sequence[str], descriptors: Sequence[int]
@@ -155,7 +155,7 @@ def _proved(finished: Finished, marker: str) -> Finished:
     """What the job itself did; an error when its mark is missing."""
     before, started, output = finished.stderr.partition(f"{marker}\n".encode())
     if not started:
-        raise SandboxError(_explain(printable(before).strip(), finished.ended))
+        raise SandboxUnready(_explain(printable(before).strip(), finished.ended))
     code = finished.exit_code  # bubblewrap reports a signal as 128 + its number
     return replace(finished, exit_code=128 - code if 128 < code < 192 else code, stderr=output)
 

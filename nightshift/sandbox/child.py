@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeVar, cast
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import Ended
 
 _T = TypeVar("_T")
@@ -274,7 +274,7 @@ def _start(launch: Launch) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     except OSError as error:
-        raise SandboxError(f"{launch.argv[0]} could not be started: {error.strerror}") from error
+        raise SandboxUnready(f"{launch.argv[0]} could not be started: {error.strerror}") from error
 
 
 class Output:

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The sandbox that was chosen, or None when nothing may be executed; `report` says why, in lines for the owner."""
+    """The sandbox that was chosen, or None when nothing may be executed; `report` says why, in lines for the owner.
+
+    `is_late` tells that a self-test was not done in time, which says nothing against its sandbox.
+    """
 
     sandbox: Sandbox | None
     report: str
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +69,7 @@ async def choose(
     """
     from nightshift.sandbox import selftest  # noqa: PLC0415 (loaded when first needed, as the sandboxes are)
 
-    lines = []
+    lines, is_late = list[str](), False
     place = _Place(
         runtime=runtime,
         scratch=scratch,
@@ -82,9 +86,11 @@ async def choose(
             continue
         found = await selftest.probe(sandbox, runtime)
         lines += [f"{candidate}{remark}", *(f"  {line}" for line in found.report.splitlines())]
+        is_late |= found.is_late
         if found.passed or candidate not in _STRONG:
             return Choice(sandbox=sandbox, report="\n".join(lines))
-    return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {remedy()}"]))
+    why = "the machine is too busy for the self-test, which is made again" if is_late else remedy()
+    return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {why}"]), is_late=is_late)
 
 
 def remedy() -> str:

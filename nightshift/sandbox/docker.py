@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import WORK, Ended, SandboxJob, SandboxResult
 from nightshift.core.text.masking import printable
 from nightshift.sandbox import child, docker_engine, launcher, seccomp
@@ -179,7 +179,7 @@ class Container:
         """
         if self._streams.over.done():
             await self.discard()
-            raise SandboxError("the container ended while it waited for its input")
+            raise SandboxUnready("the container ended while it waited for its input")
         return await self.see(stdin)
 
     async def see(self, stdin: bytes) -> SandboxResult:
@@ -218,7 +218,7 @@ class Container:
         await asyncio.wait({self._streams.started}, timeout=START_S)
         if not (self._streams.started.done() and self._streams.started.result()):
             said = printable(bytes(self._streams.preface)).strip()
-            raise SandboxError(said or f"the container did not start its command within {START_S:g} s")
+            raise SandboxUnready(said or f"the container did not start its command within {START_S:g} s")
 
     async def _ended(self, deadline: float) -> Ended:
         """What came first: the end, a flood, or the deadline. A job may close its streams and go on."""

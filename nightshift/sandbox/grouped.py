@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxUnready
 from nightshift.core.isolation import Ended, SandboxLimits, SandboxResult
 from nightshift.sandbox import cgroups, child
 from nightshift.sandbox.cgroups import Group, Usage
@@ -36,7 +36,7 @@ class GroupedJob:
         """
         if self.running.is_over:
             await self.discard()
-            raise SandboxError("the sandbox ended while it waited for a job")
+            raise SandboxUnready("the sandbox ended while it waited for a job")
         if self.answers and (answer := await self._answered(stdin)):
             usage = self.group.usage() if self.group else None
             _in_background(self.discard())

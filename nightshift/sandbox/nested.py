@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, cast
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import WORK, Mount, SandboxJob, SandboxLimits
 from nightshift.core.text.masking import printable
 from nightshift.sandbox import cgroups, child, launcher
@@ -268,7 +268,7 @@ class _Nested:
     def proved(self, finished: Finished) -> Finished:
         """How the job ended; an error when it was never started."""
         if not self.is_up:
-            raise SandboxError(f"the nested sandbox did not come up: {self.fault or finished.ended}")
+            raise SandboxUnready(f"the nested sandbox did not come up: {self.fault or finished.ended}")
         return finished
 
     def kill(self) -> None:

@@ -42,10 +42,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
-    """All findings of a sandbox; it passed when each of them did."""
+    """All findings of a sandbox; it passed when each of them did. `is_late`: one was not made in time."""
 
     sandbox: str
     findings: tuple[Finding, ...]
+    is_late: bool = False
 
     @property
     def passed(self) -> bool:
@@ -70,7 +71,8 @@ async def probe(sandbox: Sandbox, runtime: Runtime) -> SelfTest:
     except SandboxError as error:
         return SelfTest(sandbox=sandbox.name, findings=(Finding(name="start", passed=False, detail=str(error)),))
     findings = [*_looked(looked, visitors), _memory(memory), _forks(forks)]
-    return SelfTest(sandbox=sandbox.name, findings=tuple(findings))
+    is_late = any(result.ended is Ended.TIMEOUT for result in (looked, memory, forks))
+    return SelfTest(sandbox=sandbox.name, findings=tuple(findings), is_late=is_late)
 
 
 def _job(runtime: Runtime, name: str, told: dict[str, object]) -> SandboxJob:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from nightshift.app.terminal import startup_message
 from nightshift.app.web import entrance
@@ -77,3 +81,77 @@ def test_without_engine_and_model_tasks_wait() -> None:
 def test_with_a_model_nothing_is_explained() -> None:
     there = ModelStatus(name="ollama", model="small", available=True)
     assert "ollama pull" not in said(there, ENGINE)
+
+
+SPEAKS = """
+import logging
+from nightshift.app.terminal import free_streams, show
+logging.basicConfig(level=logging.WARNING)
+with free_streams():
+    for number in range(300):
+        show("x" * 1000)
+        logging.warning("y" * 1000)
+"""
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr", "both"])
+@pytest.mark.parametrize("reader", ["reads nothing", "has gone"])
+def test_a_program_ends_whoever_reads_it(stream: str, reader: str) -> None:
+    source, sink = os.pipe()
+    os.set_blocking(sink, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(sink, b"z" * 4096):
+            pass
+    os.set_blocking(sink, True)
+    if reader == "has gone":
+        os.close(source)
+    out, errors = (sink if stream in {name, "both"} else subprocess.DEVNULL for name in ("stdout", "stderr"))
+    done = subprocess.run([sys.executable, "-c", SPEAKS], cwd=ROOT, timeout=60, check=False, stdout=out, stderr=errors)
+    os.close(sink)
+    if reader == "reads nothing":
+        os.close(source)
+    assert done.returncode == 0
+
+
+def test_what_is_written_arrives_and_the_streams_are_as_they_were() -> None:
+    code = "from nightshift.app.terminal import free_streams, show\nwith free_streams():\n"
+    code += "    show('first')\nprint('second')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "first\nsecond\n"
+
+
+LIFTED = """
+import os, resource, signal
+{before}
+from nightshift.app import main
+from nightshift.storage.files.whole import forbid_others_to_write
+main._lift_limits()
+forbid_others_to_write()
+print({after})
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512))",
+            "resource.getrlimit(resource.RLIMIT_NOFILE)[0]",
+            "512",
+        ),
+        ("resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))", "resource.getrlimit(resource.RLIMIT_NOFILE)[0]", "64"),
+        ("signal.pthread_sigmask(signal.SIG_BLOCK, {15, 2})", "signal.pthread_sigmask(signal.SIG_BLOCK, ())", "set()"),
+        ("signal.signal(signal.SIGCHLD, signal.SIG_IGN)", "os.waitstatus_to_exitcode(os.system('exit 3'))", "3"),
+        ("os.umask(0)", "oct(os.umask(0))", "0o22"),
+        ("os.umask(0o002)", "oct(os.umask(0))", "0o2"),
+        ("os.umask(0o077)", "oct(os.umask(0))", "0o77"),
+    ],
+)
+def test_a_daemon_makes_the_best_of_how_it_is_started(before: str, after: str, found: str) -> None:
+    code = LIFTED.format(before=before, after=after)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -18,14 +19,18 @@ from nightshift.attempt.pool import TaskExecutor
 from nightshift.attempt.services import AttemptServices
 from nightshift.config.load import load_settings
 from nightshift.core.clock import utc_now
+from nightshift.core.errors import GitError, ReferenceLocked, SandboxUnready
 from nightshift.core.events import Event, Kind
+from nightshift.core.status import OverallState
 from nightshift.core.tasks.attempt_state import AttemptState, Step
 from nightshift.core.tasks.change_checks import Approval, Ask, AskKind, ChangeCheckJob, ChangeCheckReport
-from nightshift.core.tasks.states import ENDED, Ending, Outcome, Phase, Status
+from nightshift.core.tasks.states import ENDED, DaemonState, Ending, Outcome, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label
+from nightshift.queue.status import stored_status
 from tests.support.answers import RIGHT, Answers, job
+from tests.support.git_repo import make_repo
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
 
@@ -303,3 +308,65 @@ async def test_no_change_is_no_success_where_the_words_ask_for_something(site: S
         ended = await site.ended(site.submit(1, description=said, tests={}, test_command=["true"]))
     assert (ended.status, ended.ending, ended.commit) == (Status.FAILED, Ending.GAVE_UP, None)
     assert ended.reason.startswith("the words of the task ask for total; total is not defined anywhere; ")
+
+
+@dataclass
+class Troubled:
+    """A check in whose place something around the task fails, until that is over."""
+
+    errors: list[Exception]
+
+    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
+        if self.errors:
+            raise self.errors.pop()
+        return ChangeCheckReport()
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "is full"),
+        (GitError("git commit-tree failed: fatal: unable to write: Read-only file system"), "is read-only"),
+        (OSError(errno.EMFILE, "Too many open files"), "open files"),
+        (ReferenceLocked("the lock refs/heads/main.lock is 2 h old"), "a lock in"),
+        (SandboxUnready("bwrap did not start"), "the sandbox: bwrap did not start"),
+    ],
+)
+async def test_a_task_waits_for_what_is_in_trouble_and_goes_on_where_it_was(
+    site: Site, answers: Answers, error: Exception, why: str
+) -> None:
+    check = Troubled([error] * 3)
+    site.parts = replace(site.parts, change_checks=(check,))
+    task_id = site.submit(1)
+    async with site.working():
+        for left in (2, 1, 0):
+            async with asyncio.timeout(30):
+                while len(check.errors) > left or site.store.queue.get(task_id).status is not Status.SCHEDULED:  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            task = site.store.queue.get(task_id)
+            assert task.reason.startswith("waiting for: ")
+            assert why in task.reason
+            overall = replace(stored_status(site.store.db.reader(), utc_now()), state=DaemonState.RUNNING).overall
+            assert (overall.state, why in overall.text) == (OverallState.PAUSED, True)
+            site.clock.later += timedelta(hours=1)
+        done = await site.ended(task_id)
+    assert (done.ending, done.attempt) == (Ending.COMMITTED, 1)
+    assert answers.counts[1, "CODING"] == 1, "a reply was paid for twice"
+    assert len(told(site, task_id, Kind.WAITING)) == 1, "its owner is told once"
+
+
+async def test_work_elsewhere_goes_on_while_a_repository_is_away(site: Site, tmp_path: Path, answers: Answers) -> None:
+    repo = make_repo(tmp_path / "disk" / "shop", {"README.md": "A shop.\n"})
+    away = [site.submit(number, repo=str(repo)) for number in (1, 2)]
+    repo.rename(tmp_path / "away")
+    here = site.submit(3)
+    async with site.working():
+        assert (await site.ended(here)).ending is Ending.COMMITTED
+        waiting = [site.store.queue.get(task_id) for task_id in away]
+        assert {task.status for task in waiting} == {Status.SCHEDULED}
+        assert all("which is not there" in task.reason for task in waiting)
+        (tmp_path / "away").rename(repo)
+        site.clock.later += timedelta(minutes=1)
+        ended = [await site.ended(task_id) for task_id in away]
+    assert [task.ending for task in ended] == [Ending.COMMITTED] * 2
+    assert answers.counts[1, "CODING"] == answers.counts[2, "CODING"] == 1

@@ -7,7 +7,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nightshift.core.status import DaemonStatus, ModelStatus, OverallState, ParkedTasks, SpentBudget, WorkerStatus
+from nightshift.core.status import (
+    DaemonStatus,
+    ModelStatus,
+    OverallState,
+    ParkedTasks,
+    SpentBudget,
+    Trouble,
+    WorkerStatus,
+)
 from nightshift.core.tasks.queueing import PauseReason, PauseSource
 from nightshift.core.tasks.states import CircuitState, DaemonState
 
@@ -17,6 +25,8 @@ MODEL = ModelStatus(name="openai", model="m", available=True, checked_at=NOW)
 AWAY = replace(MODEL, available=False, detail="connection refused", next_check_at=NOW + timedelta(seconds=30))
 UP = DaemonStatus(state=DaemonState.RUNNING, uptime_s=1.0, version="1", models=(MODEL, ENGINE), sandbox="bubblewrap")
 BUSY = (WorkerStatus(name="w-1", task_id=1), WorkerStatus(name="w-2", task_id=2), WorkerStatus(name="w-3"))
+FULL = Trouble(what="disk of ~/src/shop is full", tasks=1)
+AWAY_DISK = Trouble(what="~/mnt/shop, which is not there", tasks=2)
 PARKED = ParkedTasks(count=3, first=(4, 5, 6))
 
 
@@ -50,6 +60,16 @@ def hold(source: PauseSource, until: datetime | None = None, reason: str = "") -
         ),
         ({"budget": SpentBudget(reason="today: 5 USD are used")}, OverallState.PAUSED, "Paused: budget spent"),
         ({"sandbox": "", "sandbox_detail": "no bwrap"}, OverallState.PAUSED, "Paused: no sandbox"),
+        ({"state": DaemonState.STARTING, "sandbox": ""}, OverallState.PAUSED, "Starting"),
+        ({"troubles": (FULL,)}, OverallState.PAUSED, "1 task waits for: disk of ~/src/shop is full"),
+        (
+            {"troubles": (FULL, AWAY_DISK), "workers": BUSY},
+            OverallState.WORKING, "Working 2 · 3 tasks wait for: disk of ~/src/shop is full and 1 more",
+        ),
+        (
+            {"troubles": (AWAY_DISK,), "approvals": 1},
+            OverallState.NEEDS_YOU, "1 needs you · 2 tasks wait for: ~/mnt/shop, which is not there",
+        ),
         ({"state": DaemonState.DRAINING, "workers": BUSY}, OverallState.PAUSED, "Stopping · 2 running"),
         (
             {"state": DaemonState.STOPPED, "holds": (hold(PauseSource.OWNER),), "approvals": 2, "models": ()},

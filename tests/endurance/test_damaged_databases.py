@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from nightshift.app.store import open_store
 from nightshift.core.tasks.task import TaskSpec
-from nightshift.storage.db.integrity import examine
+from nightshift.storage.db.recovery import find_faults
 from tests.support import tiers
 from tests.support.lived_home import DATABASE, NOON, Files, Moment, Ticking, moments, settings_of, tasks_of, told
 
@@ -106,7 +106,7 @@ def check(home: Path, before: Moment) -> None:
     """Hold what is there against what was there."""
     new = opened(home)
     found, report = tasks_of(home / DATABASE), told(home / DATABASE)
-    assert examine(home / DATABASE, NOON).faults == ()
+    assert find_faults(home / DATABASE) == ()
     named = {n for name in ("lost", "uncertain", "fallen") for n in report[name]} if report else set()
     for task_id, state in before.tasks.items():
         assert found.get(task_id) == state or task_id in named, (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nightshift.core.clock import to_text
 from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptState, Step
@@ -17,6 +19,10 @@ from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.maintenance.pruning import Keep, Pruner
 from nightshift.storage.db import pruning
+from nightshift.storage.db.recovery import check_rows
+from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.memory.elsewhere import TABLES
+from nightshift.storage.memory.vector_index import VectorIndex
 from tests.support.store import Store, open_store
 
 DAY_S = 86_400.0
@@ -218,3 +224,58 @@ async def test_others_write_while_a_round_goes_on(store: Store) -> None:
     over.set()
     assert await working > 20
     assert told(store).data["tasks"] == 60
+
+
+def learn(store: Store, count: int, *, used: bool) -> None:
+    """Lessons of both kinds, each with a vector."""
+    index, vector = VectorIndex(store.db, "hashed"), np.full((count, 4), 0.5, dtype=np.float32)
+    at, uses = to_text(store.clock()), int(used)
+
+    def job(conn: Connection) -> None:
+        for table, columns in (("failures", "signature, error"), ("patterns", "problem, solution")):
+            insert = f"INSERT INTO {table} ({columns}, created_at, times_used, last_used_at) VALUES ('s', 'e', ?, ?, ?)"
+            conn.executemany(insert, [(at, uses, at if used else None)] * count)
+
+    store.db.write(job).result()
+    for kind, table in TABLES.items():
+        ids = store.db.reader().execute(f"SELECT id FROM {table} ORDER BY id DESC LIMIT ?", (count,))
+        index.add(kind, [row[0] for row in ids], vector)
+
+
+def recall(store: Store) -> None:
+    insert = (
+        "INSERT INTO recalls (task_id, attempt, kind, item, arm, score, at) VALUES (1, 1, 'failure', 1, 'shown', 1, ?)"
+    )
+    store.db.write(lambda conn: conn.execute(insert, (to_text(store.clock()),)).rowcount).result()
+
+
+@pytest.mark.parametrize(
+    ("table", "fill", "keep", "left"),
+    [
+        ("failures", lambda store: learn(store, 5, used=False), {"lessons_days": 100}, 0),
+        ("patterns", lambda store: learn(store, 5, used=False), {"lessons_days": 100}, 0),
+        ("memory_vectors", lambda store: learn(store, 5, used=False), {"lessons_days": 100}, 0),
+        ("failures", lambda store: learn(store, 5, used=True), {"lessons_days": 100}, 5),
+        ("failures", lambda store: learn(store, 450, used=True), {"lessons": 7}, 7),
+        ("memory_vectors", lambda store: learn(store, 9, used=True), {"lessons": 7}, 14),
+        ("model_stats", lambda store: [done(store) for _ in range(5)], {"calls_days": 100}, 1),
+        ("model_stats", lambda store: [done(store) for _ in range(5)], {"calls_days": 365}, 5),
+        ("model_stats", lambda store: [done(store, ending=None) for _ in range(5)], {"calls_days": 100}, 5),
+        ("steps", done, {"work_days": 100}, 0),
+        ("recalls", recall, {"calls_days": 100}, 0),
+    ],
+)
+async def test_what_grew_for_ever_is_bounded_by_a_setting(
+    store: Store, table: str, fill: Callable[[Store], object], keep: dict[str, float], left: int
+) -> None:
+    fill(store)
+    spent = store.state.spent_total()
+    await pruner(store, True, **{"lessons_days": 10_000, **keep}).run()
+    store.clock.advance(200 * DAY_S)
+    clock = pruner(store, True, **{"lessons_days": 10_000, **keep})
+    await clock.run()  # after so long a leap the clock is in doubt for a day
+    store.clock.advance(2 * DAY_S)
+    await clock.run()
+    assert store.db.reader().execute(f"SELECT count(*) FROM {table}").fetchone()[0] == left
+    assert store.state.spent_total() == spent, "what was spent stays known"
+    assert list(check_rows(store.db.reader())) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import TaskSpec
+from nightshift.storage.db.sqlite import faults
 from tests.support.store import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +70,7 @@ def test_what_a_killed_producer_was_acknowledged_is_there(tmp_path: Path) -> Non
         assert len(acknowledged) >= 100
         assert stored >= set(acknowledged)
         assert stored <= {*acknowledged, acknowledged[-1] + 1}
-        assert store.state.integrity() == []
+        assert faults(store.db.path) == []
 
 
 def test_what_a_killed_claimer_left_is_done_once_by_the_next(tmp_path: Path) -> None:

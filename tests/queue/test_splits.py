@@ -12,7 +12,7 @@ from nightshift.core.errors import StaleFence
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.subtasks import SubtaskSpec
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
-from nightshift.storage.db import row_validation
+from nightshift.storage.db import recovery
 from tests.support.store import HandClock, Store, open_store
 
 S = Status
@@ -160,4 +160,4 @@ def test_what_parts_used_counts_for_the_whole_until_its_owner_asks_again(store: 
 
 def test_a_task_that_waits_for_parts_makes_sense_to_who_looks_for_damage(store: Store) -> None:
     split(store)
-    assert row_validation.faults(store.db.reader()) == []
+    assert list(recovery.check_rows(store.db.reader())) == []

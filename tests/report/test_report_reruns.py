@@ -16,6 +16,7 @@ from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.report.figures import Known
 from nightshift.report.weekly import render, render_html, summarise
+from nightshift.storage.db import backups
 from nightshift.storage.db.pruning import Gone, Pruned, note_events, prune_events
 from nightshift.storage.db.writer import Job
 from tests.support.history import ERRORS, FIRST, WEEK, History, verdict
@@ -169,7 +170,7 @@ def test_a_life_and_a_hold_that_began_before_the_log_does_are_still_told(history
 def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(history: History, tmp_path: Path) -> None:
     history.week(10, skill=0.6)
     (tmp_path / "home" / "db").mkdir(parents=True)
-    history.store.state.backup(tmp_path / "home" / "db" / "agent_logs.sqlite")
+    backups.copy(history.store.db.path, tmp_path / "home" / "db" / "agent_logs.sqlite")
     written = []
     for seed, zone in (("0", "UTC"), ("1", "Pacific/Auckland"), ("2", "America/New_York")):
         environment = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": "C"}

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Ended, SandboxJob, SandboxResult
+from nightshift.sandbox import choice as choice_module
 from nightshift.sandbox import choose
+from nightshift.sandbox.choice import remedy
 from tests.support.sandboxes import runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,3 +74,35 @@ async def test_a_plain_user_has_the_strong_sandbox_too(folder: Path) -> None:
     done = await asyncio.to_thread(subprocess.run, [*become, *program], cwd=ROOT, env=env, capture_output=True)
     assert done.stdout.startswith(b"True bubblewrap"), done.stderr
     assert b"FAILED" not in done.stdout
+
+
+class Answering:
+    """A sandbox whose runs all end in one way."""
+
+    name = "answering"
+
+    def __init__(self, ended: Ended | None) -> None:
+        self.ended = ended
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        if self.ended is None:
+            raise SandboxError("no namespaces for this user")
+        return SandboxResult(exit_code=1, ended=self.ended, stdout=b"", stderr=b"", duration_s=10.0)
+
+
+@pytest.mark.parametrize(
+    ("ended", "is_late", "text"),
+    [
+        (Ended.TIMEOUT, True, "the machine is too busy for the self-test, which is made again"),
+        (Ended.EXITED, False, remedy()),
+        (Ended.KILLED, False, remedy()),
+        (None, False, "no namespaces for this user"),
+    ],
+)
+async def test_a_self_test_that_is_late_is_told_from_one_that_was_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: Ended | None, is_late: bool, text: str
+) -> None:
+    monkeypatch.setitem(choice_module._MAKERS, "bubblewrap", lambda _: (Answering(ended), ""))
+    choice = await choose("bubblewrap", runtime=runtime(), scratch=tmp_path)
+    assert (choice.sandbox, choice.is_late) == (None, is_late)
+    assert text in choice.report

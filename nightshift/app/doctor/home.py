@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -28,8 +28,12 @@ from nightshift.config.reloaded import HOW_TO_REMOVE, OVERRULED
 from nightshift.core.errors import StoreDamaged, StoreError, StoreMissing, StoreTooNew, StoreTooOld
 from nightshift.core.program import typed
 from nightshift.core.text.formats import ago
+from nightshift.queue.store import counts
 from nightshift.storage.db import backups
-from nightshift.storage.db.inspection import facts, quick_faults
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.recovery import find_faults
+from nightshift.storage.db.sqlite import Error, store_error
+from nightshift.storage.db.state_store import unread
 
 SAFE_TOKEN_CHARS = 16
 _OTHERS = 0o077
@@ -234,7 +238,7 @@ def check_backups(context: CheckContext) -> Iterator[Finding]:
 
 def _schema(path: Path) -> Iterator[Finding]:
     try:
-        found = facts(path)
+        found = _counts(path)
     except StoreTooNew as error:
         yield fault("schema", str(error), "bring this checkout up to date (git pull), or give another home")
     except StoreTooOld as error:
@@ -246,7 +250,15 @@ def _schema(path: Path) -> Iterator[Finding]:
     except StoreError as error:
         yield fault("schema", str(error), f"make {path} readable for you; if another program keeps it locked, end that")
     else:
-        yield ok("schema", f"up to date; tasks: {found.tasks}, unread commits: {found.unread}")
+        yield ok("schema", f"up to date; {found}")
+
+
+def _counts(path: Path) -> str:
+    try:
+        with Database(path, readonly=True, busy_s=1.0) as db:
+            return f"tasks: {sum(counts(db.reader()).values())}, unread commits: {unread(db.reader())}"
+    except Error as error:
+        raise store_error(error, path) from error
 
 
 def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
@@ -262,9 +274,11 @@ def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
         yield ok("quick check", "sound")
 
 
-def _quick(path: Path, limit_s: float) -> list[str] | None:
+def _quick(path: Path, limit_s: float) -> Sequence[str] | None:
     try:
-        return quick_faults(path, limit_s)
+        return find_faults(path, limit_s)
+    except StoreTooNew:
+        return ()  # the schema tells of it
     except StoreError as error:
         return [str(error)]
 
@@ -289,7 +303,8 @@ def _age(newest: Path, count: int, now: datetime, context: CheckContext) -> Find
     at = backups.time_of(newest) or now
     text = f"{count} kept, the newest {ago((now - at).total_seconds())}"
     late = timedelta(seconds=3 * context.settings.state_interval_s)
-    if context.holder is not None and now - at > late:
+    is_late = now - at > late and not backups.is_current(newest, context.settings.db_path)
+    if context.holder is not None and is_late:
         mend = f"look for `backup_failed` with {typed('logs 200 --level WARNING')}; often the disk is full"
         return warning("backups", f"{text}, though the daemon runs", mend)
     return ok("backups", text)

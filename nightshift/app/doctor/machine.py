@@ -31,7 +31,8 @@ from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, bounded
 from nightshift.queue.intake.tasks_file import Reading, load_file
 from nightshift.queue.store import id_of_key
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.inspection import facts, library
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.sqlite import LIBRARY, LIBRARY_VERSION, Error
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -98,9 +99,8 @@ def _python() -> Finding:
 
 
 def _sqlite() -> Finding:
-    module, version = library()
-    text = f"{version} ({module})"
-    if version_of(version) < OLDEST_SQLITE:
+    text = f"{LIBRARY_VERSION} ({LIBRARY})"
+    if version_of(LIBRARY_VERSION) < OLDEST_SQLITE:
         return fault("sqlite", f"{text} is too old", "install pysqlite3-binary: `make setup`")
     return ok("sqlite", text)
 
@@ -237,8 +237,9 @@ def check_service(_: CheckContext) -> Iterator[Finding]:
 
 def _newest_event(context: CheckContext, now: datetime) -> Iterator[Finding]:
     try:
-        newest = facts(context.settings.db_path).newest_event_at
-    except StoreError:
+        with Database(context.settings.db_path, readonly=True, busy_s=1.0) as db:
+            newest = max((event.at for event in EventLog(db).last(100) if event.at), default=None)
+    except (StoreError, Error):
         return  # the section on the database tells why
     if newest is None:
         return

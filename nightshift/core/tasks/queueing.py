@@ -37,6 +37,10 @@ class Heartbeat:
     said: Mapping[int, int] = field(default_factory=dict)
 
 
+# How the reason of a task begins that waits for something around it.
+WAITING_FOR = "waiting for: "
+
+
 class PauseSource(StrEnum):
     """Who pauses claims. The owner ends the first two (`resume`); the others end with their cause.
 
@@ -49,6 +53,7 @@ class PauseSource(StrEnum):
     QUIET = "quiet"
     BATTERY = "battery"
     DISK = "disk"
+    PROGRAM = "program"
 
     @property
     def lifted_by(self) -> str:
@@ -70,6 +75,7 @@ _LIFTED_BY = {
     PauseSource.QUIET: "by itself, when the quiet hours are over",
     PauseSource.BATTERY: "by itself, when the machine is plugged in",
     PauseSource.DISK: "by itself, when there is room on the disk again",
+    PauseSource.PROGRAM: "when the daemon is restarted",
 }
 _LABELS = {
     PauseSource.OWNER: "Paused by you",
@@ -78,6 +84,7 @@ _LABELS = {
     PauseSource.QUIET: "Paused: quiet hours",
     PauseSource.BATTERY: "Paused: on battery",
     PauseSource.DISK: "Paused: disk full",
+    PauseSource.PROGRAM: "Paused: restart needed",
 }
 BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
 """What `resume` ends."""

@@ -67,6 +67,7 @@ _TITLES: Mapping[Kind, str] = {
     Kind.DISK_LOW: "The disk is nearly full",
     Kind.SETTINGS_REFUSED: "The new settings have faults",
     Kind.REGRESSION: "A commit broke a test",
+    Kind.WAITING: "Tasks wait for something around them",
     Kind.WORKER_ERROR: "Something failed inside",
     Kind.MODEL_DOWN: "No model answers",
     Kind.ENVIRONMENT_FAILED: "A part of a repository's environment cannot be made",
@@ -76,7 +77,11 @@ _ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION, K
 # That of a task or of a call is a question of its own, and comes as one.
 _COMMON_BUDGETS = frozenset({"today", "all time"})
 # Holds that come from trouble; the owner's own and those of the clock are no news to him.
-_HELD = {PauseSource.REVIEW: "Commits wait to be read", PauseSource.DISK: "The disk is nearly full"}
+_HELD = {
+    PauseSource.REVIEW: "Commits wait to be read",
+    PauseSource.DISK: "The disk is nearly full",
+    PauseSource.PROGRAM: "The daemon has to be restarted",
+}
 
 
 def notice_of(event: Event, name_of: Callable[[int], str]) -> Notice | None:

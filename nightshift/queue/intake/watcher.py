@@ -36,7 +36,7 @@ class Watcher:
         path: the file; its folder must exist, the file need not.
         on_reading: takes a reading; False where it is to be handed in again later, though the file stays as it is.
         on_faults: takes the faults of a file that cannot be read; the last reading stays in `last`.
-        on_crash: told when a callback raised; the watcher has ended then.
+        on_crash: told when a callback raised; the watcher has ended then, until `revive`.
         debounce_s: how long the file must be quiet before it is read.
         max_wait_s: after this it is read even if it goes on changing.
         retry_s: after this the file is read again where `on_reading` asks for that, or raises a `StoreError` (a full
@@ -61,7 +61,7 @@ class Watcher:
         self._seen: object = _UNREAD
         self._touched, self._stopping = threading.Event(), threading.Event()
         self._observer: BaseObserver | None = None
-        self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
+        self._thread = self._make_thread()
 
     def start(self) -> None:
         """Begin to watch; the first reading is made at once, by the watcher's thread.
@@ -71,6 +71,34 @@ class Watcher:
         """
         self._observer = self._observe()
         self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether changes are seen and handed on; before the start they will be."""
+        observer = self._observer
+        if observer is None or self._stopping.is_set():
+            return True
+        threads = (self._thread, observer, *observer.emitters)
+        return all(thread.is_alive() for thread in threads)
+
+    def revive(self) -> None:
+        """Watch again after a thread has ended; the file is read anew.
+
+        Raises:
+            FileNotFoundError: the folder of the file does not exist.
+        """
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+            observer.join()
+        self._observer = self._observe()
+        self.reread()
+        if not self._thread.is_alive():
+            self._thread = self._make_thread()
+            self._thread.start()
+
+    def _make_thread(self) -> threading.Thread:
+        return threading.Thread(target=self._run, name="intake", daemon=True)
 
     def reread(self) -> None:
         """Read the file again, changed or not."""

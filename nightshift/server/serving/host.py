@@ -56,9 +56,10 @@ class Host:
         self._listen = listen or Listen()
         self._listen.check()
         self._access = Access(self._listen.token) if self._listen.token else None
-        self._stream = Stream(context.events, context.live, context.mask)
-        self._download = Download(context.events, context.mask)
-        self._ready: Future[None] = Future()
+        self._stream: Stream
+        self._download: Download
+        self._ready: Future[None]
+        self._stopping = False
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._engine: Engine
@@ -77,7 +78,10 @@ class Host:
         Raises:
             ConfigError: the address cannot be used; names the setting that mends it.
         """
-        sockets = [bind_tcp(self._listen.address, self._listen.port)]
+        self._ready = Future()
+        self._stream = Stream(self._context.events, self._context.live, self._context.mask)
+        self._download = Download(self._context.events, self._context.mask)
+        sockets = [bind_tcp(self._listen.address, self.port)]
         self.port = sockets[0].getsockname()[1]
         try:
             if self._listen.socket_path:
@@ -90,8 +94,14 @@ class Host:
                 bound.close()
             raise
 
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether requests are answered, or need not be any more; one that is not may be started again."""
+        return self._stopping or self._thread is None or self._thread.is_alive()
+
     def stop(self) -> None:
         """End the streams, finish what is being answered, and close. May be called again, not from the server."""
+        self._stopping = True
         if self._thread is None:
             return
         with contextlib.suppress(RuntimeError):  # the loop has ended
@@ -109,6 +119,8 @@ class Host:
             else:
                 self._ready.set_exception(error)
         finally:
+            for bound in sockets:
+                bound.close()
             if self._listen.socket_path:
                 self._listen.socket_path.unlink(missing_ok=True)
 

@@ -3,27 +3,41 @@
 A copy is made by SQLite's online backup in one step: it reads one moment of the database, and the writer goes on in the
 log meanwhile. (`VACUUM INTO` would pack the pages anew; a copy with the same pages in the same places is faster to
 make, and tells where the tables of a damaged original begin.) It appears under its name when it is complete, on the
-disk and has passed SQLite's full check; then older ones go, so the last sound one is never among them.
+disk and has passed SQLite's full check; then older ones go, so the last sound one is never among them. Where nothing
+was done since the newest one, none is made.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from nightshift.core.errors import StoreError
+from nightshift.core.events import Kind
 from nightshift.storage.db.sqlite import Error, connect, connect_draft, faults, store_error
 from nightshift.storage.files.whole import publish
 
 _NAME = re.compile(r"agent_logs-(\d{8}T\d{6})Z\.sqlite", re.ASCII)
 
 
-def copy(source: Path, to: Path) -> None:
+# What a daemon notes of its own life; two of its starts differ in nothing else.
+_OWN_LIFE = (
+    Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.STATE_SAVED, Kind.INBOX_READ, Kind.ORPHANS_SWEPT, Kind.SWEPT,
+    Kind.MODEL_UP, Kind.MODEL_DOWN, Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING, Kind.CLOCK_JUMPED,
+)  # fmt: skip
+# Pages that are copied between two looks at the clock.
+_PAGES = 2000
+
+
+def copy(source: Path, to: Path, *, limit_s: float | None = None) -> None:
     """Copy a database; `to` appears when the copy is complete, sound and on the disk.
 
     Raises:
+        TimeoutError: that was not done within `limit_s` seconds; what stood at `to` is left as it was.
         StoreError: the copy could not be made, or is not sound; what stood at `to` is left as it was.
     """
     part = to.with_name(to.name + ".part")
@@ -33,45 +47,80 @@ def copy(source: Path, to: Path) -> None:
     except OSError as error:
         raise StoreError(f"{to}: the copy could not be written: {error}") from error
     try:
-        _fill(source, part)
-        if found := faults(part):
+        end = time.monotonic() + limit_s if limit_s is not None else math.inf
+        _fill(source, part, end)
+        if found := faults(part, end):
             raise StoreError(f"{to}: the copy is not sound and is not kept: {found[0]}")
         publish(part, to)
+    except TimeoutError:
+        raise
     except OSError as error:
         raise StoreError(f"{to}: the copy could not be written: {error}") from error
     finally:
         part.unlink(missing_ok=True)
 
 
-def _fill(source: Path, part: Path) -> None:
+def _fill(source: Path, part: Path, end: float) -> None:
+    """Copy the pages: all in one step, or in several where there is a time at which to end."""
+
+    def look(*_: int) -> None:
+        if time.monotonic() > end:
+            raise TimeoutError
+
     try:
         with closing(connect(source, readonly=True)) as original, closing(connect_draft(part)) as target:
-            original.backup(target)
+            original.backup(target, pages=-1 if end == math.inf else _PAGES, progress=look)
             # One file without a log beside it, so that it can be read from anywhere.
             target.execute("PRAGMA journal_mode=DELETE")
     except Error as error:
         raise store_error(error, part) from error
 
 
-def make(source: Path, folder: Path, now: datetime, *, keep: int, daily: int) -> Path:
-    """Make a backup and let go of old ones; its path.
+def make(
+    source: Path, folder: Path, now: datetime, *, keep: int, daily: int, limit_s: float | None = None
+) -> Path | None:
+    """Make a backup and let go of old ones; its path, or None where nothing was done since the newest one.
 
     Args:
         source: the database.
         folder: where backups lie, each named by its time.
         now: its time.
-        keep: how many of the newest are kept.
+        keep: how many are kept of the newest, at most one an hour.
         daily: on how many days before today one a day is kept as well, the newest of it.
+        limit_s: in how many seconds it must be made.
 
     Raises:
+        TimeoutError: it was not; all old ones are kept.
         StoreError: there is no sound new one; all old ones are kept.
     """
     new = folder / f"agent_logs-{now.astimezone(UTC):%Y%m%dT%H%M%S}Z.sqlite"
-    copy(source, new)
+    if (newest := next(iter(kept(folder, now)), None)) and is_current(newest, source):
+        return None
+    copy(source, new, limit_s=limit_s)
     for old in _superfluous(kept(folder, now), now, keep, daily):
         if old != new:
             old.unlink(missing_ok=True)
     return new
+
+
+def is_current(backup: Path, source: Path) -> bool:
+    """Tell whether nothing was done in a database since its backup was made."""
+    try:
+        return _mark(backup) == _mark(source)
+    except (Error, StoreError, OSError):
+        return False
+
+
+def _mark(path: Path) -> tuple[object, ...]:
+    """What differs when something was done: the newest event that tells of it, and how many rows there are."""
+    with closing(connect(path, readonly=True)) as conn:
+        own = ", ".join("?" * len(_OWN_LIFE))
+        done = f"SELECT id FROM execution_logs WHERE kind NOT IN ({own}) ORDER BY id DESC LIMIT 1"  # noqa: S608
+        newest = conn.execute(done, _OWN_LIFE).fetchone()
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        names = {row[0] for row in conn.execute(tables)} - {"execution_logs", "system_state"}
+        counts = (conn.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names)  # noqa: S608
+        return (newest and newest[0], dict(zip(names, counts, strict=True)))
 
 
 def kept(folder: Path, now: datetime) -> list[Path]:
@@ -94,14 +143,17 @@ def time_of(backup: Path) -> datetime | None:
 
 
 def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int) -> list[Path]:
-    """Those that no rule keeps."""
+    """Those that no rule keeps: the newest of the last hours, then the newest of each day."""
     today = now.astimezone(UTC).date()
-    days: set[date] = set()
-    gone: list[Path] = []
-    for number, path in enumerate(newest_first):
-        day = (time_of(path) or now).date()
-        of_its_day = day not in days and today - timedelta(days=daily) <= day < today
-        days.add(day)
-        if number >= keep and not of_its_day:
+    hours, days, gone = set[datetime](), set[date](), list[Path]()
+    for path in newest_first:
+        at = time_of(path) or now
+        hour = at.replace(minute=0, second=0, microsecond=0)
+        is_of_hour = hour not in hours and len(hours) < keep
+        is_of_day = at.date() not in days and today - timedelta(days=daily) <= at.date() < today
+        if is_of_hour or is_of_day:
+            days.add(at.date())
+        else:
             gone.append(path)
+        hours |= {hour} if is_of_hour else set()
     return gone

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Self
 
-from nightshift.core.errors import StoreError
+from nightshift.core.errors import StoreDamaged, StoreError
 from nightshift.storage.db import migrations
 from nightshift.storage.db.sqlite import Connection, Error, connect, store_error
 from nightshift.storage.db.write_failures import WriteFailure
@@ -115,6 +115,11 @@ class Database:
     def write_failure(self) -> WriteFailure | None:
         """Why nothing can be written, or None."""
         return self._writer.failures.now if self._writer else None
+
+    def note_damage(self, error: StoreDamaged) -> None:
+        """Write nothing more: the file was found damaged."""
+        if self._writer is not None:
+            self._writer.failures.record(error)
 
     def on_write_failure(self, listener: Callable[[WriteFailure], None]) -> None:
         """Call `listener` on the writer's thread when a write failure begins or is over."""

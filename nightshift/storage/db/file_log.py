@@ -166,7 +166,7 @@ class FileLog:
             return
         try:
             self._file.append("".join(shown).encode("utf-8", "backslashreplace"), self._clock())
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - a subscriber that raises is asked no more, for good
             self._failed(error, len(shown))
         else:
             self._went_well()
@@ -175,9 +175,10 @@ class FileLog:
         """Close the file."""
         self._file.close()
 
-    def _failed(self, error: OSError, lines: int) -> None:
+    def _failed(self, error: Exception, lines: int) -> None:
         if not self._missing:
-            self._report(f"{self._path} cannot be written ({error.strerror}); the database goes on keeping every event")
+            why = getattr(error, "strerror", None) or error
+            self._report(f"{self._path} cannot be written ({why}); the database goes on keeping every event")
         self._missing += lines
         self._file.close()
 

@@ -7,7 +7,7 @@ list mean that a newer Nightshift wrote it. The guard against illegal moves is t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -24,121 +24,55 @@ FIRST = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED)
 """The statuses that a new task may have."""
 
 
-def _tables(db: Tables) -> None:
-    for statement in schema.TABLES:
+def _drop_vector_tables(db: Tables) -> None:
+    """Drop the tables of sqlite-vec, of which nothing is lost; they are made no more.
+
+    The extension may be missing here, and without it SQLite cannot drop a table of it: the entry is taken out, and its
+    shadow tables are then tables like others.
+    """
+    select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'vec_*'"
+    db.execute("PRAGMA writable_schema=ON")
+    db.execute("DELETE FROM sqlite_master WHERE name GLOB 'vec_*' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
+    db.execute("PRAGMA writable_schema=RESET")
+    for (name,) in db.execute(select).fetchall():
+        db.execute(f'DROP TABLE "{name}"')
+    for statement in schema.FLAT_VECTORS:
         db.execute(statement)
 
 
-def _vectors(db: Tables) -> None:
-    for statement in schema.VECTORS:
-        db.execute(statement)
+def _make_step(statements: Iterable[str]) -> Callable[[Tables], None]:
+    def step(db: Tables) -> None:
+        for statement in statements:
+            db.execute(statement)
+
+    return step
 
 
-def _approvals(db: Tables) -> None:
-    for statement in schema.APPROVALS:
-        db.execute(statement)
-
-
-def _saved(db: Tables) -> None:
-    for statement in schema.SAVED:
-        db.execute(statement)
-
-
-def _holds(db: Tables) -> None:
-    for statement in schema.HOLDS:
-        db.execute(statement)
-
-
-def _learning(db: Tables) -> None:
-    for statement in schema.LEARNING:
-        db.execute(statement)
-
-
-def _pages(db: Tables) -> None:
-    for statement in schema.PAGES:
-        db.execute(statement)
-
-
-def _forms(db: Tables) -> None:
-    for statement in schema.FORMS:
-        db.execute(statement)
-
-
-def _tools(db: Tables) -> None:
-    for statement in schema.TOOLS:
-        db.execute(statement)
-
-
-def _projects(db: Tables) -> None:
-    for statement in schema.PROJECTS:
-        db.execute(statement)
-
-
-def _repository_settings(db: Tables) -> None:
-    for statement in schema.REPOSITORY_SETTINGS:
-        db.execute(statement)
-
-
-def _earlier_ends(db: Tables) -> None:
-    for statement in schema.EARLIER_ENDS:
-        db.execute(statement)
-
-
-def _kept_forks(db: Tables) -> None:
-    for statement in schema.KEPT_FORKS:
-        db.execute(statement)
-
-
-def _replay(db: Tables) -> None:
-    for statement in schema.REPLAY:
-        db.execute(statement)
-
-
-def _task_messages(db: Tables) -> None:
-    for statement in schema.TASK_MESSAGES:
-        db.execute(statement)
-
-
-def _shared_tasks(db: Tables) -> None:
-    for statement in schema.SHARED_TASKS:
-        db.execute(statement)
-
-
-def _lessons_elsewhere(db: Tables) -> None:
-    for statement in schema.LESSONS_ELSEWHERE:
-        db.execute(statement)
-
-
-def _drafts(db: Tables) -> None:
-    for statement in schema.DRAFTS:
-        db.execute(statement)
-
-
-def _discarded(db: Tables) -> None:
-    for statement in schema.DISCARDED:
-        db.execute(statement)
-
-
+_STATEMENTS = {
+    "0001_tables": schema.TABLES,
+    "0002_vectors": schema.VECTORS,
+    "0003_approvals": schema.APPROVALS,
+    "0004_saved": schema.SAVED,
+    "0005_holds": schema.HOLDS,
+    "0006_learning": schema.LEARNING,
+    "0007_pages": schema.PAGES,
+    "0008_tool_forms": schema.FORMS,
+    "0009_tool_calls": schema.TOOLS,
+    "0016_projects": schema.PROJECTS,
+    "0017_repository_settings": schema.REPOSITORY_SETTINGS,
+    "0018_earlier_ends": schema.EARLIER_ENDS,
+    "0019_kept_forks": schema.KEPT_FORKS,
+    "0020_replay": schema.REPLAY,
+    "0021_task_messages": schema.TASK_MESSAGES,
+    "0022_shared_tasks": schema.SHARED_TASKS,
+    "0023_lessons_elsewhere": schema.LESSONS_ELSEWHERE,
+    "0024_drafts": schema.DRAFTS,
+    "0025_discarded": schema.DISCARDED,
+}
 STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
-    ("0001_tables", _tables),
-    ("0002_vectors", _vectors),
-    ("0003_approvals", _approvals),
-    ("0004_saved", _saved),
-    ("0005_holds", _holds),
-    ("0006_learning", _learning),
-    ("0007_pages", _pages),
-    ("0008_tool_forms", _forms),
-    ("0009_tool_calls", _tools),
-    ("0016_projects", _projects),
-    ("0017_repository_settings", _repository_settings),
-    ("0018_earlier_ends", _earlier_ends),
-    ("0019_kept_forks", _kept_forks),
-    ("0020_replay", _replay),
-    ("0021_task_messages", _task_messages),
-    ("0022_shared_tasks", _shared_tasks),
-    ("0023_lessons_elsewhere", _lessons_elsewhere),
-    ("0024_drafts", _drafts),
-    ("0025_discarded", _discarded),
+    *((name, _make_step(statements)) for name, statements in _STATEMENTS.items()),
+    ("0026_flat_vectors", _drop_vector_tables),
+    ("0027_summed_calls", _make_step(schema.SUMMED_CALLS)),
 )
 
 

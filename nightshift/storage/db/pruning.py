@@ -3,8 +3,9 @@
 Events go by their age. Steps, replies and tool calls of a task, and which models its attempts were given, go by the
 age of its end: a resumed attempt reads them, and only an open task is ever resumed; a task that is asked for again
 begins a new attempt, which reads none of an earlier one.
-Tasks, iterations, approvals, the ledgers of commits and of model calls, and lessons are never touched, and neither is
-the case file at which a fork begins.
+Tasks, iterations, approvals and the ledger of commits are never touched, and neither is the case file at which a fork
+begins. Old calls of models are summed up by the day, so that what was spent stays known; lessons go by their use
+(`storage.memory.rows.prune`).
 
 A stored text (`storage.db.artifacts`) is shared by all rows with the same digest. It goes in the transaction in which
 the last row that names it goes, so that at every commit each text is named and each name has its text. The columns that
@@ -143,6 +144,41 @@ def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> G
         (after, reached, old, old, old),
     ).fetchall()
     return Gone(rows=len(digests), texts=drop_unnamed(conn, [row[0] for row in digests if row[0]]), reached=reached)
+
+
+_OLD_CALLS = (
+    "FROM model_stats WHERE phase <> '' AND at < :before AND substr(at, 1, 10) = :day AND NOT EXISTS "  # noqa: S608
+    f"(SELECT 1 FROM tasks WHERE id = task_id AND status IN ({_OPEN}))"
+)
+
+
+def sum_calls(conn: Connection, before: datetime) -> int:
+    """Put the sums of a day in the place of its calls that are older than a time; gives how many calls went.
+
+    Sums have no phase. Calls of open tasks stay: their budgets count them.
+    """
+    days = (
+        "SELECT substr(at, 1, 10) FROM model_stats WHERE phase <> '' AND at < ? AND NOT EXISTS "  # noqa: S608
+        f"(SELECT 1 FROM tasks WHERE id = task_id AND status IN ({_OPEN})) ORDER BY at LIMIT 1"
+    )
+    row = conn.execute(days, (to_text(before),)).fetchone()
+    if row is None:
+        return 0
+    span = {"before": to_text(before), "day": row[0]}
+    conn.execute(
+        "INSERT INTO model_stats (at, phase, backend, model, kind, tokens_in, tokens_out, cost_usd, latency_s, lost, "
+        "calls) SELECT min(at), '', backend, model, kind, sum(tokens_in), sum(tokens_out), sum(cost_usd), "
+        f"sum(latency_s), sum(lost), sum(calls) {_OLD_CALLS} GROUP BY backend, model, kind, cost_usd IS NULL",
+        span,
+    )
+    return conn.execute(f"DELETE {_OLD_CALLS}", span).rowcount
+
+
+def prune_recalls(conn: Connection, before: datetime) -> int:
+    """Remove some recalls that are older than a time; how many went."""
+    some = "SELECT task_id, attempt, kind, item FROM recalls WHERE at < ? LIMIT ?"
+    delete = f"DELETE FROM recalls WHERE (task_id, attempt, kind, item) IN ({some})"  # noqa: S608  a constant
+    return conn.execute(delete, (to_text(before), ROWS)).rowcount
 
 
 def time_of(conn: Connection, event_id: int) -> datetime | None:

@@ -337,7 +337,7 @@ LEARNING = (
 
 _TABLES = ("failures", "patterns")
 _COLUMNS = (
-    "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt that saw it ends (storage.memory.uplift)
+    "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt that saw it ends (core.tasks.lesson_standing)
     "retired_at TEXT",
     "retired_by TEXT NOT NULL DEFAULT ''",  # owner or measured; '': not noted
     "judged_from TEXT NOT NULL DEFAULT ''",  # attempts before this time say nothing: its owner restored it
@@ -530,3 +530,14 @@ DRAFTS = (
 
 # The twenty-fifth migration: commits whose branch their owner discarded.
 DISCARDED = ("ALTER TABLE git_commits ADD COLUMN discarded_at TEXT",)
+
+# The twenty-seventh migration: a row of the ledger of calls may stand for several of a day.
+SUMMED_CALLS = (
+    "ALTER TABLE model_stats ADD COLUMN calls INTEGER NOT NULL DEFAULT 1",
+    "DROP INDEX model_stats_days",
+    """CREATE INDEX model_stats_days ON model_stats (
+        substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost, calls)""",
+)
+
+# The twenty-sixth migration: vectors are compared as they are, without sketches of them.
+FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

@@ -58,8 +58,8 @@ def uses(conn: Connection, since: datetime, *, by_day: bool) -> list[Use]:
     """The calls of each model since a time; in UTC."""
     slot = f"substr(at, 1, {_DAY if by_day else _HOUR})"
     query = (
-        f"SELECT {slot} AS slot, backend, model, COUNT(*) AS calls, SUM(tokens_in) AS tokens_in, "  # noqa: S608
-        "SUM(tokens_out) AS tokens_out, TOTAL(cost_usd) AS cost_usd, SUM(cost_usd IS NULL) AS unpriced, "
+        f"SELECT {slot} AS slot, backend, model, SUM(calls) AS calls, SUM(tokens_in) AS tokens_in, "  # noqa: S608
+        "SUM(tokens_out) AS tokens_out, TOTAL(cost_usd) AS cost_usd, SUM(calls * (cost_usd IS NULL)) AS unpriced, "
         "TOTAL(latency_s) AS latency_s, SUM(lost) AS lost FROM model_stats INDEXED BY model_stats_days "
         f"WHERE substr(at, 1, 10) >= ? AND at >= ? GROUP BY {slot}, backend, model"
     )

@@ -10,9 +10,9 @@ from nightshift.core.tasks.task import Spent
 from nightshift.storage.db.sqlite import Connection
 
 _SUMS = (
-    "COALESCE(SUM(backend <> ?), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
+    "COALESCE(SUM(calls * (backend <> ?)), 0) AS model_calls, COALESCE(SUM(tokens_in), 0) AS tokens_in, "
     "COALESCE(SUM(tokens_out), 0) AS tokens_out, TOTAL(cost_usd) AS cost_usd, TOTAL(latency_s) AS model_s, "
-    "COALESCE(SUM(cost_usd IS NULL), 0) AS unpriced FROM model_stats "
+    "COALESCE(SUM(calls * (cost_usd IS NULL)), 0) AS unpriced FROM model_stats "
 )
 _SUM = f"SELECT {_SUMS}"
 _BY_DAY = f"SELECT substr(at, 1, 10) AS day, {_SUMS} GROUP BY day"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -34,7 +35,10 @@ else:
     except ImportError:
         import sqlite3
 
+LIBRARY, LIBRARY_VERSION = sqlite3.__name__, sqlite3.sqlite_version
 Connection = sqlite3.Connection
+# SQLite's instructions between two looks at the clock.
+_INSTRUCTIONS = 10_000
 Row = sqlite3.Row
 Error = sqlite3.Error
 DatabaseError = sqlite3.DatabaseError
@@ -135,14 +139,14 @@ def transaction(conn: Connection) -> Iterator[None]:
 
 def _open(path: Path, query: str, busy_s: float) -> Connection:
     if query == "mode=rwc":
-        _make_private(path)
+        make_private(path)
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     conn = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
     conn.row_factory = Row
     return conn
 
 
-def _make_private(path: Path) -> None:
+def make_private(path: Path) -> None:
     """Make a new file that only its owner can read: it will hold code, prompts and replies.
 
     SQLite gives its log the permissions of the file. Where it cannot be made, SQLite says why.
@@ -201,15 +205,28 @@ def _open_readonly(path: Path, busy_s: float) -> Connection:
     return conn
 
 
-def faults(path: Path) -> list[str]:
-    """Check a database file from end to end; an empty list means that it is sound."""
+def watch(conn: Connection, end: float) -> None:
+    """End whatever the connection does then with an error, at a time in seconds of monotonic time."""
+    if end < math.inf:
+        conn.set_progress_handler(lambda: int(time.monotonic() > end), _INSTRUCTIONS)
+
+
+def faults(path: Path, end: float = math.inf) -> list[str]:
+    """Check a database file from end to end; an empty list means that it is sound.
+
+    Raises:
+        TimeoutError: it was not done at `end`, in seconds of monotonic time.
+    """
     try:
         conn = connect(path, readonly=True)
     except (StoreError, UnicodeDecodeError) as error:
         return [str(error)]
     try:
+        watch(conn, end)
         found = [str(row[0]) for row in conn.execute("PRAGMA integrity_check")]
     except Error as error:
+        if time.monotonic() > end:
+            raise TimeoutError from error
         return [str(store_error(error, path))]
     except UnicodeDecodeError as error:  # SQLite quotes what it found
         return [f"{path}: the database is damaged ({error})"]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from nightshift.core.built_in import BUILT_IN
@@ -17,7 +16,7 @@ from nightshift.core.status import SavedReplies
 from nightshift.core.tasks.best_change import tests_in_words
 from nightshift.core.tasks.task import Spent
 from nightshift.core.tasks.verdicts import Label
-from nightshift.storage.db import backups, spending, sqlite
+from nightshift.storage.db import spending
 from nightshift.storage.db.codec import encode, storable
 from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
 from nightshift.storage.db.database import Database
@@ -212,18 +211,6 @@ class StateStore:
     def saved_replies(self, days: float = 7.0) -> SavedReplies:
         """What the built-in engine spared in the last days."""
         return saved_replies(self._db.reader(), self._clock(), days)
-
-    def backup(self, to: Path) -> None:
-        """Copy the database while it is in use; `to` appears when the copy is complete and on the disk.
-
-        Raises:
-            StoreError: the copy could not be made; what stood at `to` is left as it was.
-        """
-        backups.copy(self._db.path, to)
-
-    def integrity(self) -> list[str]:
-        """Faults of the database file; empty when it is sound. Reads the whole file."""
-        return sqlite.faults(self._db.path)
 
 
 def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:

@@ -52,6 +52,16 @@ def write_once(path: Path, content: str | bytes, *, mode: int = 0o644) -> bool:
     return True
 
 
+def forbid_others_to_write() -> None:
+    """Make this process, and what it starts, create all files and folders so that no other user may write to them.
+
+    Without it a umask of 000, as some services have it, leaves a database that everybody may write to. One that lets a
+    group write is its owner's choice.
+    """
+    mask = os.umask(0o022)
+    os.umask(mask if mask & 0o002 else mask | 0o022)
+
+
 def publish(part: Path, path: Path) -> None:
     """Give a complete file that stands in the same folder its name, so that it survives a power cut."""
     flush(part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,49 +16,13 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import rows
 from nightshift.storage.memory.embedders import Choice, Embedder, EmbedderMissing, Loadable
 from nightshift.storage.memory.embedders.base import Recent
-from nightshift.storage.memory.vector_index import (
-    AdaptiveIndex,
-    LessonKind,
-    Near,
-    SignBitIndex,
-    VectorStore,
-    load_extension,
-)
+from nightshift.storage.memory.vector_index import LessonKind, Near, VectorIndex, VectorStore, add_vectors, keep_only
 
 if TYPE_CHECKING:
-    from nightshift.storage.memory.embedders.base import Vectors
+    pass
 
 
 BATCH = 64
-MAINTAINED_BATCHES = 4
-"""How many batches of its index a catch-up copies."""
-
-
-class LocalVectors:
-    """The vectors of this node (`storage.memory.vector_index.VectorStore`).
-
-    Args:
-        db: the database.
-        index: finds them.
-    """
-
-    def __init__(self, db: Database, index: SignBitIndex) -> None:
-        self.index, self._db = index, db
-
-    def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-        """Store a vector of length 1 for each item, in the place of an earlier one."""
-        self._db.write(lambda conn: self.opened(conn).add(conn, kind, items, vectors)).result()
-
-    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        """The items of a kind that are nearest to a vector of length 1, best first, of equal ones the older first."""
-        conn = self._db.reader()
-        return self.opened(conn).nearest(conn, kind, vector, limit)
-
-    def opened(self, conn: Connection) -> SignBitIndex:
-        """The index, with its extension loaded into this connection."""
-        if isinstance(self.index, AdaptiveIndex):
-            load_extension(conn)
-        return self.index
 
 
 class EmbeddingSpace:
@@ -69,24 +33,12 @@ class EmbeddingSpace:
     Args:
         db: the database.
         embedder: makes the vectors; it must be loaded.
-        extension: whether to use sqlite-vec where it can be loaded.
     """
 
-    def __init__(self, db: Database, embedder: Embedder, *, extension: bool = True) -> None:
-        self.embedder = embedder
-        self._db, self._extension = db, extension
-        self._lock = threading.Lock()
-        self._vectors: LocalVectors | None = None
+    def __init__(self, db: Database, embedder: Embedder) -> None:
+        self.embedder, self._db = embedder, db
+        self._vectors = VectorIndex(db, embedder.name)
         self._recent = Recent(embedder.embed)
-        self._maintained = False
-
-    @property
-    def vectors(self) -> LocalVectors:
-        """The vectors, opened on first use; without an exact table where the extension cannot be loaded."""
-        with self._lock:
-            if self._vectors is None:
-                self._vectors = LocalVectors(self._db, self._made())
-            return self._vectors
 
     def catch_up(self, limit: int) -> int:
         """Embed memories that have no vector here yet, newest first, of each kind at most `limit`; gives how many."""
@@ -99,7 +51,6 @@ class EmbeddingSpace:
             self._add({kind: dict(texts) for kind, texts in found.items() if texts})
             done += sum(map(len, found.values()))
             more = any(len(texts) == most for texts in found.values())
-        self._maintain()
         return done
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
@@ -113,52 +64,25 @@ class EmbeddingSpace:
         vectors = self._recent.embed(list(texts.values()))
         found = dict[tuple[LessonKind, int], Near]()
         for kind, vector in zip(texts, vectors, strict=True):
-            near = [one for store in (self.vectors, beside) if store for one in store.nearest(kind, vector, limit)]
+            near = [one for store in (self._vectors, beside) if store for one in store.nearest(kind, vector, limit)]
             best = {(one.kind, one.item): one for one in near if one.similarity >= self.embedder.floor}
             found |= dict(sorted(best.items(), key=lambda pair: (-pair[1].similarity, pair[1].item))[:limit])
         return sorted(found.values(), key=lambda one: -one.similarity)
 
-    def forgetter(self) -> Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]:
-        """What takes vectors out within a job of the writer, which itself may not wait for another job."""
-        vectors = self.vectors
-
-        def forget(conn: Connection, items: Sequence[tuple[LessonKind, int]]) -> None:
-            for kind, item in items:
-                vectors.opened(conn).remove(conn, kind, [item])
-
-        return forget
-
     def _add(self, unseen: Mapping[LessonKind, Mapping[int, str]]) -> None:
-        """Store the vectors of these texts, in one transaction in which the index may change its kind a little."""
+        """Store the vectors of these texts in one transaction."""
         texts = [text for of_kind in unseen.values() for text in of_kind.values()]
         if not texts:
             return
-        made, vectors = self._recent.embed(texts), self.vectors
+        made = self._recent.embed(texts)
 
-        def add(conn: Connection) -> bool:
-            index, begun = vectors.opened(conn), 0
+        def add(conn: Connection) -> None:
+            begun = 0
             for kind, of_kind in unseen.items():
-                index.add(conn, kind, list(of_kind), made[begun : begun + len(of_kind)])
+                add_vectors(conn, self.embedder.name, kind, list(of_kind), made[begun : begun + len(of_kind)])
                 begun += len(of_kind)
-            return _maintained(index, conn)
 
-        self._maintained = self._db.write(add).result()
-
-    def _maintain(self) -> None:
-        """Let the index change its kind if the number of vectors asks for it, a few batches at a time."""
-        vectors = self.vectors
-        for _ in range(MAINTAINED_BATCHES):
-            if not self._maintained:
-                self._maintained = self._db.write(lambda conn: _maintained(vectors.opened(conn), conn)).result()
-
-    def _made(self) -> SignBitIndex:
-        extension = self._extension and load_extension(self._db.reader())
-        return (AdaptiveIndex if extension else SignBitIndex)(self.embedder.name, self.embedder.dims)
-
-
-def _maintained(index: SignBitIndex, conn: Connection) -> bool:
-    """Bring the index a batch nearer to what the number of its vectors asks for; True once it is there."""
-    return not isinstance(index, AdaptiveIndex) or not index.maintain(conn)
+        self._db.write(add).result()
 
 
 CATCH_UP = 256
@@ -170,7 +94,6 @@ REST_S = 300.0
 R = TypeVar("R")
 Beside = Callable[[Embedder], VectorStore | None]
 """Where other nodes' vectors of an embedder are found; None where they are not. Raises `HubError`."""
-Forget = Callable[[Connection, Sequence[tuple[LessonKind, int]]], None]
 
 
 class EmbeddingSpaces:
@@ -186,13 +109,12 @@ class EmbeddingSpaces:
         choice: as `storage.memory.embedders.choose` picked it.
         clock: tells when a rest is over.
         emit: takes the events, as when the better embedder is ready or cannot be had.
-        extension: whether to use sqlite-vec where it can be loaded.
     """
 
-    def __init__(self, db: Database, choice: Choice, *, clock: Clock, emit: Sink, extension: bool = True) -> None:
-        self._db, self._clock, self._events, self._extension = db, clock, Emitter(emit), extension
+    def __init__(self, db: Database, choice: Choice, *, clock: Clock, emit: Sink) -> None:
+        self._db, self._clock, self._events = db, clock, Emitter(emit)
         self._choice, self.description = choice, choice.why
-        self._ready = EmbeddingSpace(db, choice.ready, extension=extension)
+        self._ready = EmbeddingSpace(db, choice.ready)
         self._better: EmbeddingSpace | None = None
         self._reading: EmbeddingSpace | None = None
         self.beside: Beside = lambda _: None
@@ -244,10 +166,6 @@ class EmbeddingSpaces:
         if self._by_better(lambda space: space.catch_up(CATCH_UP)) is None:
             self._ready.catch_up(CATCH_UP)
 
-    def forgetters(self) -> list[Forget]:
-        """What takes vectors out within a job of the writer, one for each space."""
-        return [space.forgetter() for space in (self._ready, self._better) if space is not None]
-
     def _by_better(self, job: Callable[[EmbeddingSpace], R]) -> R | None:
         """Do it with the better embedder; None where there is none, or it rests, or fails."""
         space = self._better
@@ -272,6 +190,7 @@ class EmbeddingSpaces:
     def _report_ready(self, name: str) -> None:
         self._rest_until = None
         if self._described(name):
+            self._db.write(lambda conn: keep_only(conn, name)).result()
             self._events.emit(Kind.EMBEDDER_READY, f"memories are found by {name} now")
 
     def _described(self, description: str) -> bool:
@@ -292,7 +211,7 @@ class EmbeddingSpaces:
         """Load the better embedder, let it read all memories, and put it in charge."""
         try:
             better.load()
-            self._reading = space = EmbeddingSpace(self._db, better, extension=self._extension)
+            self._reading = space = EmbeddingSpace(self._db, better)
             while not self._closing.is_set() and space.catch_up(CATCH_UP):
                 pass
         except (EmbedderMissing, StoreError) as error:

@@ -1,129 +1,13 @@
-"""Fingerprints of Python functions, by which code that failed in an earlier task is known again whatever its names.
-
-Names that a function binds itself are numbered in the order in which they appear; its own name, docstring, annotations
-and decorators do not count. What it takes from elsewhere (globals, attributes, keywords) and its constants stay as they
-are: `n - 1` in place of `n` is often all that was wrong. Small functions say too little to be told apart from right
-ones that look alike, so they have no fingerprint.
-"""
+"""The functions that failed in earlier tasks, by their fingerprints (`core.code.function_shapes`)."""
 
 from __future__ import annotations
 
-import ast
-import hashlib
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
-from nightshift.core.code.parsing import parse_quietly
-from nightshift.core.tasks.task import Change
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 
-LEAST_NODES = 20
-"""Of a function's syntax tree, without the contexts of names; some three lines of code."""
-MAX_CHARS = 400_000
-MAX_FUNCTIONS = 500
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-_PASSED_OVER = frozenset({"ctx", "annotation", "returns", "type_comment", "decorator_list", "type_params"})
-_NAMES = frozenset({"id", "arg", "name"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """A function: where it begins (lines from 1), its name, and its fingerprint."""
-
-    line: int
-    name: str
-    digest: str
-
-
-def shapes(text: str) -> list[Shape]:
-    """The functions and methods of a module that are large enough; none of a text that is no Python."""
-    tree = parse_quietly(text) if len(text) <= MAX_CHARS else None
-    found = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
-    return [shape for node in found[:MAX_FUNCTIONS] if (shape := _shape_or_none(node))]
-
-
-def _shape_or_none(function: Function) -> Shape | None:
-    try:
-        return _shape(function)
-    except RecursionError:  # a tree so deep that nobody wrote it by hand
-        return None
-
-
-def _shape(function: Function) -> Shape | None:
-    body = _without_docstring(function.body)
-    nodes = sum(not isinstance(node, ast.expr_context) for top in body for node in ast.walk(top))
-    if nodes < LEAST_NODES:
-        return None
-    numbers = {name: f"v{at}" for at, name in enumerate(dict.fromkeys(_bound(function)))}
-    numbers[function.name] = "f"
-    text = "\n".join(_text(node, numbers) for node in (function.args, *body))
-    digest = hashlib.sha256(f"{type(function).__name__}\n{text}".encode("utf-8", "backslashreplace")).hexdigest()[:32]
-    return Shape(line=function.lineno, name=function.name, digest=digest)
-
-
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0] if body else None
-    documented = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-    return body[1:] if documented else body
-
-
-def _bound(function: Function) -> Iterator[str]:
-    """The names that a function binds, in the order of its text; what it declares global or nonlocal is not its own."""
-    outer = {name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
-    for node in _in_order(function):
-        match node:
-            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.ExceptHandler(name=str(name)):
-                yield from [name] if name not in outer else ()
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield from [name] if node is not function else ()
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                yield name
-
-
-def _in_order(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in ast.iter_child_nodes(node):
-        yield from _in_order(child)
-
-
-def _text(node: object, numbers: dict[str, str]) -> str:
-    """A tree as text with the names replaced; constants keep their kind, since 1, 1.0 and True are not the same."""
-    if isinstance(node, list):
-        return f"[{','.join(_text(one, numbers) for one in node)}]"
-    if isinstance(node, ast.Constant):
-        return f"{type(node.value).__name__}:{node.value!r}"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    parts = (_field(name, value, node, numbers) for name, value in ast.iter_fields(node) if name not in _PASSED_OVER)
-    return f"{type(node).__name__}({','.join(parts)})"
-
-
-def _field(name: str, value: object, node: ast.AST, numbers: dict[str, str]) -> str:
-    if name in _NAMES and isinstance(value, str) and not isinstance(node, ast.keyword | ast.alias):
-        return numbers.get(value, value)
-    if name == "body" and isinstance(node, Function) and isinstance(value, list):
-        return _text(_without_docstring(value), numbers)
-    return _text(value, numbers)
-
-
-MOST_EACH = 20
-"""Functions of one failure; a change that rewrites more says nothing about any of them."""
 _BATCH = 500
-
-
-def shapes_of(change: Change) -> set[str]:
-    """The fingerprints of all functions of a change."""
-    return {one.digest for path, text in change.items() if text and path.endswith(".py") for one in shapes(text)}
-
-
-def changed_by_fix(failing: Change, passing: Collection[str]) -> set[str]:
-    """The functions of a change that failed which are no more there in the one that passed; none of too many."""
-    found = shapes_of(failing) - set(passing)
-    return found if len(found) <= MOST_EACH else set()
 
 
 def add(conn: Connection, failure: int, digests: Collection[str]) -> None:

@@ -9,11 +9,11 @@ from typing import Literal
 
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.tasks.lesson import Lesson
+from nightshift.core.tasks.lesson_standing import Standing
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.elsewhere import TABLES
-from nightshift.storage.memory.uplift import Standing
-from nightshift.storage.memory.vector_index import LessonKind, Near
+from nightshift.storage.memory.vector_index import LessonKind, Near, forget_vectors
 
 _TEXT = {
     "failure": "SELECT id, signature AS text FROM failures WHERE solved = 1 AND retired = 0",
@@ -115,6 +115,26 @@ def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]
     gone: list[tuple[LessonKind, int]] = [("pattern", int(row[0])) for row in rows]
     elsewhere.forget_items(conn, gone)
     return gone
+
+
+def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
+    """Forget some memories that no task has used since a time, and the least used beyond so many of a kind; how many.
+
+    They are known elsewhere as forgotten, so that they do not come back.
+    """
+    gone = list[tuple[LessonKind, int]]()
+    for kind, table in TABLES.items():
+        unused = f"SELECT id FROM {table} WHERE times_used = 0 AND created_at < ? LIMIT ?"  # noqa: S608  our own name
+        least = f"SELECT id FROM {table} ORDER BY times_used > 0, coalesce(last_used_at, created_at) LIMIT ?"  # noqa: S608
+        ids = conn.execute(unused, (to_text(before), limit)).fetchall()
+        over = conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0] - len(ids) - most  # noqa: S608
+        ids += conn.execute(least, (max(0, min(over, limit - len(ids))),)).fetchall()
+        gone += [(kind, int(row[0])) for row in ids]
+        conn.executemany(f"DELETE FROM {table} WHERE id = ?", [tuple(row) for row in ids])  # noqa: S608
+    forget_vectors(conn, gone)
+    conn.executemany("DELETE FROM failed_shapes WHERE failure = ?", [(n,) for kind, n in gone if kind == "failure"])
+    elsewhere.forget_items(conn, gone)
+    return len(gone)
 
 
 def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, lesson: str, at: datetime) -> None:

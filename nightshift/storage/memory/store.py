@@ -3,7 +3,7 @@
 A failure is stored when it happens and completed when the task is solved: with the difference between the change that
 failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
 How an attempt ends is logged for each lesson that was near to it, whether it saw the lesson or not; a lesson that does
-not help retires (`storage.memory.uplift`).
+not help retires (`core.tasks.lesson_standing`).
 
 `storage.memory.embedding_space` decides which embedder finds them.
 """
@@ -18,11 +18,13 @@ from datetime import datetime
 from pathlib import Path
 
 from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.function_shapes import changed_by_fix, shapes_of
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
 from nightshift.core.shares import Share
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.lesson import Lesson
+from nightshift.core.tasks.lesson_standing import Standing, standing
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
@@ -34,8 +36,7 @@ from nightshift.storage.memory.lessons import as_patch, difference, errors_of, f
 from nightshift.storage.memory.recall_log import Assignment, MemoryUplift, Recalled
 from nightshift.storage.memory.rows import Stored
 from nightshift.storage.memory.signature import is_error, is_general, signature
-from nightshift.storage.memory.uplift import Standing, standing
-from nightshift.storage.memory.vector_index import LessonKind, Near
+from nightshift.storage.memory.vector_index import LessonKind, Near, forget_vectors
 
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
@@ -53,7 +54,6 @@ class LongTermMemory:
         clock: dates what is stored.
         emit: takes the events, as when the better embedder is ready or cannot be had.
         masker: takes secrets out of what is stored.
-        extension: whether to use sqlite-vec where it can be loaded.
         control_share: the share of attempts that see no lessons, so that it can be known what these are worth.
     """
 
@@ -65,13 +65,12 @@ class LongTermMemory:
         clock: Clock = utc_now,
         emit: Sink,
         masker: Masker | None = None,
-        extension: bool = True,
         control_share: float = 0.1,
     ) -> None:
         self._control_share = control_share
         self._db, self._clock, self._events = db, clock, Emitter(emit)
         self._masker = masker or Masker()
-        self._spaces = EmbeddingSpaces(db, embedder, clock=clock, emit=emit, extension=extension)
+        self._spaces = EmbeddingSpaces(db, embedder, clock=clock, emit=emit)
 
     @property
     def description(self) -> str:
@@ -109,7 +108,7 @@ class LongTermMemory:
     async def failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
     ) -> Mapping[str, Lesson]:
-        """Functions (`storage.memory.fingerprints`) that failed in earlier tasks, with what was learned from each.
+        """Functions (`core.code.function_shapes`) that failed in earlier tasks, with what was learned from each.
 
         An attempt that is named and in the control group sees nothing; what it would have seen is logged.
 
@@ -134,13 +133,12 @@ class LongTermMemory:
 
     def retire(self, kind: LessonKind, item: int) -> Future[bool]:
         """Recall a lesson no more, as its owner wants; False where it was retired before or is not there."""
-        forgetters, at = self._spaces.forgetters(), self._clock()
+        at = self._clock()
 
         def job(conn: Connection) -> bool:
             if not rows.retire(conn, kind, item, "owner", at):
                 return False
-            for forget in forgetters:
-                forget(conn, [(kind, item)])
+            forget_vectors(conn, [(kind, item)])
             self._report(Kind.LESSON_RETIRED, kind, item, "retires: its owner wants it so")
             return True
 
@@ -160,7 +158,7 @@ class LongTermMemory:
 
     def hear(self, news: News) -> Future[None]:
         """Take in what other nodes have found out about lessons, and judge those again by what all have counted."""
-        forgetters, at = self._spaces.forgetters(), self._clock()
+        at = self._clock()
 
         def job(conn: Connection) -> None:
             gone = elsewhere.take(conn, news)
@@ -170,8 +168,7 @@ class LongTermMemory:
                 rows.judge_from(conn, *item, tally.judged_from)
                 if self._judged_again(conn, item, everyone, at) is Standing.RETIRED:
                     gone.append(item)
-            for forget in forgetters:
-                forget(conn, gone)
+            forget_vectors(conn, gone)
 
         return self._db.write_retrying(job)
 
@@ -262,15 +259,14 @@ class LongTermMemory:
     def _conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         at, conn = self._clock(), self._db.reader()
         failures = rows.open_failures(conn, task_id) if solved else []
-        passing = fingerprints.shapes_of(work.change) if solved else set[str]()
+        passing = shapes_of(work.change) if solved else set[str]()
         cleared = fingerprints.failures(conn, passing)
         if not (failures or work.lessons or cleared or recall_log.any_of(conn, task_id, work.attempt)):
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker, error)) for id_, code, error in failures]
         fixes = [(id_, fix) for id_, fix in fixes if fix]  # what nothing mended was no fault of the change
-        shapes = {id_: fingerprints.changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
+        shapes = {id_: changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
-        forgetters = self._spaces.forgetters()
 
         def job(conn: Connection) -> None:
             if not rows.conclude(conn, task_id, work.attempt):
@@ -284,8 +280,7 @@ class LongTermMemory:
             if fixes and problem:
                 gone += rows.drop_patterns(conn, task_id)
                 rows.add_pattern(conn, task_id, problem, fixes[0][1], lesson, at)
-            for forget in forgetters:
-                forget(conn, gone)
+            forget_vectors(conn, gone)
 
         self._db.write(job).result()
         self._spaces.catch_up()

@@ -16,10 +16,13 @@ from nightshift.app.doctor import backends, machine, repositories, running
 from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context
 from nightshift.app.doctor.home import check_backups, check_database, check_disk, check_home, check_settings
 from nightshift.config.load import load_settings
+from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.maintenance.instance_lock import InstanceLock
 from nightshift.server.auth.access import kept_token
 from nightshift.storage.db.backups import make
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 from tests.support.git_repo import git, make_repo
 from tests.support.home import Home
 from tests.support.wire_server import WireServer
@@ -204,10 +207,14 @@ def test_size_and_backups(used: Home) -> None:
     assert look(check_database(whom), "size").grade is Grade.WARNING
     now = datetime.now(UTC)
     new = make(whom.settings.db_path, whom.settings.backups_dir, now - timedelta(days=2), keep=4, daily=0)
+    assert new is not None
     found = list(check_backups(whom))
     assert look(found, "backups").text == "1 kept, the newest 2 d ago"
     assert look(found, "newest backup").grade is Grade.OK
     with InstanceLock(whom.settings.lock_file):
+        assert look(check_backups(whom), "backups").grade is Grade.OK, "nothing was done since"
+        with Database(whom.settings.db_path) as db:
+            EventLog(db).emit(Event(kind=Kind.LESSON_RETIRED, message=""))
         assert look(check_backups(whom), "backups").grade is Grade.WARNING
     new.chmod(0o600)
     new.write_bytes(b"torn" * 4096)

@@ -18,6 +18,7 @@ from nightshift.core.errors import HubAway, NodeRemoved
 from nightshift.core.shares import Share
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.lesson import Lesson
+from nightshift.core.tasks.lesson_standing import Standing, standing
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
@@ -35,7 +36,6 @@ from nightshift.storage.memory.listing import Listed, State
 from nightshift.storage.memory.recall_log import Assignment, Recalled
 from nightshift.storage.memory.rows import Stored
 from nightshift.storage.memory.store import LongTermMemory, _concerns
-from nightshift.storage.memory.uplift import Standing, standing
 from tests.support.daemon import git
 from tests.support.git_repo import make_repo
 from tests.support.postgres import PostgresServer, hub

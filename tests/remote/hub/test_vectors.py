@@ -24,8 +24,8 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere, rows
 from nightshift.storage.memory.embedders import Choice, HashedEmbedder
-from nightshift.storage.memory.embedding_space import EmbeddingSpaces, LocalVectors
-from nightshift.storage.memory.vector_index import AdaptiveIndex, LessonKind, Near, VectorStore, load_extension
+from nightshift.storage.memory.embedding_space import EmbeddingSpaces
+from nightshift.storage.memory.vector_index import LessonKind, Near, VectorIndex, VectorStore
 from tests.support.postgres import PostgresServer, hub, servers
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def local(db: Database) -> VectorStore:
-    return in_sqlite(db)
+    return VectorIndex(db, SPACE)
 
 
 @pytest.fixture
@@ -67,19 +67,6 @@ def shared(db: Database, vectors_server: PostgresServer) -> Iterator[VectorStore
 def store(request: pytest.FixtureRequest, db: Database) -> VectorStore:
     found: VectorStore = request.getfixturevalue(request.param)
     known(db, found)
-    return found
-
-
-def in_sqlite(db: Database) -> VectorStore:
-    index = AdaptiveIndex(SPACE, DIMS)
-    found = LocalVectors(db, index)
-
-    def maintain(conn: Connection) -> bool:
-        found.opened(conn)
-        return index.maintain(conn)
-
-    assert load_extension(db.reader())
-    assert not db.write(maintain).result()
     return found
 
 
@@ -196,14 +183,6 @@ def emptied(db: Database, local: VectorStore, shared: VectorStore) -> Callable[[
         shared._hub.rows("SELECT 1 WHERE false")
         with shared._hub.connection() as conn:
             conn.execute("DELETE FROM lesson_vectors")
-        table = AdaptiveIndex(SPACE, DIMS).exact
-
-        def again(conn: Connection) -> None:
-            load_extension(conn)
-            table.drop(conn)
-            table.create(conn)
-
-        db.write(again).result()
         return (local, shared)
 
     return empty

@@ -1,6 +1,7 @@
 """Backups are sound, never in the way, and rotated by age."""
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.core.errors import StoreError
+from nightshift.core.events import Event, Kind
 from nightshift.storage.db import backups
 from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import StateStore
 from tests.support import tiers
 
@@ -19,7 +22,17 @@ NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 def filled(path: Path, value: int) -> None:
     with Database(path) as db:
-        StateStore(db).set("k", value).result()
+        note(db, value)
+
+
+def note(db: Database, value: int) -> None:
+    insert = "INSERT INTO metrics (at, name, value) VALUES ('2026-03-20T12:00:00Z', 'n', ?)"
+    db.write(lambda conn: conn.execute(insert, (value,)).rowcount).result()
+
+
+def values(path: Path) -> list[float]:
+    with Database(path, readonly=True) as db:
+        return [row[0] for row in db.reader().execute("SELECT value FROM metrics ORDER BY id")]
 
 
 def damage(path: Path) -> None:
@@ -40,8 +53,8 @@ def test_a_backup_holds_what_was_committed_and_has_no_log_beside_it(tmp_path: Pa
     filled(tmp_path / "a.sqlite", 7)
     made = backups.make(tmp_path / "a.sqlite", tmp_path / "backups", NOW, keep=1, daily=0)
     assert [path.name for path in (tmp_path / "backups").iterdir()] == ["agent_logs-20260320T120000Z.sqlite"]
-    with Database(made, readonly=True) as db:
-        assert StateStore(db).get("k") == 7
+    assert made is not None
+    assert values(made) == [7]
 
 
 def test_a_copy_that_fails_leaves_the_older_one_and_every_backup(tmp_path: Path) -> None:
@@ -110,22 +123,81 @@ def test_rotation_keeps_the_newest_and_its_own_whatever_the_clock_says(
 
 def test_the_writer_goes_on_while_a_backup_is_made(tmp_path: Path) -> None:
     with Database(tmp_path / "a.sqlite") as db:
-        state, done = StateStore(db), threading.Event()
+        done = threading.Event()
 
         def write() -> None:
             number = 0
             while not done.is_set():
-                state.set(f"k{number}", "x" * 1000).result()
+                note(db, number)
                 number += 1
 
         thread = threading.Thread(target=write)
         thread.start()
         try:
             made = [
-                backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW + timedelta(seconds=n), keep=9, daily=0)
+                backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW + timedelta(hours=n), keep=9, daily=0)
                 for n in range(5)
             ]
         finally:
             done.set()
             thread.join()
     assert len(set(made)) == 5
+
+
+def emit(path: Path, *kinds: Kind, task_id: int | None = None) -> None:
+    with Database(path) as db:
+        for kind in kinds:
+            EventLog(db).emit(Event(kind=kind, message="", task_id=task_id))
+        db.write(lambda _: None).result()
+
+
+def start_and_stop(path: Path) -> None:
+    emit(path, Kind.DAEMON_STARTED, Kind.STATE_SAVED, Kind.DAEMON_STOPPED)
+    with Database(path) as db:
+        StateStore(db).set("clock", "12:00").result()
+
+
+@pytest.mark.parametrize(
+    ("change", "is_due"),
+    [
+        (lambda _: None, False),
+        (start_and_stop, False),
+        (lambda path: list(map(start_and_stop, [path] * 3)), False),
+        (lambda path: emit(path, Kind.TASK_MOVED, task_id=1), True),
+        (lambda path: emit(path, Kind.LESSON_RETIRED), True),
+        (lambda path: filled(path, 2), True),
+    ],
+)
+def test_a_backup_is_made_where_something_was_done_since_the_newest(
+    tmp_path: Path, change: Callable[[Path], object], is_due: bool
+) -> None:
+    path = tmp_path / "a.sqlite"
+    filled(path, 1)
+    assert backups.make(path, tmp_path / "b", NOW, keep=4, daily=7)
+    change(path)
+    made = backups.make(path, tmp_path / "b", NOW + timedelta(hours=1), keep=4, daily=7)
+    assert (made is not None) == is_due
+    assert len(times(tmp_path / "b")) == 1 + is_due
+
+
+@pytest.mark.parametrize(
+    ("hours_ago", "left"),
+    [
+        ([0.1, 0.2, 0.3], [0.0]),  # restarts within an hour push nothing out
+        ([0.5, 1.0, 1.5, 2.0, 2.5], [0, 1, 2]),
+        ([1, 2, 3, 24, 25, 48, 72], [0, 1, 2, 24, 48, 72]),
+    ],
+)
+def test_backups_are_spaced_by_age(tmp_path: Path, hours_ago: list[float], left: list[float]) -> None:
+    filled(tmp_path / "a.sqlite", 1)
+    put(tmp_path / "b", *(NOW + timedelta(minutes=59, hours=-n) for n in hours_ago))
+    backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW + timedelta(minutes=59), keep=3, daily=3)
+    found = sorted(path.name for path in (tmp_path / "b").iterdir())
+    assert found == sorted(f"agent_logs-{NOW + timedelta(minutes=59, hours=-n):%Y%m%dT%H%M%S}Z.sqlite" for n in left)
+
+
+def test_a_copy_that_is_not_done_in_its_time_leaves_nothing(tmp_path: Path) -> None:
+    filled(tmp_path / "a.sqlite", 1)
+    with pytest.raises(TimeoutError):
+        backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW, keep=1, daily=0, limit_s=0.0)
+    assert list((tmp_path / "b").iterdir()) == []

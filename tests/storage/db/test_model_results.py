@@ -14,7 +14,7 @@ from nightshift.core.routing import ModelResult, Route
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Kind
-from nightshift.storage.db import row_validation
+from nightshift.storage.db import recovery
 from nightshift.storage.db.commit_ledger import CommitLedger, Pending
 from nightshift.storage.db.model_results import LATEST, OF_A_KIND, ModelResults
 from nightshift.storage.db.state_store import Commit
@@ -165,5 +165,5 @@ def test_a_route_stays_as_it_was_decided(bench: Bench) -> None:
     bench.results.keep(7, 1, route).result()
     bench.results.keep(7, 1, Route(kind="library", ladder=(BIG,), first=BIG, cheap=BIG)).result()
     assert bench.results.route(7, 1) == route
-    assert row_validation.faults(bench.store.db.reader()) == []
+    assert list(recovery.check_rows(bench.store.db.reader())) == []
     assert bench.results.route(7, 2) is None

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from nightshift.core.clock import to_text
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.opening import ensure_sound
-from nightshift.storage.db.raw_file import FRAME_HEADER, HEADER, read_log
+from nightshift.storage.db.recovery import ensure_sound
 from nightshift.storage.db.sqlite import Connection, connect, faults
 from nightshift.storage.db.writer import Job
 from tests.support import tiers
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 PAGE = 4096
+HEADER, FRAME_HEADER = 32, 24
 
 
 def add(value: int) -> Job[None]:
@@ -86,30 +86,3 @@ def test_a_cut_at_any_byte_leaves_what_was_acknowledged(
     length = int(place * len(life.raw))
     home = tmp_path_factory.getbasetemp() / "cut"
     check(life, life.cut(home, length, bytes(zeros)), length)
-
-
-def test_a_frame_that_is_damaged_in_the_middle_is_told_from_a_cut(life: Life, tmp_path: Path) -> None:
-    path = life.cut(tmp_path / "home", len(life.raw))
-    raw = bytearray(life.raw)
-    raw[len(raw) // 2] ^= 1
-    log = path.with_name("a.sqlite-wal")
-    log.write_bytes(raw)
-    assert "is damaged, and sound ones follow it" in read_log(log).damage
-    looked = ensure_sound(path, tmp_path / "backups", tmp_path / "agent.log", NOW)
-    assert looked.restored is not None
-    assert "write-ahead log is damaged" in looked.restored.why
-
-
-def test_the_log_of_a_database_that_was_folded_and_goes_on_is_sound(tmp_path: Path) -> None:
-    """Frames of an earlier, longer log stand behind the newer ones."""
-    path = tmp_path / "a.sqlite"
-    with Database(path) as db:
-        for value in range(60):
-            db.write(add(value)).result()
-        conn = connect(path)
-        conn.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
-        conn.close()
-        db.write(add(60)).result()
-        found = read_log(path.with_name("a.sqlite-wal"))
-        assert found.damage == ""
-        assert 0 < len(found.pages) < 10

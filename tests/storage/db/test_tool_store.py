@@ -20,7 +20,7 @@ from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.tools import ToolPlace, ToolRecord
-from nightshift.storage.db import row_validation, tool_store
+from nightshift.storage.db import recovery, tool_store
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.tool_store import ToolStore
@@ -175,9 +175,9 @@ def test_the_calls_of_a_step_are_listed_in_order_and_counted(store: Store) -> No
 def test_a_call_with_a_flipped_value_is_damage(store: Store, flipped: str) -> None:
     task = claimed(store)
     save(store, task, place(task)).result()
-    assert row_validation.faults(store.db.reader()) == []
+    assert list(recovery.check_rows(store.db.reader())) == []
     store.db.write(lambda conn: conn.execute(f"UPDATE tool_calls SET {flipped}")).result()
-    assert row_validation.faults(store.db.reader()) == ["1 rows of tool_calls are not as they were written"]
+    assert list(recovery.check_rows(store.db.reader())) == ["1 rows of tool_calls are not as they were written"]
 
 
 # --- dying

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from nightshift.core.shares import Share
+from nightshift.core.tasks.lesson_standing import Standing
 from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.storage.memory import listing, recall_log, rows
 from nightshift.storage.memory.listing import State, Wanted
 from nightshift.storage.memory.recall_log import Assignment, Recalled
 from nightshift.storage.memory.store import LongTermMemory
-from nightshift.storage.memory.uplift import Standing
 from tests.storage.memory.test_store import ERROR, failed, learn, make, work
 from tests.support.store import Store
 

@@ -40,16 +40,15 @@ def work(text: str, verdict: Verdict | None = None, advice: str = "", **fields: 
     return replace(made, **fields)  # type: ignore[arg-type]  # each caller names fields of Work
 
 
-@pytest.fixture(params=[True, False], ids=["sqlite-vec", "numpy"])
-def memory(request: pytest.FixtureRequest, store: Store) -> LongTermMemory:
-    return make(store, extension=request.param)
+@pytest.fixture
+def memory(store: Store) -> LongTermMemory:
+    return make(store)
 
 
 def make(
     store: Store,
     choice: Choice | None = None,
     *,
-    extension: bool = True,
     secret: str = "hunter22",
     control_share: float = 0.0,
 ) -> LongTermMemory:
@@ -61,7 +60,6 @@ def make(
         clock=store.clock,
         emit=store.events.emit,
         masker=masker,
-        extension=extension,
         control_share=control_share,
     )
 
@@ -263,13 +261,6 @@ async def test_memories_without_a_vector_are_embedded_at_the_next_recall(memory:
     store.db.write(lambda conn: conn.execute("DELETE FROM memory_vectors").rowcount).result()
     again = make(store)
     assert len(await again.recall(ERROR, 3)) == 1
-
-
-async def test_a_change_of_the_extension_loses_nothing(store: Store) -> None:
-    await learn(make(store, extension=False), store, "Parse a CSV file", ERROR, "Advice.")
-    assert len(await make(store, extension=True).recall(ERROR, 3)) == 1
-    await learn(make(store, extension=True), store, "Draw a picture", "'k'", "More.", "KeyError")
-    assert "More." in (await make(store, extension=False).recall("KeyError: 'other'", 3))[0].text
 
 
 async def test_an_embedder_that_cannot_be_loaded_is_a_normal_state(store: Store) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
 from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
 from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
 from nightshift.storage.memory.embedders import choose
-from nightshift.storage.memory.pattern_check import PatternCheck
 from nightshift.storage.memory.store import LongTermMemory
-from tests.support.store import Store
+from nightshift.verdict.checks.pattern_check import PatternCheck
+from tests.support.store import Store, open_store
 from tests.support.trees import TextTree
 
 BAD = """def average(values):
@@ -27,6 +32,12 @@ FAILED = Verdict(
     evidence=Evidence(tree="", sandbox="", label=Label.TESTS_PASSED),
     failures=(Failure(id="t", kind="IndexError", message="list index out of range", frame="a.py:5 in average"),),
 )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "agent.sqlite") as opened:
+        yield opened
 
 
 def memory_of(store: Store, control_share: float = 0.0) -> LongTermMemory:

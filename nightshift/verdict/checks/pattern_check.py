@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from nightshift.core.code.function_shapes import Shape, shapes
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from nightshift.core.tasks.lesson import Lesson
-from nightshift.storage.memory.fingerprints import Shape, shapes
 from nightshift.storage.memory.store import LongTermMemory
 
 RULE = "memory.failed_before"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.storage.memory.fingerprints import shapes
+from nightshift.core.code.function_shapes import shapes
 
 TEXT = '''
 def total(prices, rate):

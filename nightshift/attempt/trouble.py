@@ -1,0 +1,129 @@
+"""Tells trouble around a task from the task's own failure: a place that is away or full, a lock, a machine in want.
+
+What is in trouble is not the task, so that nothing of it counts as a try: it keeps its steps and its change and waits,
+hours if need be. The first task that meets a trouble looks again and again, the others wait for it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from nightshift.core.errors import GitError, PlaceUnready, ReferenceLocked, SandboxError, SandboxUnready
+
+# What a file system says for as long as it cannot do its work.
+_OF_PLACES = {
+    errno.ENOSPC: "is full",
+    errno.EDQUOT: "is full: the quota is used up",
+    errno.EROFS: "is read-only",
+    errno.EIO: "does not do its work",
+    errno.ESTALE: "is away",
+    errno.ENODEV: "is away",
+    errno.ENXIO: "is away",
+    errno.ENOTCONN: "is away",
+    errno.EHOSTDOWN: "is away",
+    errno.ETIMEDOUT: "is away",
+}
+_OF_MACHINE = {
+    errno.EMFILE: "open files of this process (`ulimit -n`)",
+    errno.ENFILE: "open files of this machine",
+    errno.ENOMEM: "memory of this machine",
+    errno.EAGAIN: "processes of this machine",
+}
+_BY_WORDS = {os.strerror(number).lower(): number for number in (*_OF_PLACES, *_OF_MACHINE)}
+_LEAST_BYTES, _LEAST_INODES = 1 << 20, 16
+# How long a task waits: the first look comes soon; the one that looks for all does so each minute at last.
+_FIRST_S, _LOOKS_S, _OTHERS_S = 5.0, 60.0, 300.0
+
+
+def find_trouble(error: BaseException, repo: Path) -> str:
+    """Say for what a task of a repository has to wait; nothing where a failure is its own."""
+    for each in _chain(error):
+        if isinstance(each, ReferenceLocked):
+            return f"a lock in {_short(repo)}: {each}"
+        number = _number_of(each)
+        if number in _OF_MACHINE:
+            return _OF_MACHINE[number]
+        if number in _OF_PLACES:
+            named = isinstance(each, OSError) and isinstance(each.filename, str | bytes) and os.fsdecode(each.filename)
+            return f"disk of {_short(Path(named) if named else repo)} {_OF_PLACES[number]}"
+        if isinstance(each, PlaceUnready):
+            return str(each)
+        if isinstance(each, SandboxUnready):
+            return f"the sandbox: {each}"
+    is_of_place = any(isinstance(each, GitError | OSError) for each in _chain(error))
+    return find_lack(repo) if is_of_place else ""
+
+
+def find_lack(repo: Path) -> str:
+    """Say what a place lacks that a task works in; nothing for one that is as it should be."""
+    try:
+        room = os.statvfs(repo)
+    except OSError as error:
+        why = _OF_PLACES.get(error.errno or 0)
+        return f"disk of {_short(repo)} {why}" if why else f"{_short(repo)}, which is not there"
+    if room.f_flag & os.ST_RDONLY:
+        return f"disk of {_short(repo)} is read-only"
+    if room.f_bavail * room.f_frsize < _LEAST_BYTES:
+        return f"disk of {_short(repo)} is full"
+    if room.f_files and room.f_favail < _LEAST_INODES:  # a file system without a limit reports 0
+        return f"disk of {_short(repo)} has no inodes left"
+    return ""
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that led to it."""
+    seen = set[int]()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            waiting += [each.__cause__, each.__context__]
+            waiting += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
+
+
+def _number_of(error: BaseException) -> int:
+    """The number of a system's error; git and sandboxes repeat its words."""
+    if isinstance(error, OSError):
+        return error.errno or 0
+    if isinstance(error, GitError | SandboxError):
+        words = str(error).lower()
+        return next((number for text, number in _BY_WORDS.items() if text in words), 0)
+    return 0
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path != home and path.is_relative_to(home) else str(path)
+
+
+@dataclass(slots=True)
+class Troubles:
+    """The troubles that tasks wait for, each with the task that looks whether it is over."""
+
+    _looking: dict[str, int] = field(default_factory=dict)
+    _waits: dict[int, int] = field(default_factory=dict)
+
+    def enter(self, task_id: int, why: str, now: datetime) -> tuple[datetime, bool]:
+        """Note that a task waits; gives until when, and whether the trouble is new."""
+        is_new = why not in self._looking
+        self.leave(task_id, but=why)
+        looks = self._looking.setdefault(why, task_id) == task_id
+        count = self._waits[task_id] = self._waits.get(task_id, 0) + 1
+        rest_s = min(_FIRST_S * 2.0 ** min(count - 1, 20), _LOOKS_S) if looks else _OTHERS_S
+        return now + timedelta(seconds=rest_s), is_new
+
+    def leave(self, task_id: int, *, but: str = "") -> tuple[str, ...]:
+        """Note that a task waits for nothing but one trouble any more; gives the troubles for which it looked."""
+        over = tuple(why for why, looking in self._looking.items() if looking == task_id and why != but)
+        for why in over:
+            del self._looking[why]
+        if not but:
+            self._waits.pop(task_id, None)
+        return over

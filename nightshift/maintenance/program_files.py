@@ -1,0 +1,97 @@
+"""Notices that the program's files were exchanged under the daemon: an upgrade, a clean-up, a renamed folder.
+
+Much is imported, and prompts are read, only when they are needed: what comes later would be of another version than
+what is loaded, and each task would fail by it. So nothing more is started then, until the daemon was started again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+# The files are looked at no more often, in seconds: some milliseconds for a thousand.
+LOOK_S = 5.0
+# A start of the new version is tried for so many seconds.
+TRY_S = 120.0
+_Stamp = tuple[int, int, int]
+
+
+class ProgramFiles:
+    """The files as they were when this was made; for the loop's thread.
+
+    Args:
+        folder: the package of the program.
+        needed: files and folders beside it without which nothing can be started.
+    """
+
+    def __init__(self, folder: Path = PACKAGE, needed: Sequence[Path] = ()) -> None:
+        self._folder = folder
+        self._needed = [path for path in (folder, Path(sys.executable), Path(os.__file__), *needed) if path.exists()]
+        self._stamps = self._read_stamps()
+        self._digests = {path: _digest(path) for path in self._stamps}
+        self._looked_at, self._found = time.monotonic(), ""
+
+    def find_change(self) -> str:
+        """Say what was exchanged, as a reason why no task is started; nothing where all is as it was."""
+        if time.monotonic() - self._looked_at >= LOOK_S:
+            self._found = self._find()
+            self._looked_at = time.monotonic()
+        return self._found
+
+    def _find(self) -> str:
+        if gone := next((path for path in self._needed if not path.exists()), None):
+            return f"{gone} is gone; set the program up again (`make setup`) and restart the daemon"
+        stamps = self._read_stamps()
+        changed = [path for path in {*stamps, *self._stamps} if stamps.get(path) != self._stamps.get(path)]
+        different = [path for path in changed if _digest(path) != self._digests.get(path)]
+        if not different:  # written again as they were
+            self._stamps |= {path: stamps[path] for path in changed if path in stamps}
+            return ""
+        return f"{len(different)} files of the program were exchanged; restart the daemon to use the new version"
+
+    def _read_stamps(self) -> dict[Path, _Stamp]:
+        return dict(_walk(self._folder)) | dict(_stamp(Path(os.__file__)))
+
+
+def can_start() -> bool:
+    """Tell whether the daemon as its files are now can be loaded. Blocks for some seconds."""
+    command = [sys.executable, "-c", "import nightshift.app.daemon"]
+    try:
+        done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, timeout=TRY_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, _Stamp]]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:  # it went meanwhile, and shows as gone
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name != "__pycache__":
+                yield from _walk(Path(entry.path))
+        elif not entry.name.endswith((".pyc", "~", ".swp")):
+            yield from _stamp(Path(entry.path))
+
+
+def _stamp(path: Path) -> Iterator[tuple[Path, _Stamp]]:
+    try:
+        status = path.stat()
+    except OSError:
+        return
+    yield path, (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _digest(path: Path) -> bytes:
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return b""

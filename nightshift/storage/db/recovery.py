@@ -1,0 +1,737 @@
+"""Sees to it that the database of a home is sound before a daemon opens it, and restores it where it is not.
+
+The rule: check it; where that finds a fault, the newest sound backup takes its place, with every row of the damaged
+file that can be read and makes sense, and SQLite makes the indexes anew. A table behind which an extension stands is
+never copied. A task is taken as it is or not at all: its row and its specification must agree.
+
+SQLite's own `.recover` is no part of the libraries that programs load. What it does for rows is done here by queries:
+a page that cannot be read costs its rows and no others.
+
+The new file is built beside the damaged one; a note says that it is complete; the damaged files move into a folder
+where only people delete them, and the new one takes the name. Whenever the power goes, the next start finds the damaged
+database as it was, or the note, and finishes. The old write-ahead log must be gone before, or SQLite would apply it.
+
+The end of the log file is an independent record: a line is written after the commit that holds its event. So an event
+that the file has and the database has not was lost, whatever SQLite says.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from nightshift.core.clock import to_text
+from nightshift.core.dialogue import Finish
+from nightshift.core.errors import StoreDamaged, StoreError, StoreFull
+from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.change_checks import AskKind
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
+from nightshift.core.text.formats import coarse
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.storage.db import backups, migrations
+from nightshift.storage.db.codec import encode, spec_digest, storable
+from nightshift.storage.db.sqlite import (
+    NOT_THE_FILE,
+    Connection,
+    Error,
+    Row,
+    code_of,
+    connect,
+    connect_draft,
+    faults,
+    make_private,
+    store_error,
+    watch,
+)
+from nightshift.storage.db.state_store import read_state, write_state
+from nightshift.storage.files.whole import flush, publish, write_whole
+
+log = logging.getLogger(__name__)
+
+# The state that tells which tasks may have been finished in a life that is lost.
+KEY = "restored"
+# A start gives the check so many seconds; of a large database the rest is checked while the daemon runs.
+CHECK_S = 3.0
+_PAGE = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """How a database was restored.
+
+    Attributes:
+        why: its first fault.
+        aside: the folder that holds the damaged files.
+        backup: what it was restored from, None where there was no sound backup.
+        lost: the tasks that are gone; `titles` names some of them.
+        uncertain: the tasks that stand as the backup had them, which may be older than the truth.
+        failed: the tasks that failed because one on which they depend is lost.
+        unreadable: how many places could not be read.
+        at: its time.
+    """
+
+    why: str
+    aside: Path
+    backup: Path | None
+    lost: tuple[int, ...]
+    titles: Mapping[int, str]
+    uncertain: tuple[int, ...]
+    failed: tuple[int, ...]
+    unreadable: int
+    at: datetime
+
+    def summary(self) -> str:
+        """Two sentences: what was damaged and what took its place; what was lost."""
+        since = backups.time_of(self.backup) if self.backup else None
+        base = f"the backup of {coarse((self.at - since).total_seconds())} ago" if since else "an empty database"
+        place = f"{base} took its place, with all that could be read of it ({self.aside})"
+        return f"The database was damaged ({self.why}); {place}. Lost: {self._losses()}."
+
+    def _losses(self) -> str:
+        titled = [f"{n} ({self.titles[n]})" if n in self.titles else str(n) for n in self.lost]
+        parts = (
+            ("task {}, to be submitted again", titled),
+            ("what task {} did since the backup", self.uncertain),
+            ("task {}, which failed since it depends on one of these", self.failed),
+            ("{} pages or rows that could not be read", [self.unreadable] if self.unreadable else []),
+        )
+        return "; ".join(text.format(_listed(ids)) for text, ids in parts if ids) or "nothing that is known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A database that may be opened; where the check of it `is_complete` is false, the rest is still to be done."""
+
+    is_complete: bool = True
+    restored: Restored | None = None
+
+
+def ensure_sound(
+    path: Path, backups_dir: Path, log_file: Path, now: datetime, *, limit_s: float | None = CHECK_S
+) -> Checked:
+    """Make sure that the database at `path` is sound, or that there is none and never was; under the instance lock.
+
+    Raises:
+        StoreTooNew: a newer Nightshift wrote it.
+        StoreFull: there is no room to restore it; nothing was changed.
+        StoreError: it can neither be read nor restored; nothing was changed.
+    """
+    finish(path)
+    doubted = beside(path, ".doubted")
+    lines = tuple(line for file in (beside(log_file, ".1"), log_file) for line in _read_lines(file))
+    try:
+        found = find_faults(path, None if doubted.exists() else limit_s)
+        why = found[0] if found else _find_loss(path, backups_dir, lines)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be used: {error}") from error
+    if not why:
+        doubted.unlink(missing_ok=True)
+        return Checked(is_complete=found is not None)
+    log.error("%s is damaged and is restored: %s", path, "; ".join(found or (why,)))
+    restored = _restore(path, why, backups_dir, lines, now)
+    doubted.unlink(missing_ok=True)
+    log.error("%s", restored.summary())
+    return Checked(restored=restored)
+
+
+def doubt(path: Path) -> None:
+    """Have the next start check all of a database in which damage was met, however long that takes."""
+    with suppress(OSError):
+        beside(path, ".doubted").touch()
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """A file that belongs to a database: its name with a suffix."""
+    return path.with_name(path.name + suffix)
+
+
+# --- the check
+
+
+def find_faults(path: Path, limit_s: float | None = None) -> tuple[str, ...] | None:
+    """Check a database that is there; gives its faults, or None where the check did not end within `limit_s` seconds.
+
+    Raises:
+        StoreTooNew: a newer Nightshift wrote it; that is no damage.
+        StoreError: it cannot be read: no permission, a failing disk, another process that keeps it locked.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return ()
+    end = math.inf if limit_s is None else time.monotonic() + limit_s
+    try:
+        lines = list(_check_head(path))
+        with closing(connect(path, readonly=True)) as conn:
+            watch(conn, end)
+            return (*lines, *_check(conn, path))
+    except Error as error:
+        if time.monotonic() > end:
+            return tuple(lines) or None
+        if code_of(error) in NOT_THE_FILE:
+            raise store_error(error, path) from error
+        return (*lines, f"it cannot be read: {error}")
+    except StoreError as error:
+        if not isinstance(error, StoreDamaged):
+            raise
+        return (*lines, str(error))
+    except UnicodeDecodeError as error:  # of SQLite's own message, which quotes what it found
+        return (*lines, f"it cannot be read: {error}")
+
+
+def _check_head(path: Path) -> Iterator[str]:
+    """What SQLite would believe and act upon: forget the write-ahead log, or read texts in other letters."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    if head[16:18] != _PAGE.to_bytes(2) or head[20:21] != b"\0" or head[56:60] not in {b"\0\0\0\1", bytes(4)}:
+        yield "the head of the file is damaged"
+    elif head[18:20] != b"\2\2" and _has_log(path):
+        yield "the head of the file denies that it has a write-ahead log"
+
+
+def _check(conn: Connection, path: Path) -> Iterator[str]:
+    conn.execute("SELECT sql FROM sqlite_master").fetchall()
+    if not migrations.pending(conn, path):
+        with closing(migrations.fresh()) as new:
+            columns, wanted = _columns(conn), _columns(new)
+        for name in (name for name in wanted if columns.get(name) != wanted[name]):
+            yield f"the columns of {name} are not those that it was made with"
+    lines = [str(row[0]) for row in conn.execute("PRAGMA integrity_check(20)")]
+    if lines != ["ok"]:
+        yield from lines
+    elif strays := conn.execute("SELECT COUNT(*) FROM pragma_foreign_key_check").fetchone()[0]:
+        yield f"{strays} rows name others that are not there"
+    elif _tables(conn):
+        yield from check_rows(conn)
+
+
+def _find_loss(path: Path, backups_dir: Path, lines: Sequence[_Line]) -> str:
+    """Say what must have been there and is not, or nothing."""
+    logged = max((line.event for line in lines), default=0)
+    if not path.exists() or not path.stat().st_size:
+        return "the file is gone" if logged or _has_log(path) or any(backups_dir.glob("agent_logs-*.sqlite")) else ""
+    with closing(connect(path, readonly=True)) as conn:
+        newest = _sequences(conn).get("execution_logs", 0)
+    lost = f"events {newest + 1} to {logged}, which the log file has, are not in it"
+    return lost if logged > newest else ""
+
+
+def _has_log(path: Path) -> bool:
+    """Whether its write-ahead log holds anything."""
+    with suppress(FileNotFoundError):
+        return beside(path, "-wal").stat().st_size > 0
+    return False
+
+
+# --- rows: a flipped bit inside a value is no fault to SQLite. The rules follow from the types and names of columns.
+
+
+_WORDS: dict[tuple[str, str], type[StrEnum]] = {
+    ("tasks", "status"): Status,
+    ("tasks", "ending"): Ending,
+    ("earlier_ends", "status"): Status,
+    ("execution_logs", "level"): Level,
+    ("execution_logs", "phase"): Phase,
+    ("approvals", "kind"): AskKind,
+    ("steps", "phase"): Phase,
+    ("steps", "outcome"): Outcome,
+    ("replies", "finish"): Finish,
+    ("holds", "source"): PauseSource,
+    ("tool_forms", "protocol"): ToolProtocol,
+}
+_JSON = frozenset({"data", "spec", "spent", "spent_before", "phases", "rest", "value", "files", "signs", "ladder"})
+_TRUTH = frozenset(
+    {"resume", "cancel_requested", "integrated", "granted", "solved", "retired", "explored", "noted", "ok"}
+)
+_ANY_SIGN = frozenset({"priority", "value"})
+_KINDS = {"INTEGER": "'integer'", "TEXT": "'text'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
+_SPEC_DIFFERS = (
+    "NOT EXISTS (SELECT 1 FROM {schema}.task_specs s WHERE s.task_id = t.id "
+    "AND spec_fits(t.id, s.spec, s.digest, t.description, t.key))"
+)
+_NEEDS = "SELECT d.value FROM main.task_specs s, json_each(s.spec, '$.depends_on') d WHERE s.task_id = t.id"
+_STORED_NEEDS = "SELECT x.depends_on FROM main.task_dependencies x WHERE x.task_id = t.id"
+_NEEDS_DIFFER = (
+    f"EXISTS ({_NEEDS} AND d.value IN (SELECT id FROM main.tasks) EXCEPT {_STORED_NEEDS}) "  # noqa: S608
+    f"OR EXISTS ({_STORED_NEEDS} EXCEPT {_NEEDS})"
+)
+
+
+def check_rows(conn: Connection) -> Iterator[str]:
+    """Say of each table of an open database whether rows of it were never written by this program."""
+    _add_functions(conn)
+    for table in _tables(conn):
+        yield from _count(conn, f"main.{table} WHERE {invalid(conn, table)}", f"rows of {table}")
+    if any(row["name"] == "digest" for row in conn.execute("PRAGMA table_info(task_specs)")):
+        differs = _SPEC_DIFFERS.format(schema="main")
+        yield from _count(conn, f"main.tasks t WHERE {differs}", "tasks that differ from their specification")
+    yield from _count(conn, f"main.tasks t WHERE {_NEEDS_DIFFER}", "tasks that differ from what they depend on")
+
+
+def _count(conn: Connection, query: str, name: str) -> Iterator[str]:
+    if count := conn.execute(f"SELECT COUNT(*) FROM {query}").fetchone()[0]:  # noqa: S608  conditions of ours
+        yield f"{count} {name} are not as they were written"
+
+
+def invalid(conn: Connection, table: str) -> str:
+    """The SQL condition under which a row of a table was never written by this program."""
+    columns = conn.execute(f"PRAGMA main.table_info({table})").fetchall()
+    texts = ", ".join(f"CAST({column['name']} AS BLOB)" for column in columns if column["type"] == "TEXT")
+    rules = [rule for column in columns for rule in _rules(table, column)]
+    return " OR ".join((*rules, f"NOT is_text({texts})") if texts else rules) or "0"
+
+
+def _rules(table: str, column: Row) -> Iterator[str]:
+    """What must not be true of one column; each part is false for NULL, and NULL is judged first."""
+    name, kind = column["name"], column["type"]
+    if column["notnull"] or column["pk"]:
+        yield f"{name} IS NULL"
+    if kind in _KINDS:
+        yield f"({name} IS NOT NULL AND typeof({name}) NOT IN ({_KINDS[kind]}))"
+    if kind == "INTEGER" and name not in _ANY_SIGN:
+        yield f"{name} < 0"
+    if name in _TRUTH:
+        yield f"{name} > 1"
+    if kind == "TEXT" and (name in {"at", "since", "lease_until", "not_before"} or name.endswith("_at")):
+        yield f"({name} IS NOT NULL AND julianday({name}) IS NULL)"
+    if kind == "TEXT" and name in _JSON:
+        yield f"({name} IS NOT NULL AND NOT json_valid({name}))"
+    if (table, name) in _WORDS:
+        words = ", ".join(f"'{word}'" for word in _WORDS[table, name])
+        yield f"{name} NOT IN ({words})"
+
+
+def _add_functions(conn: Connection) -> None:
+    conn.create_function("is_text", -1, _is_text, deterministic=True)
+    conn.create_function("spec_fits", 5, _spec_fits, deterministic=True)
+
+
+def _is_text(*values: object) -> bool:
+    """Tell whether all of these are UTF-8 (or NULL); a text that is not cannot even be read."""
+    try:
+        for value in values:
+            _ = value.decode() if isinstance(value, bytes) else None
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _spec_fits(task_id: int, text: object, digest: str, description: str, key: str | None) -> bool:
+    """Tell whether a specification is unharmed, and says what the task's row repeats of it."""
+    try:
+        spec = json.loads(str(text))
+        if digest and digest != spec_digest(task_id, str(text)):
+            return False
+        return storable(spec["description"]) == description and (spec.get("key") and storable(spec["key"])) == key
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _tables(conn: Connection) -> dict[str, str]:
+    """The tables that hold rows of ours with the SQL that makes them, in the order they were made.
+
+    A table of an extension, and its shadow tables, are none.
+    """
+    rows = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
+    return {row[0]: row[1] for row in rows if not row[0].startswith(("sqlite_", "_sqlite_", "vec_"))}
+
+
+def _columns(conn: Connection) -> dict[str, list[tuple[object, ...]]]:
+    """The columns of each table, with their types and defaults."""
+    return {table: [tuple(row) for row in conn.execute(f"PRAGMA main.table_info({table})")] for table in _tables(conn)}
+
+
+def _sequences(conn: Connection) -> dict[str, int]:
+    """The last id that was given out, by table."""
+    try:
+        return dict(conn.execute("SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'").fetchall())
+    except Error:  # there is no such table yet, or it cannot be read
+        return {}
+
+
+# --- the restore
+
+
+def finish(path: Path) -> None:
+    """Finish a restore that was interrupted when all of it was ready; nothing happens when there was none."""
+    note, build = beside(path, ".restoring"), beside(path, ".restored")
+    if not note.exists():
+        build.unlink(missing_ok=True)
+        return
+    if build.exists():
+        aside = Path(note.read_text().strip())
+        aside.mkdir(parents=True, exist_ok=True)
+        for file in (beside(path, suffix) for suffix in ("", "-wal", "-shm")):
+            with suppress(FileNotFoundError):
+                file.rename(aside / file.name)
+        for changed in (aside, aside.parent, path.parent):
+            flush(changed)
+        publish(build, path)
+    note.unlink()
+    flush(path.parent)
+
+
+def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], now: datetime) -> Restored:
+    build = beside(path, ".restored")
+    try:
+        backup = _lay_base(build, backups_dir, now)
+        with closing(connect_draft(build)) as conn:
+            migrations.migrate(conn, build)
+            for name in migrations.guards():
+                conn.execute(f'DROP TRIGGER "{name}"')
+            salvaged = _salvage(conn, path, now)
+            newest = _sequences(conn).get("execution_logs", 0)
+            known = _raise_ids(conn, salvaged, lines, now)
+            moved = {line.task for line in lines if line.event > newest and line.to}
+            ids = {row[0] for row in conn.execute("SELECT id FROM main.tasks")}
+            restored = Restored(
+                why=why,
+                aside=_name_aside(path, now),
+                backup=backup,
+                lost=tuple(sorted(known - ids)),
+                titles={
+                    **{line.task: line.message for line in lines if line.kind == Kind.TASK_SUBMITTED},
+                    **salvaged.titles,
+                },
+                uncertain=tuple(sorted((salvaged.uncertain | moved) & ids)),
+                failed=tuple(_settle_dependants(conn, now)),
+                unreadable=salvaged.unreadable,
+                at=now,
+            )
+            _record(conn, restored)
+            migrations.migrate(conn, build)
+            conn.execute("REINDEX")
+        if left := faults(build):
+            raise StoreError(f"{path}: could not be restored, the new one is not sound: {left[0]}")
+        flush(build)
+        write_whole(beside(path, ".restoring"), f"{restored.aside}\n")
+        finish(path)
+    except Error as error:
+        raise store_error(error, build) from error
+    except OSError as error:
+        raise StoreFull(f"{path}: is damaged ({why}), and could not be restored: {error}") from error
+    return restored
+
+
+def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
+    """Copy the newest backup that is sound and fits; None where the new database begins empty."""
+    build.parent.mkdir(parents=True, exist_ok=True)
+    for backup in backups.kept(backups_dir, now):
+        if found := faults(backup):
+            log.warning("the backup %s is not sound: %s", backup, found[0])
+            continue
+        _copy(backup, build)
+        with closing(connect_draft(build)) as conn:
+            try:
+                migrations.pending(conn, backup)
+            except StoreError as error:
+                log.warning("the backup %s cannot be used: %s", backup, error)
+                continue
+        return backup
+    build.unlink(missing_ok=True)
+    return None
+
+
+def _copy(source: Path, to: Path) -> None:
+    """Copy a file, so that only its owner can read the copy."""
+    to.unlink(missing_ok=True)
+    make_private(to)
+    shutil.copyfile(source, to)
+
+
+def _name_aside(path: Path, now: datetime) -> Path:
+    """A folder that is not there yet."""
+    stem = f"{path.stem}-{now:%Y%m%dT%H%M%SZ}"
+    names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+    return next(folder for name in names if not (folder := path.parent / "damaged" / name).exists())
+
+
+@dataclass(slots=True, kw_only=True)
+class _Salvaged:
+    """What came of the damaged database.
+
+    Attributes:
+        uncertain: the tasks that stand as the backup had them and may have gone on since.
+        seen: every task that a readable row names.
+        titles: the first words of tasks.
+        sequences: the last id that was given out, by table, where it can be read.
+        unreadable: how many places could not be read.
+    """
+
+    uncertain: set[int] = field(default_factory=set)
+    seen: set[int] = field(default_factory=set)
+    titles: dict[int, str] = field(default_factory=dict)
+    sequences: dict[str, int] = field(default_factory=dict)
+    unreadable: int = 0
+
+
+def _salvage(conn: Connection, path: Path, now: datetime) -> _Salvaged:
+    """Take all rows of the damaged database that can be read and are valid; `conn` is open on the new one.
+
+    Rows are judged in a database `found` of their own. They are newer than a backup's, unless the log ends earlier.
+    """
+    scratch, salvaged, staged = beside(path, ".salvage"), _Salvaged(), list[str]()
+    scratch.unlink(missing_ok=True)
+    connect_draft(scratch).close()
+    conn.execute("ATTACH ? AS found", (str(scratch),))
+    conn.execute("PRAGMA found.journal_mode=OFF").fetchone()
+    _add_functions(conn)
+    try:
+        for sql in _tables(conn).values():
+            conn.execute("CREATE TABLE found." + sql.removeprefix("CREATE TABLE "))
+        with suppress(StoreError, Error, UnicodeDecodeError), closing(connect(path, readonly=True)) as old:
+            old.execute("PRAGMA cell_size_check=ON")
+            salvaged.sequences = _sequences(old)
+            for table in _tables(conn):
+                if table != "memory_vectors" and _stage(conn, old, table, salvaged):
+                    staged.append(table)
+        titles = "SELECT task_id, message FROM found.execution_logs WHERE kind = ? AND task_id IS NOT NULL"
+        salvaged.titles = dict(conn.execute(titles, (Kind.TASK_SUBMITTED,)).fetchall())
+        _take_tasks(conn)
+        newest = "SELECT COALESCE(MAX(id), 0) FROM {}.execution_logs"
+        found, ours = (conn.execute(newest.format(schema)).fetchone()[0] for schema in ("found", "main"))
+        for table in staged:
+            if table not in {"tasks", "task_specs", "task_dependencies"}:
+                how = "REPLACE" if found >= ours else "IGNORE"
+                conn.execute(f"INSERT OR {how} INTO main.{table} SELECT * FROM found.{table}")  # noqa: S608
+        salvaged.uncertain = _end_as_logged(conn, now)
+        _drop_strays(conn)
+    finally:
+        conn.execute("DETACH found")
+        scratch.unlink(missing_ok=True)
+    return salvaged
+
+
+def _stage(conn: Connection, old: Connection, table: str, salvaged: _Salvaged) -> bool:
+    """Put the valid rows of a table into `found`; False where the damaged database has no such table."""
+    there = {row["name"] for row in old.execute(f"PRAGMA table_info({table})")}
+    names = [row["name"] for row in conn.execute(f"PRAGMA main.table_info({table})") if row["name"] in there]
+    if not names:
+        return False
+    insert = f"INSERT OR IGNORE INTO found.{table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
+    conn.execute("BEGIN")
+    conn.executemany(insert, _read_rows(conn, old, table, names, salvaged))
+    salvaged.unreadable += conn.execute(f"DELETE FROM found.{table} WHERE {invalid(conn, table)}").rowcount  # noqa: S608
+    conn.execute("COMMIT")
+    if column := "id" if table == "tasks" else "task_id" if "task_id" in names else "":
+        seen = f"SELECT DISTINCT {column} FROM found.{table} WHERE {column} IS NOT NULL"  # noqa: S608
+        salvaged.seen |= {row[0] for row in conn.execute(seen)}
+    return True
+
+
+# Rows of these never change, so those that a sound backup has are not read again.
+_APPENDED = frozenset({"execution_logs", "model_stats"})
+# So many places one after the other that cannot be read end the reading of a table.
+_MOST_FAILURES = 20_000
+
+
+def _read_rows(
+    conn: Connection, old: Connection, table: str, names: list[str], salvaged: _Salvaged
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a damaged table that can be read; behind a place that cannot, it goes on with the next rowid."""
+    columns = ", ".join(names)
+    keys = [row["name"] for row in old.execute(f"PRAGMA table_info({table})") if row["pk"]]
+    try:
+        old.execute(f"SELECT rowid FROM {table} WHERE 0")  # noqa: S608  names of ours, here and below
+    except Error:  # a table without rowids: from its beginning, then from its end
+        for order in ("ASC", "DESC"):
+            by = ", ".join(f"{key} {order}" for key in keys)
+            try:
+                yield from map(tuple, old.execute(f"SELECT {columns} FROM {table} ORDER BY {by}"))  # noqa: S608
+                return
+            except (Error, UnicodeDecodeError):
+                salvaged.unreadable += 1
+        return
+    newest = f"SELECT COALESCE(MAX(id), 0) FROM main.{table}"  # noqa: S608
+    reached = conn.execute(newest).fetchone()[0] if table in _APPENDED else -1
+    select = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid"  # noqa: S608
+    failures = 0
+    while failures < _MOST_FAILURES:
+        try:
+            for row in old.execute(select, (reached,)):
+                reached, failures = row[0], 0
+                yield tuple(row)[1:]
+            return
+        except (Error, UnicodeDecodeError):
+            salvaged.unreadable += not failures
+            failures += 1
+            reached += 1 + failures // 500  # ids are dense, and a hole in them is wider the longer it lasts
+
+
+def _take_tasks(conn: Connection) -> None:
+    """Take the tasks that agree with their specification; what they depend on follows from that."""
+    older = (
+        "EXISTS (SELECT 1 FROM main.tasks m WHERE m.id = t.id AND "
+        "(m.fence > t.fence OR m.attempt > t.attempt OR (m.status = 'done' AND t.status <> 'done')))"
+    )
+    conn.execute(f"DELETE FROM found.tasks AS t WHERE {_SPEC_DIFFERS.format(schema='found')} OR {older}")  # noqa: S608
+    ours = "(SELECT id FROM found.tasks)"
+    conn.execute("INSERT OR REPLACE INTO main.tasks SELECT * FROM found.tasks")
+    conn.execute(f"INSERT OR REPLACE INTO main.task_specs SELECT * FROM found.task_specs WHERE task_id IN {ours}")  # noqa: S608
+    conn.execute(f"DELETE FROM main.task_dependencies WHERE task_id IN {ours}")  # noqa: S608
+    conn.execute(
+        "INSERT INTO main.task_dependencies (task_id, depends_on) SELECT DISTINCT s.task_id, d.value "  # noqa: S608
+        "FROM found.task_specs s, json_each(s.spec, '$.depends_on') d "
+        f"WHERE s.task_id IN {ours} AND d.value IN (SELECT id FROM main.tasks)"
+    )
+
+
+def _drop_strays(conn: Connection) -> None:
+    """Drop rows whose task or text could not be had."""
+    while conn.execute("SELECT 1 FROM pragma_foreign_key_check").fetchone():
+        for table in _tables(conn):
+            for key in conn.execute(f"PRAGMA main.foreign_key_list({table})").fetchall():
+                there = f"SELECT {key['to']} FROM main.{key['table']}"  # noqa: S608
+                conn.execute(f"DELETE FROM main.{table} WHERE {key['from']} NOT IN ({there})")  # noqa: S608
+
+
+_SKIPPED = "skipped_ids"
+# Where the damaged database does not tell which id it gave last, so many are left out beyond those that were seen.
+_MARGIN = 1000
+_PLAUSIBLE = 1_000_000
+
+
+def _raise_ids(conn: Connection, salvaged: _Salvaged, lines: Sequence[_Line], now: datetime) -> set[int]:
+    """Move ids beyond all that were seen, so that none comes again; gives those of the tasks that ever were."""
+    logged = {"tasks": {line.task for line in lines}, "execution_logs": {line.event for line in lines}}
+    skipped = [range(*each) for each in read_state(conn, _SKIPPED) or []]
+    for (table,) in conn.execute("SELECT name FROM main.sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'").fetchall():
+        known = max(_sequences(conn).get(table, 0), *logged.get(table, ()), 0)
+        given = salvaged.sequences.get(table, -1)
+        last = given if known <= given <= known + _PLAUSIBLE else known + _MARGIN
+        conn.execute("DELETE FROM main.sqlite_sequence WHERE name = ?", (table,))
+        conn.execute("INSERT INTO main.sqlite_sequence (name, seq) VALUES (?, ?)", (table, last))
+        if table == "tasks" and last != given:
+            skipped.append(range(known + 1, last + 1))
+    write_state(conn, _SKIPPED, [[each.start, each.stop] for each in skipped], now)
+    given_out = {*range(1, _sequences(conn)["tasks"] + 1), *salvaged.seen, *logged["tasks"]} - {0}
+    return {number for number in given_out if not any(number in each for each in skipped)}
+
+
+def _record(conn: Connection, restored: Restored) -> None:
+    """Store what is lost: as an event, and as a state that tasks look up."""
+    since = backups.time_of(restored.backup) if restored.backup else None
+    data = {
+        "aside": str(restored.aside),
+        "backup": restored.backup.name if restored.backup else None,
+        "backup_at": to_text(since) if since else None,
+        "unreadable": restored.unreadable,
+        "lost": list(restored.lost[:_MOST_NAMED]),
+        "uncertain": list(restored.uncertain[:_MOST_NAMED]),
+        "fallen": list(restored.failed[:_MOST_NAMED]),
+    }
+    _log_warning(conn, Kind.DATABASE_RESTORED, restored.summary(), data, restored.at)
+    begun = {row[0] for row in conn.execute("SELECT id FROM main.tasks WHERE status NOT IN ('done', 'cancelled')")}
+    state = {
+        "at": to_text(restored.at),
+        "since": data["backup_at"],
+        "tasks": sorted({*restored.uncertain} & begun),
+        "told": restored.summary(),
+    }
+    write_state(conn, KEY, state, restored.at)
+
+
+# An event's data is small JSON: it names so many ids at most.
+_MOST_NAMED = 300
+_FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
+
+
+def _listed(ids: Iterable[object]) -> str:
+    names = [str(each) for each in ids]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _end_as_logged(conn: Connection, now: datetime) -> set[int]:
+    """Let tasks have ended whose row is lost and of which the log says so; gives the tasks that are not certain.
+
+    That entry was written in one transaction with the row. Nothing else that the log says is believed of such a row:
+    the task goes on from the backup's state, and what it did since is found again by its commit.
+    """
+    conn.execute(
+        "CREATE TABLE found.moves AS SELECT task_id, json_extract(data, '$.to') AS status, "
+        "json_extract(data, '$.ending') AS ending, json_extract(data, '$.reason') AS reason, max(id) "
+        "FROM main.execution_logs WHERE task_id IS NOT NULL AND json_extract(data, '$.to') IS NOT NULL GROUP BY task_id"
+    )
+    ledger = "FROM main.git_commits c WHERE c.task_id = t.id AND label <> 'draft' ORDER BY c.id DESC LIMIT 1"
+    lost = "t.status <> 'done' AND t.id NOT IN (SELECT id FROM found.tasks)"
+    ended = "SELECT task_id FROM found.moves WHERE status IN ('done', 'failed', 'cancelled')"
+    conn.execute(
+        f"UPDATE main.tasks AS t SET status = m.status, ending = m.ending, reason = coalesce(m.reason, ''), "  # noqa: S608
+        f"ended_at = ?, {_FREE}, commit_id = iif(m.status = 'done', (SELECT commit_id {ledger}), commit_id), "
+        f"branch = iif(m.status = 'done', (SELECT branch {ledger}), branch) FROM found.moves m "
+        f"WHERE m.task_id = t.id AND m.status <> t.status AND {lost} AND t.id IN ({ended})",
+        (to_text(now),),
+    )
+    return {row[0] for row in conn.execute(f"SELECT id FROM main.tasks t WHERE {lost} AND id NOT IN ({ended})")}  # noqa: S608
+
+
+def _settle_dependants(conn: Connection, now: datetime) -> Iterator[int]:
+    """Let no task wait for one that is lost or has failed, all the way down, nor for what is done; gives who failed."""
+    needed = f"SELECT 1 FROM ({_NEEDS}) WHERE value NOT IN (SELECT id FROM main.tasks WHERE status "  # noqa: S608
+    hopeless = f"status = 'blocked' AND EXISTS ({needed} NOT IN ('failed', 'cancelled')))"
+    reason = "a task on which it depends was lost with the damaged database, or has failed"
+    change = f"status = 'failed', ending = 'dependency', reason = ?, ended_at = ?, {_FREE}"
+    while failed := conn.execute(f"SELECT id FROM main.tasks t WHERE {hopeless}").fetchall():  # noqa: S608
+        for (task_id,) in failed:
+            conn.execute(f"UPDATE main.tasks SET {change} WHERE id = ?", (reason, to_text(now), task_id))  # noqa: S608
+            _log_status(conn, task_id, Status.FAILED, reason, now)
+            yield task_id
+    ready = f"status = 'blocked' AND NOT EXISTS ({needed} = 'done'))"
+    for (task_id,) in conn.execute(f"SELECT id FROM main.tasks t WHERE {ready}").fetchall():  # noqa: S608
+        conn.execute("UPDATE main.tasks SET status = 'queued' WHERE id = ?", (task_id,))
+        _log_status(conn, task_id, Status.QUEUED, "all that it depends on is done", now)
+
+
+def _log_status(conn: Connection, task_id: int, status: str, reason: str, now: datetime) -> None:
+    """Enter a task's state into the log, so that the log says what the row says."""
+    data = {"from": None, "to": status, "ending": "dependency" if status == Status.FAILED else None, "reason": reason}
+    _log_warning(conn, Kind.TASK_RECOVERED, f"restored as {status}: {reason}", data, now, task_id)
+
+
+def _log_warning(
+    conn: Connection, kind: Kind, message: str, data: Mapping[str, object], now: datetime, task_id: int | None = None
+) -> None:
+    """Enter a warning into the log; there is no `EventLog` yet, and nobody who listens."""
+    conn.execute(
+        "INSERT INTO main.execution_logs (at, level, kind, message, task_id, data) VALUES (?, ?, ?, ?, ?, ?)",
+        (to_text(now), Level.WARNING, kind, message, task_id, encode(data)),
+    )
+
+
+# --- the end of the log file
+
+
+# So much of the end of a file is read, in bytes: some thousand lines.
+_TAIL = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of the log file: an event, its task (0 for none), and the status to which that moved."""
+
+    event: int
+    task: int
+    kind: str
+    message: str
+    to: str
+
+
+def _read_lines(file: Path) -> Iterator[_Line]:
+    """The newest lines, in the order they were written; one that cannot be read says nothing."""
+    with suppress(OSError), file.open("rb") as opened:
+        opened.seek(max(0, opened.seek(0, 2) - _TAIL))
+        for text in opened.read(_TAIL).splitlines():
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                row = json.loads(text)
+                event, task = int(row["id"]), int(row["task_id"] or 0)
+                yield _Line(event, task, row["event"], str(row["message"]), str(row["data"].get("to") or ""))

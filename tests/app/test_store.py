@@ -1,0 +1,89 @@
+"""A home whose database was damaged works again after its start: tasks are done, and lessons are recalled."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from nightshift.app.store import notices, open_store
+from nightshift.core.tasks.states import Status
+from nightshift.storage.db import backups
+from nightshift.storage.db.recovery import find_faults
+from nightshift.storage.db.sqlite import connect
+from tests.support.damaged_home import PAGE, fail_and_fix, make_home, put, root_of
+from tests.support.lived_home import DATABASE, NOON, Files, Ticking, settings_of
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return make_home(tmp_path_factory.mktemp("home") / "h", vector_tables=True)
+
+
+@pytest.fixture
+def without_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.parametrize(
+    ("harm", "backup"),
+    [
+        ("tasks_status", True),
+        ("tasks", True),
+        ("failures", True),
+        ("vec_hashed_rowids", True),
+        ("vec_hashed_vector_chunks00", True),
+        ("tasks_status", False),
+        ("vec_hashed_rowids", False),
+        ("steps", False),
+        ("the head", True),
+        ("gone", True),
+        ("nothing", True),
+    ],
+)
+def test_after_a_restore_a_task_is_done_and_recalls_a_lesson(
+    files: Files, tmp_path: Path, harm: str, *, backup: bool
+) -> None:
+    home, kept = tmp_path / "home", {n: raw for n, raw in files.items() if backup or "/backups/" not in n}
+    raw = bytearray(kept[DATABASE])
+    if harm == "gone":
+        del kept[DATABASE]
+    elif harm != "nothing":
+        page = 1 if harm == "the head" else root_of(files, tmp_path / "look", harm)
+        raw[PAGE * (page - 1) : PAGE * page] = b"\xa5" * PAGE
+        kept[DATABASE] = bytes(raw)
+    put(home, kept)
+    with ExitStack() as stack:
+        store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
+        status, recalled = fail_and_fix(store, "add the prices of another basket")
+        told = [text for text in notices(store, NOON.replace(hour=23)) if "database" in text]
+    assert status is Status.DONE
+    assert recalled
+    assert find_faults(home / DATABASE) == ()
+    assert len(told) == (harm != "nothing")
+    with closing(connect(home / DATABASE, readonly=True)) as conn:
+        assert not conn.execute("SELECT name FROM sqlite_master WHERE name GLOB 'vec_*'").fetchall()
+
+
+@pytest.mark.usefixtures("without_umask")
+@pytest.mark.parametrize("name", [DATABASE, "a backup", "the damaged one"])
+def test_only_the_owner_reads_a_restored_database(files: Files, tmp_path: Path, name: str) -> None:
+    home = tmp_path / "home"
+    put(home, files)
+    (home / DATABASE).chmod(0o600)
+    (home / DATABASE).write_bytes(b"\xa5" * PAGE)
+    with ExitStack() as stack:
+        store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
+        backups.copy(store.db.path, home / "db" / "backups" / "copy.sqlite")
+    found = {
+        DATABASE: home / DATABASE,
+        "a backup": home / "db" / "backups" / "copy.sqlite",
+        "the damaged one": next((home / "db" / "damaged").rglob("agent_logs.sqlite")),
+    }
+    assert stat.S_IMODE(found[name].stat().st_mode) == 0o600

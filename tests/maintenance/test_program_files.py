@@ -1,0 +1,53 @@
+"""Files of the program that are exchanged under the daemon are noticed, and what is as it was is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nightshift.maintenance import program_files
+from nightshift.maintenance.program_files import ProgramFiles
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(program_files, "LOOK_S", 0.0)
+    folder = tmp_path / "nightshift"
+    (folder / "agent" / "prompts").mkdir(parents=True)
+    (folder / "agent" / "machine.py").write_text("FIRST = 1\n")
+    (folder / "agent" / "prompts" / "plan.md").write_text("Plan.\n")
+    (tmp_path / "runner").mkdir()
+    return folder
+
+
+def pull(package: Path) -> None:
+    """Put another file in the place of one, as git does."""
+    (package / "agent" / "new.py").write_text("FIRST = 2\n")
+    (package / "agent" / "new.py").replace(package / "agent" / "machine.py")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (pull, "1 files of the program were exchanged"),
+        (lambda package: (package / "agent" / "machine.py").write_text("FIRST = 3\n"), "were exchanged"),
+        (lambda package: (package / "agent" / "prompts" / "plan.md").unlink(), "were exchanged"),
+        (lambda package: (package / "agent" / "late.py").write_text("x = 1\n"), "were exchanged"),
+        (lambda package: shutil.rmtree(package.parent / "runner"), "runner is gone"),
+        (lambda package: package.rename(package.parent / "renamed"), "nightshift is gone"),
+        (lambda _: None, ""),
+        (lambda package: os.utime(package / "agent" / "machine.py", (1, 1)), ""),
+        (lambda package: (package / "agent" / "machine.pyc").write_text("x"), ""),
+    ],
+)
+def test_an_exchange_is_noticed(package: Path, change: Callable[[Path], object], said: str) -> None:
+    files = ProgramFiles(package, needed=[package.parent / "runner"])
+    assert files.find_change() == ""
+    change(package)
+    assert said in files.find_change() if said else files.find_change() == ""
+    if said:
+        assert "restart" in files.find_change()
