@@ -25,7 +25,7 @@ from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.context import expected_files
 from nightshift.agent.prompt.text import quoted, system
 from nightshift.agent.prompt.working import working_prompt
-from nightshift.agent.replies import parse, spoken
+from nightshift.agent.replies import parse
 from nightshift.agent.services import AgentServices, EditFormat
 from nightshift.agent.tools import endings
 from nightshift.agent.tools.arguments import Cannot, Done
@@ -226,7 +226,7 @@ def _take(
 
 def _summary(reply: Completion) -> str:
     """The line in which the model says what its change does: above its first block, never inside of a file."""
-    text = spoken(reply.text)
+    text = reply.text
     block = _FIRST_BLOCK.search(text)
     found = _SUMMARY.search(text[: block.start()] if block else text)
     return found.group(1).strip().strip("*_`").strip()[:200] if found else ""

@@ -24,7 +24,7 @@ from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
 from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText
 from nightshift.models.errors import ToolsRefused
-from nightshift.models.openai_compat import OpenAIBackend
+from nightshift.models.openai_api import OpenAIBackend
 from nightshift.models.token_estimates import estimate_request
 from nightshift.storage.db import tool_forms
 from tests.support.gateway import KEY, QUICK, GatewaySetup, backend
