@@ -122,7 +122,7 @@ class Draft:
         """What is wrong with a text that has less than the file: it stands for a rest, or drops much, unasked."""
         before = View(self._tree, self._change).text(path) or ""
         if lazy := lazy_line(before, text):
-            return f"{path}: {lazy}, stands for lines that the file has: send them too, or an edit of what changes."
+            return f"{path}: {lazy}, stands for the rest, which the file has: send it too, or an edit of what changes."
         gone = dropped_definitions(before, text)
         if not gone or path in self._asked_about or asks_to_take_away(self._spec):
             return ""

@@ -31,11 +31,13 @@ class StreamWatch:
 
     Attributes:
         on_byte: called with each part that arrives, whatever it holds.
+        expects_events: what is good is a stream of events; its frames are set right.
         is_done: the stream said `[DONE]`.
         head: how the response began.
     """
 
     on_byte: Callable[[], None] = lambda: None
+    expects_events: bool = False
     is_done: bool = False
     head: bytes = b""
 
@@ -50,9 +52,9 @@ _current: ContextVar[StreamWatch | None] = ContextVar("stream_watch", default=No
 
 
 @contextmanager
-def watch_stream(on_byte: Callable[[], None]) -> Iterator[StreamWatch]:
+def watch_stream(on_byte: Callable[[], None], *, expects_events: bool = False) -> Iterator[StreamWatch]:
     """Watch the requests that are made while the block runs, in this task."""
-    watch = StreamWatch(on_byte)
+    watch = StreamWatch(on_byte, expects_events)
     token = _current.set(watch)
     try:
         yield watch
@@ -60,13 +62,12 @@ def watch_stream(on_byte: Callable[[], None]) -> Iterator[StreamWatch]:
         _current.reset(token)
 
 
-def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES, *, events: bool = False) -> Hook:
+def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
     """A hook for responses of an `httpx` client.
 
     Args:
         package: `httpx`, or what is made after it.
         max_bytes: how much of a response may be read; beyond that the package's `RemoteProtocolError` is raised.
-        events: whether what is good is a stream of events; frames are set right then.
     """
 
     class Counted(package.AsyncByteStream):  # type: ignore[misc]  # known at run time only
@@ -93,8 +94,8 @@ def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES, *, events: bool =
             await self.inner.aclose()
 
     async def hook(response: Any) -> None:
-        kind = _kind(response) if events else ""
-        response.stream = Counted(response.stream, _current.get() or StreamWatch(), kind)
+        watch = _current.get() or StreamWatch()
+        response.stream = Counted(response.stream, watch, _kind(response) if watch.expects_events else "")
 
     return hook
 
@@ -109,8 +110,9 @@ def _kind(response: Any) -> str:
 async def _corrected(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
     """The frames without those that are empty; one JSON document as a stream."""
     if kind == "json":
-        yield _as_events(b"".join([part async for part in parts]))
+        document = b"".join([part async for part in parts])
         watch.is_done = True
+        yield _as_events(document)
         return
     open_line = b""
     async for part in parts:

@@ -135,7 +135,7 @@ class VendorBackend(BaseModelHandler):
             # A prompt is the owner's code: it goes to the address that he set and nowhere else.
             follow_redirects=False,
             headers=UNCOMPRESSED,
-            event_hooks={"response": [bounded(httpx2, events=True)]},
+            event_hooks={"response": [bounded(httpx2)]},
         )
 
     async def aclose(self) -> None:
@@ -177,8 +177,9 @@ class VendorBackend(BaseModelHandler):
         history = as_history(request, api, self.author, self.ids, self.facts.lacks)
         parameters, settings = parameters_of(request), self._all_settings(request)
         messages = api.prepare_messages(history, parameters)
-        with watch_stream(lambda: take("")) as watch, self._translated(watch):
-            if "stream" in self.facts.lacks:
+        streams = "stream" not in self.facts.lacks
+        with watch_stream(lambda: take(""), expects_events=streams) as watch, self._translated(watch):
+            if not streams:
                 response = await api.request(messages, settings, parameters)  # type: ignore[arg-type]
             else:
                 async with api.request_stream(messages, settings, parameters) as stream:  # type: ignore[arg-type]
