@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightshift.core.errors import ModelRefused, Parked
 from nightshift.models.refusals import Blame, Refusals
+from tests.support.gateway import GatewaySetup, ask, backend
+from tests.support.wire_server import WireServer
 
 A, B = 1, 2
 
@@ -52,3 +57,29 @@ def test_the_backend_is_blamed_only_by_two_tasks_without_an_answer_between(event
             assert since - {task_id}
         else:
             since.add(task_id)
+
+
+@pytest.mark.parametrize("status", ["400", "403", "404"])
+async def test_one_flagged_prompt_ends_its_own_task_and_delays_no_other(tmp_path: Path, status: str) -> None:
+    with WireServer() as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            server.fail_always(status, about="garlic", message="your input was flagged")
+            flagged = ask("crush the garlic", task_id=A)
+            with pytest.raises(Parked, match="flagged"):
+                await gateway.task(A).complete(flagged)
+            assert (await gateway.task(B).complete(ask("add", task_id=B))).text
+            with pytest.raises(ModelRefused, match="flagged"):
+                await gateway.task(A).complete(flagged)
+            assert (await gateway.task(B).complete(ask("add", task_id=B, call_no=1))).text
+
+
+async def test_a_revoked_key_parks_every_task(tmp_path: Path) -> None:
+    with WireServer() as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            server.fail_always("403", message="this key was revoked")
+            for task_id in (A, B, A, B):
+                with pytest.raises(Parked, match="revoked"):
+                    await gateway.task(task_id).complete(ask("add", task_id=task_id))
+            assert len(server.requests) == 2

@@ -155,3 +155,12 @@ async def test_a_prompt_beyond_the_window_is_refused_with_the_size_and_the_next_
             assert gateway.handler.gauge(Phase.CODING, 0).window == 4096
             await gateway.task().complete(ask(tools=(), call_no=1))
             assert server.requests[1].body["max_tokens"] < 4096
+
+
+async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
+    with WireServer(lambda _phase, _turns: "hello") as server:
+        one = backend(server)
+        server.fail_next("400", message="streaming is not supported by this model")
+        assert (await one.generate(ask(tools=()))).text == "hello"
+        assert [request.body.get("stream") for request in server.requests] == [True, False]
+        await one.aclose()
