@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 OFFICIAL = "https://api.anthropic.com"
 API_VERSION = "2026-10-21"
+LEAST_BUDGET = 1024
+"""Tokens; the API takes no smaller budget for thinking, which is a part of the reply."""
+SHARES = {Thinking.LOW: 0.25, Thinking.MEDIUM: 0.5, Thinking.HIGH: 0.75}
 PREFERRED = (r"sonnet", r"opus", r"haiku")
 
 
@@ -92,8 +95,13 @@ class AnthropicBackend(VendorBackend):
         thinks = request.thinking not in {None, Thinking.OFF} and self._thinking(request) is not None
         # The API takes no other temperature than 1 from a model that thinks, and never a higher one.
         heat = None if thinks or not self._takes_temperature() else request.temperature
+        limit = request.max_tokens or self._max_tokens
+        share = SHARES.get(request.thinking or Thinking.OFF, 0.0)
+        by_budget = thinks and not self._profile("anthropic_supports_adaptive_thinking")
+        budget = {"type": "enabled", "budget_tokens": int(limit * share)} if limit * share >= LEAST_BUDGET else None
         return {
-            "max_tokens": request.max_tokens or self._max_tokens,
+            "max_tokens": limit,
+            **({"anthropic_thinking": budget, "thinking": None} if by_budget else {}),
             "temperature": None if heat is None else min(heat, 1.0),
             "anthropic_cache_instructions": True,
             **({"anthropic_cache_tool_definitions": True, "anthropic_cache_messages": True} if request.tools else {}),

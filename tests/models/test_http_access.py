@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
-from nightshift.models.http_access import fetch_json
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.tasks.states import Phase
+from nightshift.models.base import BackendSettings
+from nightshift.models.chain import build_chain
+from nightshift.models.http_access import fetch_json, is_loopback, trusted
 
 
 @contextmanager
@@ -72,3 +82,87 @@ def test_a_sound_list_is_read() -> None:
     assert not probe.is_unusable
     assert [row["id"] for row in probe.rows("data")] == ["m"]
     assert fetch_json("ftp://example", {}).is_unusable
+
+
+def make_authority(folder: Path) -> None:
+    """An authority of one's own, and a certificate of it for this machine."""
+
+    def run(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    usage = "keyUsage=critical,keyCertSign,cRLSign"
+    new = ("-newkey", "rsa:2048", "-nodes")
+    run("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Own", "-addext", usage)
+    run("req", *new, "-keyout", "s.key", "-out", "s.csr", "-subj", "/CN=localhost")
+    (folder / "ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    run("x509", "-req", "-in", "s.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-out", "s.pem", "-extfile", "ext")
+
+
+class Tls(BaseHTTPRequestHandler):
+    """Answers like OpenAI's server and like Ollama's, as far as one word goes."""
+
+    protocol_version = "HTTP/1.0"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        rows = {"data": [{"id": "m"}], "models": [{"name": "m"}]}
+        self._answer(json.dumps(rows).encode(), "application/json")
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/api/show":
+            return self._answer(b'{"model_info": {}, "capabilities": []}', "application/json")
+        if self.path == "/api/chat":
+            part = {"model": "m", "created_at": "2026-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
+            line = {**part, "message": {"role": "assistant", "content": "hello"}}
+            return self._answer(json.dumps(line).encode() + b"\n", "application/x-ndjson")
+        choice = {"index": 0, "delta": {"content": "hello"}, "finish_reason": "stop"}
+        chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+        return self._answer(b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n", "text/event-stream")
+
+    def _answer(self, body: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.mark.parametrize("kind", ["openai", "ollama"])
+async def test_what_is_looked_at_and_what_is_asked_trust_the_owners_authority(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "s.pem", tmp_path / "s.key")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Tls)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    base = f"https://localhost:{server.server_address[1]}"
+    settings = BackendSettings(openai_base_url=f"{base}/v1", ollama_base_url=base)
+    request = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),), max_tokens=9)
+    try:
+        for trusts in (False, True):
+            trusted.cache_clear()
+            if trusts:
+                monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+            one = build_chain(settings, model_type=kind, model_name="m")[0]
+            assert await asyncio.to_thread(one.is_available) == trusts
+            if trusts:
+                assert (await one.generate(request)).text == "hello"
+            else:
+                assert "certificate" in one.detail
+            await one.aclose()
+    finally:
+        trusted.cache_clear()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", socket.gethostname()])
+def test_this_machine_is_known_by_each_of_its_names(host: str) -> None:
+    assert is_loopback(f"http://{host}:8000/v1")
+    assert not is_loopback("http://127.0.0.2:8000/v1")

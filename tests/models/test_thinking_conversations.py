@@ -136,6 +136,7 @@ def test_how_much_is_thought_follows_phase_model_and_setting(
         ("openai", "gpt-5.4", "high", {"reasoning_effort": "high"}),
         ("openai", "llama-3:8b", "high", {}),
         ("responses", "gpt-5.4", "low", {"reasoning": {"effort": "low", "context": "all_turns"}}),
+        ("anthropic", "claude-sonnet-4-5", "medium", {"thinking": {"type": "enabled", "budget_tokens": 2000}}),
         ("gemini", "gemini-2.5-flash", "off", {"thinkingConfig": {"thinkingBudget": 0}}),
     ],
 )
@@ -146,7 +147,7 @@ async def test_each_vendor_is_told_in_its_own_words(kind: str, model: str, level
         await one.aclose()
         body = server.requests[0].body
     found = {**body, **body.get("generationConfig", {})}
-    fields = ("chat_template_kwargs", "reasoning_effort", "reasoning", "thinkingConfig")
+    fields = ("chat_template_kwargs", "reasoning_effort", "reasoning", "thinking", "thinkingConfig")
     assert {name: found[name] for name in fields if name in found} == sent
 
 

@@ -27,7 +27,7 @@ _REMARK = re.compile(
 )
 _QUOTED = re.compile(r"`([^`\s]+)`")
 _COMMENT = re.compile(r"^\s*(?:#|//|--|;|<!--|/\*|%)\s*(.*?)\s*(?:-->|\*/)?$")
-_QUOTES = "\"'`“”„‘’«»「」『』《》"
+_QUOTES = "*\"'`“”„‘’«»「」『』《》"
 _LABEL = re.compile(r"^(?:\d+:\d+:|[^/\\.\s:：]{1,24}\s*[:：]\s*)")
 _LINES = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L?\d+)?)$")
 _MAX_LINE = 500
