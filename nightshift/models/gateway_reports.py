@@ -9,7 +9,7 @@ from typing import Any
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused
-from nightshift.core.events import BackendData, BudgetData, CallData, FallbackData, Kind, Level
+from nightshift.core.events import BackendData, BudgetData, CallData, CallFailureData, FallbackData, Kind, Level
 from nightshift.core.ports import Sink
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.formats import duration
@@ -65,7 +65,8 @@ class GatewayEvents:
     def used_up(self, request: ModelRequest, completion: Completion, client: BackendClient) -> None:
         """Report that thinking took a whole reply; it is asked for again with less of it, then with more room."""
         text, about = f"{client.label}: {used_up_text(completion)}", events_about(request, self._emit)
-        data = BackendData(backend=completion.backend, model=completion.model)
+        told = {"backend": client.backend.name, "model": client.backend.model, "error": "ThinkingUsedUp", "try": 1}
+        data = CallFailureData({**told, "retry_in_s": None, "circuit": client.circuit.state.value})  # type: ignore[typeddict-item]
         about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)
 
     def unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:

@@ -26,8 +26,8 @@ _MISSING = (
     ("top_p", r"\btop_p\b"),
     ("response_format", r"response_format|json_object|initialize samplers"),
     ("stream_options", r"stream_options|include_usage"),
-    ("store", r"\bstore\b"),
-    ("include", r"encrypted_content|\binclude\b"),
+    ("store", r"['\"`]store['\"`]"),
+    ("include", r"encrypted_content|['\"`]include['\"`]"),
     ("parallel_tool_calls", r"parallel_tool_calls"),
     (
         "thinking",
@@ -45,8 +45,8 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _WINDOW = re.compile(
-    r"(?:n_ctx\W{1,4}|context (?:length|window|size)(?: of| is|:)?(?: only)? ?|Limit |> |tokens allowed \(|maximum of "
-    r"|max(?:imum)? (?:is )?)(\d[\d,]{2,})",
+    r"(?:n_ctx\W{1,4}|context (?:length|window|size)(?: of| is|:)?(?: only)? ?\(?|Limit |> "
+    r"|tokens allowed \(|maximum of |max(?:imum)? (?:is )?)(\d[\d,]{2,})",
     re.IGNORECASE,
 )
 _USED = re.compile(
@@ -118,7 +118,7 @@ class ServerFacts:
     def summary(self) -> str:
         """What was learnt, in words for the owner; empty where that is nothing."""
         names = ", ".join(sorted(self._holding()))
-        return f"learnt from its refusals and kept for a week: {names}" if names else ""
+        return f"learnt of it and kept for a week: {names}" if names else ""
 
     def __str__(self) -> str:
         return "\n".join(f"{to_text(self.learnt[name])} {name}" for name in self._holding())

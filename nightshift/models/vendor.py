@@ -159,18 +159,17 @@ class VendorBackend(BaseModelHandler):
                     raise
             else:
                 self._has_called |= bool(request.tools)
-                if completion.thoughts:
+                if completion.thoughts and "thinks" not in self.facts.learnt:
                     self.facts.note("thinks")
                 return replace(completion, latency_s=time.monotonic() - began)
         raise ModelRefused(f"{self.vendor} at {self._base_url} refuses one parameter after the other")
 
     def _within_window(self, request: ModelRequest) -> ModelRequest:
         """The request with a reply no longer than the server allows, and than the window leaves beside the prompt."""
-        limits = [request.max_tokens, self.facts.reply]
-        if window := self.facts.window or self.window:
-            limits.append(max(1, window - self.token_estimator.tokens(request)))
-        known = [limit for limit in limits if limit]
-        return replace(request, max_tokens=min(known, default=None))
+        prompt = self.token_estimator.tokens(request)
+        rooms = [max(1, window - prompt) for window in (self.facts.window, self.window) if window]
+        limits = [limit for limit in (request.max_tokens, self.facts.reply, *rooms) if limit]
+        return replace(request, max_tokens=min(limits, default=None))
 
     async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
         api = await self._connected()

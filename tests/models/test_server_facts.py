@@ -69,6 +69,7 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(said: str, asked: in
         ("Request too large for model `m` on tokens per minute (TPM): Limit 4096, Requested 6969", 4096),
         ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
         ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+        ("input length (5158) exceeds the model's context length (4096)", 4096),
         ("the prompt is too long", 5250),
     ],
 )
