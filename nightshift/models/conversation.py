@@ -49,7 +49,7 @@ def as_history(
     from pydantic_ai import messages as pai  # noqa: PLC0415 - heavy; only needed once a model is asked
 
     turns: Iterable[Message] = request.messages
-    if "system" in lacks:
+    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor takes no turn
         turns = _without_system(request.messages)
     turns = paired(turns, ids)
     if "parallel" in lacks:

@@ -292,10 +292,10 @@ async def test_anthropic_gets_alternating_turns_and_at_most_four_marks_for_the_c
     assert roles == ["user", "assistant", "user", "assistant", "user"]
     last = body["messages"][-1]["content"]
     assert [block["type"] for block in last] == ["tool_result", "tool_result", "text", "text"]
-    marked = [block for turn in body["messages"] for block in turn["content"] if "cache_control" in block]
-    assert marked == [body["messages"][2]["content"][-1], last[-1]]
+    assert "cache_control" in last[-1]
     assert [("cache_control" in tool) for tool in body["tools"]] == [False, True]
     assert "cache_control" in body["system"][-1]
+    assert json.dumps(body).count("cache_control") <= 4
 
 
 async def test_ids_that_anthropic_would_refuse_are_made_anew() -> None:
