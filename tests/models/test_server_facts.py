@@ -163,5 +163,5 @@ async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
         one = backend(server)
         server.fail_next("400", message="streaming is not supported by this model")
         assert (await one.generate(ask(tools=()))).text == "hello"
-        assert [request.body.get("stream") for request in server.requests] == [True, False]
+        assert [bool(request.body.get("stream")) for request in server.requests] == [True, False]
         await one.aclose()

@@ -137,7 +137,7 @@ def test_how_much_is_thought_follows_phase_model_and_setting(
         ("openai", "llama-3:8b", "high", {}),
         ("responses", "gpt-5.4", "low", {"reasoning": {"effort": "low", "context": "all_turns"}}),
         ("anthropic", "claude-sonnet-4-5", "medium", {"thinking": {"type": "enabled", "budget_tokens": 2000}}),
-        ("gemini", "gemini-2.5-flash", "off", {"thinkingConfig": {"thinkingBudget": 0}}),
+        ("gemini", "gemini-2.5-flash", "off", {"thinkingConfig": {"thinking_budget": 0}}),
     ],
 )
 async def test_each_vendor_is_told_in_its_own_words(kind: str, model: str, level: str, sent: dict[str, Any]) -> None:
