@@ -104,7 +104,7 @@ def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, 
     [
         ("Please retry in 21.512345678s.", 21.512345678),
         ("Rate limit reached. Please try again in 7.5s", 7.5),
-        ("try again in 350ms", 0.35),
+        ("try again in 500ms", 0.5),
         ('quota "retryDelay": "44s"', 44),
         ("Please wait 2 minutes", 120),
         ("slow down", None),
