@@ -57,6 +57,8 @@ def as_history(
     names: dict[str, str] = {}
     found: list[ModelMessage] = []
     for turn in turns:
+        if turn.role == "assistant" and not (turn.text.strip() or turn.tool_calls):
+            continue
         if turn.role == "assistant":
             names |= {call.id: _sendable(call.name) for call in turn.tool_calls}
             found.append(_response(turn, model, is_own=turn.author == author))
@@ -100,7 +102,7 @@ def _response(turn: Message, model: Model[Any], *, is_own: bool) -> ModelRespons
     from pydantic_ai import messages as pai  # noqa: PLC0415 - heavy
 
     own = {"provider_name": model.system} if is_own else {}
-    parts: list[ModelResponsePart] = [pai.TextPart(turn.text)] if turn.text.strip() or not turn.tool_calls else []
+    parts: list[ModelResponsePart] = [pai.TextPart(turn.text)] if turn.text.strip() else []
     for call in turn.tool_calls:
         details = {**call.details} if is_own else {}
         item_id = details.pop("id", None)

@@ -114,15 +114,53 @@ async def _corrected(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str)
         watch.is_done = True
         yield _as_events(document)
         return
-    open_line = b""
+    open_line, numbers = b"", CallNumbers()
     async for part in parts:
         *lines, open_line = (open_line + part).split(b"\n")
         for line in lines:
             data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else None
             watch.is_done |= data == b"[DONE]"
-            if data != b"":
+            if data and b'"tool_calls"' in data:
+                yield b"data: " + numbers.renumbered(data) + b"\n"
+            elif data != b"":
                 yield line + b"\n"
     yield open_line
+
+
+class CallNumbers:
+    """Gives each tool call of a stream a number of its own, where a server gives several the same or none."""
+
+    def __init__(self) -> None:
+        self._open = dict[object, list[Any]]()  # the server's number to ours, the call's id and its arguments so far
+        self._count = 0
+
+    def renumbered(self, data: bytes) -> bytes:
+        """A chunk of chat completions with these numbers; what is none stays as it is."""
+        try:
+            chunk = json.loads(data)
+            for call in chunk["choices"][0]["delta"]["tool_calls"]:
+                call["index"] = self._number(call)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return data
+        return json.dumps(chunk).encode()
+
+    def _number(self, call: dict[str, Any]) -> int:
+        place, call_id, given = call.get("index"), call.get("id") or "", call.get("function") or {}
+        known, arguments = self._open.get(place), given.get("arguments") or ""
+        another = bool(known and call_id and known[1] and call_id != known[1])
+        if known is None or another or (given.get("name") and not call_id and _is_whole(known[2])):
+            known = self._open[place] = [self._count, call_id, ""]
+            self._count += 1
+        known[1] = known[1] or call_id
+        known[2] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+        return int(known[0])
+
+
+def _is_whole(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _as_events(document: bytes) -> bytes:

@@ -121,3 +121,16 @@ async def test_a_server_that_ignores_the_wish_for_a_stream_is_understood(message
         each["function"]["name"] for each in message.get("tool_calls", [])
     ]
     assert not completion.is_cut
+
+
+@pytest.mark.parametrize("index", [None, 0])
+@pytest.mark.parametrize("ids", [("a", "b"), ("", "")])
+async def test_calls_that_share_a_number_are_separate_calls(index: int | None, ids: tuple[str, str]) -> None:
+    pieces = [(ids[0], "read_file", '{"path": '), ("", None, '"a.py"}'), (ids[1], "read_file", '{"path": "b.py"}')]
+    chunks = [
+        chunk({"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": given}}]})
+        for call_id, name, given in pieces
+    ]
+    completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
+    assert [dict(call.arguments) for call in completion.tool_calls] == [{"path": "a.py"}, {"path": "b.py"}]
+    assert len({call.id for call in completion.tool_calls}) == 2
