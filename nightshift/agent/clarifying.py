@@ -25,7 +25,7 @@ from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
-from nightshift.agent.replies import find_json, spoken
+from nightshift.agent.replies import find_json
 from nightshift.agent.services import AgentServices
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.brief import Brief, Question
@@ -124,7 +124,7 @@ async def _read(
 
 def _brief(text: str) -> Brief | str:
     try:
-        answer = BriefIn.model_validate(find_json(spoken(text)) or {})
+        answer = BriefIn.model_validate(find_json(text) or {})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."

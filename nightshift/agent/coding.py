@@ -25,7 +25,7 @@ from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.context import expected_files
 from nightshift.agent.prompt.text import quoted, system
 from nightshift.agent.prompt.working import working_prompt
-from nightshift.agent.replies import parse, spoken
+from nightshift.agent.replies import parse
 from nightshift.agent.replies.templates import is_copied
 from nightshift.agent.services import AgentServices, EditFormat
 from nightshift.agent.tools import endings
@@ -186,9 +186,9 @@ async def _converse(
     first, summary, taken, hint = prompt, "", Taken(), ""
     for _ in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt)
-        said, missing = _stated(reply, prompt, hint), ()
-        if isinstance(said, Done):
-            missing = await asyncio.to_thread(_missing, context, state, services)
+        said = _stated(reply, prompt, hint)
+        is_claim = isinstance(said, Done)
+        missing = await asyncio.to_thread(_missing, context, state, services) if is_claim else ()
         if said and not missing and (end := _ended(context, said)):
             return end
         summary = summary or _summary(reply)
@@ -251,7 +251,7 @@ def _take(
 
 def _summary(reply: Completion) -> str:
     """The line in which the model says what its change does: above its first block, never inside of a file."""
-    text = spoken(reply.text)
+    text = reply.text
     block = _FIRST_BLOCK.search(text)
     found = _SUMMARY.search(text[: block.start()] if block else text)
     return found.group(1).strip().strip("*_`").strip()[:200] if found else ""

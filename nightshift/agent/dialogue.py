@@ -12,6 +12,7 @@ from dataclasses import replace
 from nightshift.agent.kinds import kind_of
 from nightshift.agent.owner_words import with_later
 from nightshift.agent.prompt.budget import Prompt, asked_again, clipped
+from nightshift.agent.replies.reader import with_answer
 from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
 from nightshift.core.errors import OwnerSpoke
@@ -76,7 +77,7 @@ class Dialogue:
         self._models.append(reply.model)
         self._saw_held_out |= bool(reply.extra.get(SAW_HELD_OUT))
         self._spent += reply.spent
-        return reply
+        return with_answer(reply)
 
     async def _with_later(self, prompt: Prompt) -> Prompt:
         """The prompt with what the owner said since the step began."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from nightshift.agent import protected_files
 from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
+from nightshift.agent.replies.left_out import dropped_definitions, lazy_line
+from nightshift.agent.replies.names import has_label
 from nightshift.agent.view import View, base_text, misplaced, settled
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, is_test_path
 from nightshift.core.code.tree import Tree
@@ -39,6 +41,7 @@ class Draft:
     ) -> None:
         self._tree, self._spec, self._tests = tree, spec, tests or {}
         self._change: dict[str, str | None] = dict(change)
+        self._asked_about = set[str]()
         self.taken: list[str] = []
         self.refused: dict[str, str] = {}
 
@@ -81,6 +84,8 @@ class Draft:
         Raises:
             BadReply: it may not be written; the refusal is remembered.
         """
+        if text is not None and (fault := self._left_out(path, text)):
+            raise BadReply(fault)
         paths, refused = list[str](), dict[str, str]()
         self._put(path, text, paths, refused)
         self.refused |= refused
@@ -92,7 +97,10 @@ class Draft:
         """Put a reply's files, edits and deletions onto the change, as far as they may and fit."""
         paths, faults, refused = list[str](), list(parsed.complaints), dict[str, str]()
         for path, text in parsed.files.items():
-            self._put(path, text, paths, refused)
+            if left_out := self._left_out(path, text):
+                faults.append(left_out)
+            else:
+                self._put(path, text, paths, refused)
         faults += [fault for edit in parsed.edits if (fault := self._edit(edit, paths, refused))]
         for path in parsed.deletions:
             if path in View(self._tree, self._change):
@@ -110,12 +118,28 @@ class Draft:
             self._change[path] = text
             paths.append(path)
 
+    def _left_out(self, path: str, text: str) -> str:
+        """What is wrong with a text that has less than the file: it stands for a rest, or drops much, unasked."""
+        before = View(self._tree, self._change).text(path) or ""
+        if lazy := lazy_line(before, text):
+            return f"{path}: {lazy}, stands for the rest, which the file has: send it too, or an edit of what changes."
+        gone = dropped_definitions(before, text)
+        if not gone or path in self._asked_about or asks_to_take_away(self._spec):
+            return ""
+        if all(name in self._spec.description for name in gone):
+            return ""
+        self._asked_about.add(path)
+        names = ", ".join(gone[:12])
+        return f"{path}: {names} would be gone, unasked. Send the file with them, or again if that is meant."
+
     def _refusal(self, path: str, text: str | None) -> str | None:
         spec = self._spec
         before, given, asked = base_text(self._tree, path), spec.tests, spec.description
         why = protected_files.refusal(
             path, text, before=before, given=given, asked=asked, own=spec.files, takes_away=asks_to_take_away(spec)
         )
+        if has_label(path) and path not in self._tree.entries():
+            return "has a label or quotes in its name; give the path alone"
         if why := why or misplaced(path, View(self._tree, self._change), new=text is not None):
             return why
         return None if text is None else self._too_much(path, text, len(before or ""))
@@ -139,7 +163,10 @@ class Draft:
             paths.append(edit.path)  # an earlier reply or try made it; a second time it would stand there twice
             return None
         try:
-            self._put(edit.path, apply_edit(text or "", edit), paths, refused)
+            new = apply_edit(text or "", edit)
         except Refused as fault:
             return str(fault)
+        if left_out := self._left_out(edit.path, new):
+            return left_out
+        self._put(edit.path, new, paths, refused)
         return None

@@ -52,6 +52,7 @@ BRIEFS = 30
 
 _FORM = "Your reply held no tool call. Call one of the tools ({names}) in the form that was described{end}."
 _CUT = "Your reply was cut off at its length limit, before a call was complete. Be shorter."
+_CUT_CALL = "Not run: your reply was cut off within this call. Write less at once: an edit, or the file in parts."
 _NUDGE = "(You made this very call before, with this very result. Do something else.)"
 _TESTS_FAILED = (
     "the last run_tests failed. If your change broke these tests, mend it; if they contradict the task, say so with "
@@ -132,6 +133,10 @@ class Explorer:
         self._bad = 0
         failed = False
         for seq, call in enumerate(asked.calls):
+            if reply.is_cut and call.arguments.keys() == {"text"}:
+                self._answer(turn, reply, call, _CUT_CALL)
+                failed = True
+                continue
             if call.name == specs.DONE.name and (
                 why := "a call before this one failed." if failed else self._failed_tests
             ):
@@ -183,7 +188,7 @@ class Explorer:
     def _complaint(self, reply: Completion, asked: Calls) -> str:
         if asked.fault:
             return asked.fault
-        if reply.finish is Finish.LENGTH:
+        if reply.is_cut:
             return _CUT
         end = "; `done` ends your work" if specs.DONE in self._toolbox.tools else ", or give your answer"
         form = _FORM.format(names=", ".join(spec.name for spec in self._toolbox.tools), end=end)
@@ -280,8 +285,8 @@ class Explorer:
 
 
 def _append(found: list[Message], message: Message) -> None:
-    """Add a message; what the user says after the user is one message."""
-    if message.role == "user" and found and found[-1].role == "user":
+    """Add a message; what is said after the user's turn or after a result is a part of that: no vendor minds it so."""
+    if message.role == "user" and found and found[-1].role in {"user", "tool"}:
         found[-1] = replace(found[-1], text=f"{found[-1].text.rstrip()}\n\n{message.text}")
     else:
         found.append(message)
@@ -289,9 +294,10 @@ def _append(found: list[Message], message: Message) -> None:
 
 def _as_message(reply: Completion, asked: Calls) -> Message:
     """A reply as the model sees it again."""
+    known = Message(role="assistant", text=reply.text, thoughts=reply.thoughts, author=reply.author)
     if reply.tool_calls:
-        return Message(role="assistant", text=reply.text, tool_calls=asked.calls)
-    return Message(role="assistant", text=reply.text.strip("\n") or "(an empty reply)")
+        return replace(known, tool_calls=asked.calls)
+    return replace(known, text=reply.text.strip("\n") or "(an empty reply)")
 
 
 def counted(forms: Counter[tuple[str, str, str, bool]]) -> list[list[object]]:

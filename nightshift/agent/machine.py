@@ -21,7 +21,7 @@ from dataclasses import replace
 from nightshift.agent import clarifying, coding, planning, reflecting, review, testing
 from nightshift.agent.owner_words import heeded
 from nightshift.agent.services import AgentServices, Runner
-from nightshift.core.errors import NightshiftError
+from nightshift.core.errors import NightshiftError, PromptTooLong
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.best_change import holds_work
@@ -108,8 +108,12 @@ class Machine:
         context = replace(context.within(state.project), said=await self._services.said())
         began, events = self._services.clock(), self._events(context, state, state.phase)
         self._enter(state.scope)
-        services = replace(self._services, prompts=[], events=events)
-        step = await heeded(context, await self._phases[state.phase](context, state, services), services)
+        services, run = replace(self._services, prompts=[], events=events), self._phases[state.phase]
+        try:
+            ran = await run(context, state, services)
+        except PromptTooLong:  # the model's context is known now: the prompt is composed again to fit, once
+            ran = await run(context, state, replace(services, prompts=[]))
+        step = await heeded(context, ran, services)
         _hold_to_rules(state, step)
         _hold_to_one_split(context, state, step)
         _hold_to_one_project(state, step)

@@ -35,7 +35,7 @@ from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.protected_files import more_asked
 from nightshift.agent.recall import with_lessons
-from nightshift.agent.replies import find_json, spoken
+from nightshift.agent.replies import find_json
 from nightshift.agent.replies.fences import blocks
 from nightshift.agent.services import AgentServices
 from nightshift.agent.tools import arguments
@@ -190,7 +190,7 @@ async def _ask(
         found = read_split(reply.text, context, services.settings.clear_enough) if splits else None
         if isinstance(found, tuple):
             return found
-        text = "" if found else printable(spoken(reply.text).strip(), max_chars=_MAX_PLAN_CHARS)
+        text = "" if found else printable(reply.text.strip(), max_chars=_MAX_PLAN_CHARS)
         if text and (is_plan(text) or prompt is not first):
             return text
         wrong = f"{found} Send the whole JSON object again, or the numbered plan." if found else _NO_PLAN
@@ -297,7 +297,7 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
         context: the task that is planned.
         clear_enough: a part that is less clear than this (0 to 1, `agent.clarifying`) is refused.
     """
-    raw = _listed(spoken(text))
+    raw = _listed(text)
     if raw is None:
         return None
     if not FEWEST <= len(raw) <= MOST:

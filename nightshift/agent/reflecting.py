@@ -29,7 +29,7 @@ from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.recall import with_lessons
-from nightshift.agent.replies import find_json, spoken
+from nightshift.agent.replies import find_json
 from nightshift.agent.services import AgentServices
 from nightshift.core.events import EscalationData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Reflection, Step, Try
@@ -266,7 +266,7 @@ class ReflectionIn(BaseModel):
 
 def read_reflection(text: str) -> Reflection | None:
     """The reflection in a reply, or None when there is no usable one."""
-    data = find_json(spoken(text))
+    data = find_json(text)
     try:
         answer = ReflectionIn.model_validate(data or {})
     except ValidationError:

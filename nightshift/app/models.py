@@ -19,6 +19,7 @@ from nightshift.models.budgets import Price, SpendingLimits
 from nightshift.models.call import CallPolicy
 from nightshift.models.chain import build_chain, phase_routes
 from nightshift.models.gateway import ModelHandler
+from nightshift.models.thinking import ThinkingConfig
 from nightshift.storage.db.model_results import ModelResults
 from nightshift.storage.db.state_store import StateStore
 from nightshift.storage.db.tool_forms import ToolForms
@@ -27,7 +28,7 @@ from nightshift.storage.memory.store import LongTermMemory
 
 EnsureExtra = Callable[[str], None]
 """Returns when optional packages are installed, or raises `ExtraMissing`; blocks."""
-_KEY = "model_pauses"
+_KEY, _FACTS = "model_pauses", "model_facts"
 _MAX_WHY_CHARS = 500
 
 
@@ -35,7 +36,7 @@ class DatabasePauseStore:
     """See `models.backend_client.PauseStore`; read when a model comes up, written when a provider asks for hours."""
 
     def __init__(self, state: StateStore, clock: Clock) -> None:
-        self._state, self._clock = state, clock
+        self._state, self._clock, self._facts = state, clock, state.get(_FACTS) or {}
         self._kept: dict[str, StoredPause] = {
             account: StoredPause(pause=Pause(since=from_text(since), until=from_text(until)), why=why)
             for account, (since, until, why) in (state.get(_KEY) or {}).items()
@@ -54,6 +55,15 @@ class DatabasePauseStore:
             for name, one in self._kept.items()
         }
         self._state.set(_KEY, rows)
+
+    def read_facts(self, account: str) -> str:
+        """What refusals taught of a model, as it was written."""
+        return str(self._facts.get(account, ""))
+
+    def write_facts(self, account: str, facts: str) -> None:
+        """Keep what refusals taught."""
+        self._facts[account] = facts
+        self._state.set(_FACTS, self._facts)
 
 
 def nothing_runs() -> str:
@@ -135,6 +145,8 @@ def chain_of(
 def _routing_config(settings: Settings, mask: Masker) -> RoutingConfig:
     return RoutingConfig(
         policy=CallPolicy(
+            first_text_s=settings.model_first_byte_s,
+            gap_s=settings.model_silence_s,
             total_s=settings.model_timeout_s,
             max_wait_s=settings.model_max_wait_s,
             probe_s=settings.model_probe_s,
@@ -144,6 +156,7 @@ def _routing_config(settings: Settings, mask: Masker) -> RoutingConfig:
         prices=prices_of(settings),
         masker=mask,
         phase_models=phase_routes(settings.phase_models),
+        thinking=ThinkingConfig.of(settings.model_thinking, phase_routes(settings.phase_thinking, "phase_thinking")),
         measured=settings.routing == "measured",
     )
 
@@ -171,12 +184,16 @@ def backend_settings(
     agents: AgentPlaces = nowhere,
 ) -> BackendSettings:
     """What each backend takes its own part of."""
-    openai, anthropic = settings.openai_api_key, settings.anthropic_api_key
+    keys = (settings.openai_api_key, settings.anthropic_api_key, settings.gemini_api_key)
+    openai, anthropic, gemini = (key.get_secret_value() if key else None for key in keys)
     return BackendSettings(
-        openai_api_key=openai.get_secret_value() if openai else None,
+        openai_api_key=openai,
         openai_base_url=settings.openai_base_url,
-        anthropic_api_key=anthropic.get_secret_value() if anthropic else None,
+        openai_api=settings.openai_api,
+        anthropic_api_key=anthropic,
         anthropic_base_url=settings.anthropic_base_url,
+        gemini_api_key=gemini,
+        gemini_base_url=settings.gemini_base_url,
         ollama_base_url=settings.ollama_base_url,
         gpt4all_model_path=settings.gpt4all_model_path,
         llama_cpp_model_path=settings.llama_cpp_model_path,

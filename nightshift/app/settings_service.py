@@ -119,9 +119,7 @@ def _safe(value: Any, mask: Masker) -> Any:
 
 ASK_S = 45.0
 OFFERED_MOST = 200
-ADDRESSES: Mapping[str, str] = {
-    "openai": "openai_base_url", "anthropic": "anthropic_base_url", "ollama": "ollama_base_url",
-}  # fmt: skip
+ADDRESSES: Mapping[str, str] = {name: f"{name}_base_url" for name in ("openai", "anthropic", "gemini", "ollama")}
 
 
 class ConnectionTests:
@@ -251,7 +249,8 @@ def _address(name: str, text: str) -> SecretStr:
 
 
 KEYS: Mapping[str, str] = {
-    "openai_base_url": "openai_api_key", "anthropic_base_url": "anthropic_api_key", "notify_url": "notify_secret",
+    "openai_base_url": "openai_api_key", "anthropic_base_url": "anthropic_api_key",
+    "gemini_base_url": "gemini_api_key", "notify_url": "notify_secret",
 }  # fmt: skip
 """Addresses, each with the key that is sent there, or signs what is."""
 

@@ -20,6 +20,7 @@ from nightshift.core.program import program
 from nightshift.core.status import DaemonStatus, ModelStatus, sandbox_in_brief
 from nightshift.core.tasks.queueing import PauseReason
 from nightshift.core.tasks.states import Status
+from nightshift.models.choosing import PULL
 
 _STREAMS = (0, 1, 2)
 # At the end so many seconds are given to what was written last.
@@ -98,8 +99,8 @@ _OPEN = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED, Status.
 NOBODY = ("No model answers yet. Tasks wait until one does; they go on by themselves.",)
 HOW_TO_GET_ONE = (
     "Any of these will do:",
-    "  - Ollama on this machine: install it, then `ollama pull qwen2.5-coder:7b`",
-    "  - an API key: OPENAI_API_KEY (with OPENAI_BASE_URL for any compatible endpoint) or ANTHROPIC_API_KEY",
+    f"  - Ollama on this machine: install it, then {PULL}",
+    "  - a key: OPENAI_API_KEY (with OPENAI_BASE_URL for any compatible endpoint), ANTHROPIC_API_KEY or GEMINI_API_KEY",
     "  - a GGUF file: LLAMA_CPP_MODEL_PATH=/path/to/model.gguf, or GPT4ALL_MODEL_PATH for GPT4All",
 )
 

@@ -93,7 +93,8 @@ class Settings(
     @property
     def acp_environment(self) -> Mapping[str, str]:
         """The variables that the owner lets his agent have."""
-        keys = {"OPENAI_API_KEY": self.openai_api_key, "ANTHROPIC_API_KEY": self.anthropic_api_key}
+        own = (self.openai_api_key, self.anthropic_api_key, self.gemini_api_key)
+        keys = dict(zip(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), own, strict=True))
         known = {name: key.get_secret_value() for name, key in keys.items() if key} | dict(os.environ)
         return {name: known[name] for name in self.acp_variables if known.get(name)}
 
@@ -124,7 +125,8 @@ class Settings(
     def secrets(self) -> tuple[str, ...]:
         """The texts that must never be shown."""
         found = (
-            *(self.openai_api_key, self.anthropic_api_key, self.api_token, self.notify_secret, self.notify_url),
+            *(self.openai_api_key, self.anthropic_api_key, self.gemini_api_key, self.api_token),
+            *(self.notify_secret, self.notify_url),
             *(self.github_token, self.gitlab_token, self.gitea_token, *self.forge_tokens.values()),
             self.forge_webhook_secret,
             *self.mcp_tokens.values(),

@@ -13,6 +13,7 @@ from nightshift.config.values import Cost, Host, Positive, PositiveTokens, Price
 from nightshift.core.isolation import RUN_LIMITS
 from nightshift.core.tasks.task import Explore
 
+ThinkingLevel = Annotated[Literal["auto", "off", "low", "medium", "high"], BeforeValidator(Explore.typed)]
 AGENT = ByHand("it decides which program is started, and what that is shown and may reach")
 LONGEST_PROMPT = 24_000
 LONGEST_CONVERSATION = 96_000
@@ -40,10 +41,16 @@ that can code."""
     """The key for OpenAI, or for the server behind openai_base_url."""
     openai_base_url: str | None = None
     """The address of a server that speaks OpenAI's API. Unset: OpenAI itself."""
+    openai_api: Literal["auto", "chat", "responses"] = "auto"
+    """Which of OpenAI's APIs is spoken: chat completions, Responses, or Responses at OpenAI itself only (auto)."""
     anthropic_api_key: SecretStr | None = None
     """The key for Anthropic."""
     anthropic_base_url: str | None = None
     """The address of a server that speaks Anthropic's API. Unset: Anthropic itself."""
+    gemini_api_key: SecretStr | None = None
+    """The key for Gemini."""
+    gemini_base_url: str | None = None
+    """The address of a server that speaks Gemini's API. Unset: Google itself."""
     ollama_base_url: str = "http://localhost:11434"
     """Where Ollama listens."""
     gpt4all_model_path: Annotated[Path | None, ByHand("it names a file that is loaded into the daemon")] = None
@@ -73,7 +80,15 @@ that can code."""
     model_num_ctx: Annotated[Tokens, Field(ge=2048)] = 32768
     """The context of local models, prompt and reply together."""
     model_max_tokens: PositiveTokens = 8192
-    """The longest reply that is asked for."""
+    """The longest reply that is asked for, thinking included."""
+    model_thinking: ThinkingLevel = "auto"
+    """How much models think before they answer: off, low, medium, high, or what fits the phase and the model (auto)."""
+    phase_thinking: dict[str, ThinkingLevel] = Field(default_factory=dict)
+    """How much models think in a phase, such as CODING: high."""
+    model_first_byte_s: Seconds = 300
+    """How long a server elsewhere may be silent before its reply begins."""
+    model_silence_s: Seconds = 120
+    """How long the connection may be silent within a reply."""
     model_timeout_s: Seconds = 900
     """How long one reply may take in all."""
     model_max_wait_s: Seconds = 60

@@ -26,25 +26,54 @@ SAW_HELD_OUT = "saw_held_out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """A stretch of a model's thinking; the model that wrote it gets it back, and no other.
+
+    `signature` is the vendor's proof or the encrypted form, `id` and `details` are its own marks. `place` counts the
+    parts of the reply that stand before it: its text is one, and each call.
+    """
+
+    text: str
+    signature: str = ""
+    id: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One turn of a dialogue.
 
     An assistant's turn may carry native `tool_calls`; each is answered by a turn of the role `tool` with its `call_id`.
+    It may carry `thoughts` too, of the model that `author` names as `backend=model`.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
+    thoughts: tuple[Thought, ...] = ()
+    author: str = ""
+
+
+class Thinking(StrEnum):
+    """How much a model is to think before it answers."""
+
+    OFF = "off"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
 
 
 class Finish(StrEnum):
-    """Why a model stopped writing."""
+    """Why a model stopped writing; only after STOP and TOOL is the reply complete."""
 
     STOP = "stop"
     LENGTH = "length"
     TOOL = "tool"
     FILTER = "filter"
+    CUT = "cut"
+    """Something else ended it: the server, a gateway, or a word that nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +100,8 @@ class ModelRequest:
     `kind` is what the task builds, by which models are chosen and remembered. `wanted` is the backend, the model or
     `backend=model` that the owner wants to be asked first for this task, whatever the settings say. `tools` may be
     called in the reply; `protocol` says how, None leaves that to what is known of the model that answers.
+    `thinking` is how much the model is to think; None leaves that to it.
+    `cut_at` is where the stream is cut, in tokens by our own count: what was reserved for it.
     `heard` is the newest message of the task's owner that it carries. `benchmarked` is what models did in a benchmark
     of the task's repository, under the settings of the task.
     """
@@ -83,8 +114,10 @@ class ModelRequest:
     call_no: int = 0
     iteration: int = 0
     max_tokens: int | None = None
+    cut_at: int | None = None
     temperature: float | None = None
     json_reply: bool = False
+    thinking: Thinking | None = None
     escalation: int = 0
     material: Material | None = field(default=None, repr=False, compare=False)
     within_s: float | None = None
@@ -113,7 +146,7 @@ class Completion:
     """One reply. `cost_usd` is None when the price of the model is not known; it is never guessed.
 
     In `extra`, `saved` names the backend whose call this reply made needless. `protocol` is how the tools of the
-    request were offered; None where there were none.
+    request were offered; None where there were none. `author` is who was asked, as `backend=model`.
     """
 
     text: str
@@ -127,7 +160,14 @@ class Completion:
     tool_calls: tuple[ToolCall, ...] = ()
     protocol: ToolProtocol | None = None
     replayed: bool = False
+    thoughts: tuple[Thought, ...] = ()
+    author: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the model did not end it by itself, so that more may have been to come."""
+        return self.finish not in {Finish.STOP, Finish.TOOL}
 
     @property
     def spent(self) -> Spent:

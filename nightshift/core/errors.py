@@ -20,6 +20,7 @@ NightshiftError
 ├── ModelError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
 │   ├── ModelRefused       not retryable: bad key, unknown model, bad request
+│   │   └── PromptTooLong  but for a shorter prompt
 │   └── BadReply           an answer came and is unusable
 ├── StoreError             the database could not be read or written
 │   ├── StoreMissing · StoreTooNew · StoreTooOld · StoreDamaged
@@ -275,6 +276,10 @@ class ModelUnavailable(ModelError):
 
 class ModelRefused(ModelError):
     """The backend refused the request, and will refuse it again."""
+
+
+class PromptTooLong(ModelRefused):
+    """The prompt is longer than the model's context, whose size is known now: a shorter one may be answered."""
 
 
 class BadReply(ModelError):

@@ -53,11 +53,15 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call as it came; its arguments are data, not yet validated. `id` is the vendor's, empty in the text form."""
+    """A call as it came; its arguments are data, not yet validated. `id` is the vendor's, empty in the text form.
+
+    `details` are the vendor's own marks, such as a signature; like thoughts they go back to the model that wrote them.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     id: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GROUP = "nightshift.backends"
 """The group of entry points: short name to `module:Class`."""
-FIRST = ("openai", "anthropic", "acp", "ollama", "gpt4all", "llama_cpp")
+FIRST = ("openai", "anthropic", "gemini", "acp", "ollama", "gpt4all", "llama_cpp")
 """The order of `MODEL_TYPE=auto`: those that answer best first. Others follow by their names, the built-in engine last,
 since it can do the least; that it is asked before any other is decided by the gateway."""
 

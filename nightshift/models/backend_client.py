@@ -41,11 +41,22 @@ from nightshift.core.tool_forms import FormCounts, KnownForms, choose_form
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tool_text import as_text
 from nightshift.models.base import BaseModelHandler, events_about
-from nightshift.models.budgets import Price, price_of
+from nightshift.models.budgets import Price, Reservation, price_of
 from nightshift.models.call import CallPolicy, Charge, call_once
-from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, TimedOut, ToolsRefused
+from nightshift.models.errors import (
+    BackendMisconfigured,
+    BackendUnfit,
+    CircuitOpen,
+    RequestRefused,
+    TimedOut,
+    ToolsRefused,
+)
 from nightshift.models.live import LiveCalls
+from nightshift.models.refusals import Blame, Refusals
 from nightshift.models.token_estimates import TokenEstimator
+
+Room = Callable[[], AbstractAsyncContextManager[Reservation]]
+"""Reserves room for one call in the budgets; each try needs its own, for what is lost was paid for."""
 
 CLOCK_SLACK = timedelta(minutes=5)
 """A pause that begins further in the future than this was begun under a wrong clock, and does not hold."""
@@ -169,12 +180,21 @@ class PauseStore(Protocol):
         """Keep it; returns before it is durable."""
         ...
 
+    def read_facts(self, account: str) -> str:
+        """What refusals taught of the model, as it was written; empty where that is nothing."""
+        ...
+
+    def write_facts(self, account: str, facts: str) -> None:
+        """Keep what refusals taught."""
+        ...
+
 
 class InMemoryPauseStore:
     """Keeps pauses as long as the process lives."""
 
     def __init__(self) -> None:
         self._kept: dict[str, StoredPause] = {}
+        self._facts: dict[str, str] = {}
 
     def read(self, account: str) -> StoredPause | None:
         """See `PauseStore`."""
@@ -183,6 +203,14 @@ class InMemoryPauseStore:
     def write(self, account: str, kept: StoredPause) -> None:
         """See `PauseStore`."""
         self._kept[account] = kept
+
+    def read_facts(self, account: str) -> str:
+        """See `PauseStore`."""
+        return self._facts.get(account, "")
+
+    def write_facts(self, account: str, facts: str) -> None:
+        """See `PauseStore`."""
+        self._facts[account] = facts
 
 
 MOST_UNUSABLE = 2
@@ -416,6 +444,15 @@ class BackendClient:
         self._stats = BackendStats()
         self._poison = PoisonRequestDetector()
         self._unusable_in_a_row, self._plain_on = 0, date.min
+        self._refusals = Refusals()
+        backend.facts.clock = clock
+        self._facts_kept = ""
+
+    @property
+    def window(self) -> int | None:
+        """The model's context in tokens: the smallest that its server lists or named in a refusal."""
+        known = [size for size in (self.backend.window, self.backend.facts.window) if size]
+        return min(known, default=None)
 
     @property
     def label(self) -> str:
@@ -443,7 +480,7 @@ class BackendClient:
     def gauge(self) -> Gauge:
         """The length and form of texts for its model."""
         backend = self.backend
-        gauge = backend.token_estimator.gauge(backend.window)
+        gauge = backend.token_estimator.gauge(self.window)
         return replace(gauge, own_tools=backend.own_tools, profile=self.profile)
 
     def count_form(self, *, is_usable: bool) -> bool:
@@ -462,6 +499,7 @@ class BackendClient:
         """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
         self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.token_estimator
         self._unusable_in_a_row, self._plain_on = earlier._unusable_in_a_row, earlier._plain_on
+        self.backend.facts = earlier.backend.facts
         self.health.seen = earlier.health.seen
 
     @property
@@ -498,6 +536,7 @@ class BackendClient:
         """The backend as pages show it; `latency_s` is the mean."""
         stats, backend, known = self._stats, self.backend, self._known
         protocol = None if self.is_engine else choose_form(backend.protocols, known)
+        learnt = backend.facts.summary
         unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
         seen, held = self.health.seen, self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
         return ModelStatus(
@@ -507,7 +546,7 @@ class BackendClient:
             checked_at=seen.at,
             since=seen.since,
             next_check_at=held or (seen.at + timedelta(seconds=self._policy.probe_s) if seen.at else None),
-            detail=self._masker("; ".join(filter(None, (self.why or seen.why, backend.advice, unpriced)))),
+            detail=self._masker("; ".join(filter(None, (self.why or seen.why, backend.advice, learnt, unpriced)))),
             circuit=self.circuit.state,
             calls=stats.calls,
             failures=stats.failures,
@@ -530,7 +569,8 @@ class BackendClient:
         spoken = request.tools or any(message.tool_calls or message.role == "tool" for message in request.messages)
         if self.is_engine or not spoken:
             return request
-        protocols, protocol = self.backend.protocols, request.protocol
+        no_tools = "tools" in self.backend.facts.lacks
+        protocols, protocol = (ToolProtocol.TEXT,) if no_tools else self.backend.protocols, request.protocol
         if protocol not in protocols:
             self._learn_forms()
             protocol = choose_form(protocols, self._known)
@@ -553,6 +593,9 @@ class BackendClient:
         """Check whether it is available; one that has just come up gets a new chance."""
         came_up = await self.health.check(fresh_s)
         self._learn_forms()
+        if not self._facts_kept:
+            self._facts_kept = self._pauses.read_facts(self.account)
+            self.backend.facts.read(self._facts_kept)
         if came_up:
             self.recoveries += 1
             self.circuit.came_up()
@@ -566,12 +609,14 @@ class BackendClient:
             self.circuit.restore(kept.pause)
             self._why = kept.why if self.circuit.state is CircuitState.OPEN else ""
 
-    async def ask(self, request: ModelRequest, charge: Charge) -> Completion:
-        """Ask until there is an answer or no try is left. `charge` gets what was used, also by a lost reply.
+    async def ask(self, request: ModelRequest, room: Room) -> Completion:
+        """Ask until there is an answer or no try is left. `room` gets what was used, also by a lost reply.
 
         Raises:
             ModelUnavailable: it did not answer; `next_time` tells when to try again.
-            ModelRefused: it will not answer this; `BackendUnfit` where that is no fault.
+            ModelRefused: it will not answer this; `BackendUnfit` where that is no fault, `RequestRefused` where only
+                another task's request can show whose fault it is.
+            BudgetExhausted: `room` has none.
         """
         for tries in count(1):
             await self._wait_as_asked()
@@ -580,10 +625,15 @@ class BackendClient:
             lost: list[Completion] = []
             formed = self.formed(request)
             try:
-                async with self._slots:
-                    completion = await call_once(
-                        self.backend, formed, self._policy, self._lost_to(charge, lost), self._live
-                    )
+                async with room() as reserved, self._slots:
+                    formed = replace(formed, max_tokens=reserved.reply, cut_at=reserved.cut_at)
+                    lose = self._lost_to(reserved.charge, lost)
+                    completion = await call_once(self.backend, formed, self._policy, lose, self._live)
+                    self._refusals.answered(request.task_id)
+                    self._poison.answered(request.task_id)
+                    self.token_estimator.learn(formed, completion)
+                    protocol = formed.protocol if request.tools and not self.is_engine else None
+                    return self._answered(replace(completion, protocol=protocol), reserved.charge)
             except BackendUnfit:
                 self.circuit.succeeded()
                 raise
@@ -592,6 +642,11 @@ class BackendClient:
                 self._report(request, error, tries, 0.0 if formed.tools else None)
                 if not formed.tools:
                     raise
+                request = replace(request, protocol=ToolProtocol.TEXT)
+            except RequestRefused as error:
+                blamed = self._blamed(request, error)
+                self._failed(request, blamed, tries)
+                raise blamed from error
             except ModelError as error:
                 wait_s = self._failed(request, error, tries)
                 self._check_poison(request, error, paid=bool(lost))
@@ -601,12 +656,24 @@ class BackendClient:
             except BaseException:
                 self.circuit.left()
                 raise
-            else:
-                self._poison.answered(request.task_id)
-                self.token_estimator.learn(formed, completion)
-                protocol = formed.protocol if request.tools and not self.is_engine else None
-                return self._answered(replace(completion, protocol=protocol), charge)
+            finally:
+                self._keep_facts()
         raise AssertionError("the loop above ends by itself")
+
+    def _blamed(self, request: ModelRequest, error: RequestRefused) -> ModelRefused:
+        """The refusal as an error that says who is to blame; it stays as it is while that is open."""
+        match self._refusals.refused(request.task_id):
+            case Blame.BACKEND:
+                return BackendMisconfigured(f"{error}. Requests of several tasks were refused so")
+            case Blame.REQUEST:
+                return ModelRefused(str(error))
+            case _:
+                return error
+
+    def _keep_facts(self) -> None:
+        if (facts := str(self.backend.facts)) != self._facts_kept:
+            self._facts_kept = facts
+            self._pauses.write_facts(self.account, facts)
 
     async def _wait_as_asked(self) -> None:
         """Wait as the server asked, whichever call it told; a little longer, so that not all come back at once."""

@@ -21,6 +21,7 @@ from nightshift.models.base import BaseModelHandler
 from nightshift.models.budgets import Price
 from nightshift.models.call import CallPolicy
 from nightshift.models.live import LiveCalls
+from nightshift.models.thinking import ThinkingConfig
 from nightshift.models.token_estimates import most_cautious
 
 
@@ -33,6 +34,7 @@ class RoutingConfig:
         prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
         masker: takes secrets out of prompts and messages.
         phase_models: the backend, model or `backend=model` that is asked first in a phase.
+        thinking: how much models think.
         measured: models are ordered by what they did with earlier tasks, and not as the owner ordered them.
     """
 
@@ -40,6 +42,7 @@ class RoutingConfig:
     prices: Mapping[str, Price] = field(default_factory=dict)
     masker: Masker = field(default_factory=Masker)
     phase_models: Mapping[Phase, str] = field(default_factory=dict)
+    thinking: ThinkingConfig = field(default_factory=ThinkingConfig)
     measured: bool = False
 
 
@@ -198,7 +201,9 @@ def _masked(message: Message, masker: Masker) -> Message:
     """A message as it may leave: without secrets, and with a mark where half a character has no form to be sent in."""
     text = masker(message.text)
     calls = tuple(replace(call, arguments=_masked_arguments(call.arguments, masker)) for call in message.tool_calls)
-    return replace(message, text=text if text.isascii() else _whole(text), tool_calls=calls)
+    # A vendor refuses thoughts that were changed: those that hold a secret stay here.
+    thoughts = tuple(each for each in message.thoughts if masker(each.text) == each.text and _is_whole(each.text))
+    return replace(message, text=text if text.isascii() else _whole(text), tool_calls=calls, thoughts=thoughts)
 
 
 def _masked_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str, Any]:
@@ -209,6 +214,10 @@ def _masked_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[s
 def _whole(text: str) -> str:
     """The text without halves of characters, which a model can write in JSON and nobody can send."""
     return text.encode("utf-8", "replace").decode()
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() or _whole(text) == text
 
 
 async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:

@@ -12,6 +12,7 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Emitter, Event, Sink
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.model_sizes import parameters_by_name
+from nightshift.models.server_facts import ServerFacts
 from nightshift.models.token_estimates import TokenEstimator
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ class CallName(CallText):
     __slots__ = ()
 
 
+class ThoughtText(str):
+    """A piece of a model's thinking for `OnText`: paid for like text, but no part of the reply's text."""
+
+    __slots__ = ()
+
+
 EnsureExtra = Callable[[str], None]
 """Sees to it that the packages of an extra are installed, which may take minutes; raises a `NightshiftError` whose text
 is for the owner where they are not."""
@@ -52,8 +59,11 @@ class BackendSettings:
 
     openai_api_key: str | None = field(default=None, repr=False)
     openai_base_url: str | None = None
+    openai_api: str = "auto"
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_base_url: str | None = None
+    gemini_api_key: str | None = field(default=None, repr=False)
+    gemini_base_url: str | None = None
     ollama_base_url: str = "http://localhost:11434"
     gpt4all_model_path: Path | None = None
     llama_cpp_model_path: Path | None = None
@@ -89,6 +99,8 @@ class BaseModelHandler(ABC):
         self._model = model
         self._detail = ""
         self._offered: tuple[str, ...] = ()
+        self.facts = ServerFacts()
+        """What refusals taught of its server."""
         self.token_estimator = TokenEstimator()
         """How long texts are for its model: prompts are made, and held against its context, by this one figure."""
 

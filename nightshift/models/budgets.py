@@ -145,6 +145,11 @@ class Budget:
         self.reported = False
         self._wake_waiting()
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it bounds how much is written."""
+        return self._tokens is not None or self._cost_usd is not None
+
     @asynccontextmanager
     async def reserve(self, need: CallEstimate) -> AsyncIterator[CallEstimate]:
         """Reserve room for a call; gives the need with its reply cut to what is allowed.
@@ -254,10 +259,11 @@ _AGAIN_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """Room for one call: the longest reply in tokens, and where to charge what it used."""
+    """Room for one call: the longest reply in tokens, where to charge what it used, and where its stream is cut."""
 
-    reply: int
+    reply: int | None
     charge: Charge
+    cut_at: int | None = None
 
 
 class BudgetLedger:
@@ -308,8 +314,8 @@ class BudgetLedger:
         Raises:
             BudgetExhausted: one of them has none.
         """
-        budgets = self._limits
-        one_call = Budget(_ONE_CALL, Spent(), tokens=budgets.call_tokens, cost_usd=budgets.call_cost_usd)
+        limits = self._limits
+        one_call = Budget(_ONE_CALL, Spent(), tokens=limits.call_tokens, cost_usd=limits.call_cost_usd)
 
         def charge(completion: Completion) -> None:
             # Today's is whichever it is by now: a call may end on another day than it began.
@@ -318,13 +324,16 @@ class BudgetLedger:
 
         charge_all: Charge = charge
         async with AsyncExitStack() as stack:
-            for budget in (one_call, task, self._todays_budget(), self._total):
+            budgets = (one_call, task, self._todays_budget(), self._total)
+            for budget in budgets:
                 need = await stack.enter_async_context(budget.reserve(need))
             if self.shared:
                 shared_room = self._shared_room(self.shared, need, charge)
                 need, charge_all = await stack.enter_async_context(shared_room)
             self._found_spent = None
-            yield Reservation(reply=need.reply, charge=charge_all)
+            is_limited = self.shared or any(each.is_limited for each in budgets)
+            # Without a limit a model may write more than it was asked to, as by another tokenizer's count.
+            yield Reservation(reply=need.reply, charge=charge_all, cut_at=need.reply if is_limited else need.reply * 2)
 
     @asynccontextmanager
     async def _shared_room(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.dialogue import Completion, Finish, ModelRequest, Thought
 from nightshift.core.errors import ModelUnavailable
-from nightshift.models.base import BaseModelHandler, CallText, OnText
+from nightshift.core.gauge import BYTES_PER_TOKEN, utf8_size
+from nightshift.models.base import BaseModelHandler, CallText, OnText, ThoughtText
 from nightshift.models.errors import TimedOut
 from nightshift.models.live import LiveCalls
-from nightshift.models.token_estimates import estimate_reply, estimate_request, estimate_tokens
+from nightshift.models.thought_tags import ThoughtSplitter, without_thoughts
+from nightshift.models.token_estimates import estimate_reply, estimate_request
 
-MAX_REPLY_CHARS = 8_000_000
+MAX_REPLY_BYTES = 8_000_000
 """No model writes so much; a server that does is broken, and would fill the memory."""
 MAX_TOKENS = 100_000_000
 """No prompt and no reply has so many."""
@@ -27,9 +30,9 @@ class CallPolicy:
     """Patience with one backend.
 
     Attributes:
-        first_text_s: how long the first sign of life may take; a model of the owner's own, which may load for minutes
+        first_text_s: how long the first byte may take; a model of the owner's own, which may load for minutes
             and read a long prompt for more, has all of `total_s` for it.
-        gap_s: how long the stream may pause after that.
+        gap_s: how long the connection may be silent after that; any byte counts, comments and pings included.
         total_s: how long a whole reply may take.
         tries: how often one backend is asked for one reply.
         backoff_s: the longest wait before the second try; it doubles with each further one, up to `backoff_max_s`,
@@ -59,6 +62,10 @@ class CallPolicy:
     temperatures: tuple[float | None, ...] = (0.2, 0.8, 0.8, 1.0)
     reply_tokens: int = 8192
     precheck_s: float = 10.0
+
+
+class _Full(Exception):
+    """More was written than was asked for."""
 
 
 Charge = Callable[[Completion], None]
@@ -101,9 +108,10 @@ class _Call:
 
     def __init__(self, backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy) -> None:
         self._backend, self._request, self._policy = backend, request, policy
-        self._received: list[str] = []
-        self._calls: list[str] = []
-        self._chars = 0
+        self._text: list[str] = []
+        self._thoughts: list[str] = []
+        self._splitter = ThoughtSplitter()
+        self._bytes, self._is_full = 0, False
         self._loop = asyncio.get_running_loop()
         self._began_s = self._loop.time()
         self._last_s = self._began_s + policy.total_s
@@ -113,9 +121,10 @@ class _Call:
         try:
             async with asyncio.timeout(self._first_s()) as limit:
                 on_text = self._on_text(limit, watch)
-                return _plausible(await self._backend.generate(self._request, on_text=on_text), self)
-        except TimeoutError:
-            return self._out_of_time()
+                reply = await self._backend.generate(self._request, on_text=on_text)
+                return without_thoughts(_plausible(reply, self))
+        except (TimeoutError, _Full):
+            return replace(self.so_far({}), finish=Finish.LENGTH) if self._is_full else self._out_of_time()
 
     def _first_s(self) -> float:
         """How long the first sign of life may take: a model of the owner's own is given all the time there is."""
@@ -123,26 +132,38 @@ class _Call:
         return min(policy.first_text_s, policy.total_s) if backend.streams and not backend.free else policy.total_s
 
     def _on_text(self, limit: asyncio.Timeout, watch: OnText) -> OnText:
-        def receive(text: str) -> None:
-            watch(text)
-            if text:
-                (self._calls if isinstance(text, CallText) else self._received).append(text)
-                self._chars += len(text)
-            if self._chars > MAX_REPLY_CHARS:
-                raise ModelUnavailable(f"{self._label} sent more than {MAX_REPLY_CHARS:,} characters without an end")
+        """Take pieces as they come; a reply that goes on beyond what was reserved for it is cut there."""
+        task = asyncio.current_task()
+
+        def receive(piece: str) -> None:
+            if not piece:
+                watch(piece)
+            is_text = piece and not isinstance(piece, CallText | ThoughtText)
+            for part in self._splitter.feed(piece) if is_text else filter(None, (piece,)):
+                watch(part)
+                if not isinstance(part, CallText):
+                    (self._thoughts if isinstance(part, ThoughtText) else self._text).append(part)
+            self._bytes += utf8_size(piece)
+            if self._bytes > MAX_REPLY_BYTES:
+                raise ModelUnavailable(f"{self._label} sent more than {MAX_REPLY_BYTES:,} bytes without an end")
+            self._is_full = self._is_full or bool(self._request.cut_at and self._written > self._request.cut_at)
+            if self._is_full and asyncio.current_task() is task:
+                raise _Full
             if not limit.expired():
-                limit.reschedule(min(self._loop.time() + self._policy.gap_s, self._last_s))
+                end_s = self._loop.time() + (0 if self._is_full else self._policy.gap_s)
+                limit.reschedule(min(end_s, self._last_s))
 
         return receive
 
     @property
     def was_written(self) -> bool:
         """Whether part of a reply came, which is paid for."""
-        return self._chars > 0
+        return self._bytes > 0
 
     @property
     def _written(self) -> int:
-        return estimate_tokens(["".join((*self._received, *self._calls))]) if self._chars else 0
+        """Tokens by our own count, thoughts and calls included."""
+        return math.ceil(self._bytes / BYTES_PER_TOKEN)
 
     @property
     def _label(self) -> str:
@@ -161,15 +182,15 @@ class _Call:
 
     def so_far(self, extra: dict[str, Any]) -> Completion:
         """What was received as a reply: it was paid for, so it is counted, as an estimate."""
-        text, request = "".join(self._received), self._request
-        written = self._written
+        thought = "".join(self._thoughts)
         return Completion(
-            text=text,
+            text="".join(self._text),
             backend=self._backend.name,
             model=self._backend.model,
-            tokens_in=estimate_request(request),
-            tokens_out=min(written, request.max_tokens or written),
+            tokens_in=estimate_request(self._request),
+            tokens_out=self._written,
             latency_s=self._loop.time() - self._began_s,
+            thoughts=(Thought(text=thought),) if thought else (),
             extra={"estimated": True, **extra},
         )
 
@@ -183,6 +204,6 @@ def _plausible(completion: Completion, call: _Call) -> Completion:
     return replace(
         completion,
         tokens_in=guess.tokens_in,
-        tokens_out=estimate_reply(completion.text, completion.tool_calls),
+        tokens_out=estimate_reply(completion),
         extra={**completion.extra, "estimated": True},
     )

@@ -20,7 +20,7 @@ from nightshift.core.tasks.states import TERMINAL_PHASES, Phase
 from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 
-_SHAPES = (("anthropic", r"^claude"), ("openai", r"^(gpt-\d|o\d|chatgpt)"))
+_SHAPES = (("anthropic", r"^claude"), ("openai", r"^(gpt-\d|o\d|chatgpt)"), ("gemini", r"^gemini-"))
 _LLAMA_CPP = "llama_cpp"
 
 
@@ -51,17 +51,17 @@ def build_chain(
     return (*chain, *_for_phases(settings, chain, (phase_models or {}).values()))
 
 
-def phase_routes(phase_models: Mapping[str, str]) -> dict[Phase, str]:
-    """The setting `PHASE_MODELS` with its phases checked.
+def phase_routes(by_phase: Mapping[str, str], setting: str = "phase_models") -> dict[Phase, str]:
+    """A setting for single phases with their names checked.
 
     Raises:
         ConfigError: names what is no phase.
     """
     asking = {phase.value: phase for phase in Phase if phase not in TERMINAL_PHASES}
-    if wrong := [name for name in phase_models if name.upper() not in asking]:
-        known = ", ".join(asking)
-        raise ConfigError([f"phase_models (PHASE_MODELS): {name!r} is no phase; known are {known}" for name in wrong])
-    return {asking[name.upper()]: model for name, model in phase_models.items()}
+    if wrong := [name for name in by_phase if name.upper() not in asking]:
+        known, where = ", ".join(asking), f"{setting} ({setting.upper()})"
+        raise ConfigError([f"{where}: {name!r} is no phase; known are {known}" for name in wrong])
+    return {asking[name.upper()]: value for name, value in by_phase.items()}
 
 
 def how_to_get_one() -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from nightshift.core.clock import from_text
-from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
+from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable, PromptTooLong
 from nightshift.core.text.masking import MASK, printable
 
 RETRYABLE = frozenset({408, 409, 423, 425, 429})
-MISCONFIGURED = frozenset({401, 402, 403, 404})
 NO_CREDIT_WAIT_S = 3600.0
 LONGEST_WAIT_S = 31 * 86400.0
 """A server that asks for more than a month does not mean it: it is asked again as if it had said nothing."""
@@ -24,6 +24,23 @@ _RESETS = (
     ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
     ("x-ratelimit-remaining", "x-ratelimit-reset"),
 )
+_NO_CREDIT = re.compile(
+    r"insufficient_quota|exceeded_current_quota|credit balance|(no|out of|insufficient) credits?( left| remaining|$)"
+    r"|insufficient (balance|funds)|billing (hard )?limit|(usage|spend(ing)?) limits?|plans? & billing",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(
+    r"(?:regain access|resets?|try again|retry|available again|until)\D{0,20}?"
+    r"(\d{4}-\d\d-\d\d)(?:\s*(?:at|T)?\s*(\d\d:\d\d(?::\d\d)?))?",
+    re.IGNORECASE,
+)
+_DELAY = re.compile(
+    r"(?:retry|try again|retryDelay|wait|reset)[^.\d]{0,40}?((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|seconds?|minutes?"
+    r"|hours?|secs?|mins?|[smhd])\b\s*)+)",
+    re.IGNORECASE,
+)
+_WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
+"""The keys under which servers say what is wrong, best first."""
 _UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
 """What the standard library raises for dates that are none."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -31,6 +48,20 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 class BackendMisconfigured(ModelRefused):
     """The backend's key, model or address is wrong: it will refuse every request until the owner mends it."""
+
+
+class RequestRefused(ModelRefused):
+    """A request was refused; whether the backend refuses every request is shown by the next one of another task.
+
+    Args:
+        message: in words for the owner.
+        status: of HTTP.
+        said: the server's own words.
+    """
+
+    def __init__(self, message: str, *, status: int = 400, said: str = "") -> None:
+        super().__init__(message)
+        self.status, self.said = status, said or message
 
 
 class TimedOut(ModelUnavailable):
@@ -42,7 +73,7 @@ class CircuitOpen(ModelUnavailable):
 
 
 class ToolsRefused(ModelRefused):
-    """The server or its model takes no native tool calls: from now on the backend speaks the text form alone."""
+    """The server or its model takes no native tool calls: the request is made again in the text form."""
 
 
 class BackendUnfit(ModelRefused):
@@ -59,10 +90,10 @@ class BackendUnfit(ModelRefused):
         self.seconds, self.tried = seconds, tried
 
 
-def too_long(model: str, num_ctx: int) -> ModelRefused:
+def too_long(model: str, num_ctx: int) -> PromptTooLong:
     """The prompt does not fit the context of a local model."""
     advice = "raise MODEL_NUM_CTX or use a model with a larger context"
-    return ModelRefused(f"the prompt does not fit {model}'s context of {num_ctx} tokens: {advice}")
+    return PromptTooLong(f"the prompt does not fit {model}'s context of {num_ctx} tokens: {advice}")
 
 
 def from_status(
@@ -79,15 +110,61 @@ def from_status(
         now: the present, for headers that name a time of day, where the server does not say what it takes for it.
     """
     detail = f"{who} answered {status}: {message}"
-    if status == 429 and "insufficient_quota" in message:
+    present = _when_sent(headers) or now or datetime.now(UTC)
+    if not _affordable(message) and (status == 402 or _NO_CREDIT.search(message)):
         wait = f"{detail} (no credit is left at the provider: add some there)"
-        return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S)
+        until_s = _until_s(message, present)
+        known = until_s is not None and until_s <= LONGEST_WAIT_S
+        return ModelUnavailable(wait, retry_after_s=until_s if known else NO_CREDIT_WAIT_S)
     if status in RETRYABLE or status >= 500:
-        present = _when_sent(headers) or now or datetime.now(UTC)
-        return ModelUnavailable(detail, retry_after_s=retry_after_s(headers, present))
-    if status in MISCONFIGURED:
+        asked_s = retry_after_s(headers, present)
+        return ModelUnavailable(
+            detail, retry_after_s=_asked_in_words_s(message, present) if asked_s is None else asked_s
+        )
+    if status == 401:
         return BackendMisconfigured(f"{detail}. {fix}".rstrip(". ") + ".")
-    return ModelRefused(detail)
+    return RequestRefused(detail)
+
+
+def _affordable(message: str) -> bool:
+    return bool(re.search(r"can only afford \d", message))
+
+
+def _until_s(message: str, now: datetime) -> float | None:
+    """How long until the date that the words name, in seconds."""
+    if not (named := _UNTIL.search(message)):
+        return None
+    at = datetime.fromisoformat(f"{named[1]}T{named[2] or '00:00'}").replace(tzinfo=UTC)
+    return max(0.0, (at - now).total_seconds())
+
+
+def _asked_in_words_s(message: str, now: datetime) -> float | None:
+    """The wait that stands in the words alone, such as “Please retry in 21.5s”."""
+    if (until_s := _until_s(message, now)) is not None:
+        return until_s if until_s <= LONGEST_WAIT_S else None
+    if not (named := _DELAY.search(message)):
+        return None
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|mil|s|m|h|d)", named[1].lower())
+    return sum(float(count) * _UNITS["ms" if unit == "mil" else unit] for count, unit in parts)
+
+
+def words_of(body: object) -> str:
+    """What a server says in the body of an error, whatever its form: OpenAI's, a list, `detail`, plain text or HTML."""
+    if isinstance(body, str):
+        try:
+            return words_of(json.loads(body)) or body
+        except (ValueError, RecursionError):
+            return " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", body, flags=re.DOTALL).split())
+    if isinstance(body, Mapping):
+        said = next((said for key in _WORDS if (said := words_of(body.get(key)))), "")
+        kind = next((body[key] for key in ("code", "type") if isinstance(body.get(key), str)), "")
+        numbers = "".join(f", {key}={body[key]}" for key in ("n_ctx",) if isinstance(body.get(key), int))
+        waits = re.findall(r'"retryDelay": "[^"]+"', json.dumps(body.get("details"), default=str))
+        more = [kind] if kind in {"insufficient_quota", "context_length_exceeded"} and kind not in said else []
+        return " ".join(filter(None, [said + numbers if said else "", *more, *waits]))
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(words_of, body[:5])))
+    return ""
 
 
 def quote(text: object, secret: str | None = None, max_chars: int = 400) -> str:

@@ -12,15 +12,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.dialogue import Completion, ModelRequest
-from nightshift.core.errors import Interruption, ModelRefused, ModelUnavailable, NeedsSettings, OwnerSpoke, Parked
+from nightshift.core.errors import (
+    Interruption,
+    ModelRefused,
+    ModelUnavailable,
+    NeedsSettings,
+    OwnerSpoke,
+    Parked,
+    PromptTooLong,
+)
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import Sink
 from nightshift.core.status import ModelStatus, SpentBudget
@@ -35,14 +45,16 @@ from nightshift.models.budgets import (
     BudgetExhausted,
     BudgetLedger,
     CallEstimate,
+    Reservation,
     SharedBudget,
     SpendingLimits,
     SpentSince,
 )
-from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen
+from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, RequestRefused
 from nightshift.models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
 from nightshift.models.live import LiveCalls
 from nightshift.models.routing import ClientOrder, Router, Routes
+from nightshift.models.thinking import is_used_up, lessened, used_up_text
 
 Place = tuple[int, int, int, int]
 
@@ -340,7 +352,30 @@ class ModelHandler:
     async def _ask(self, pool: BackendPool, client: BackendClient, request: ModelRequest, task: Budget) -> Completion:
         """Ask one backend, with room for the call reserved in every budget; the engine needs none."""
         if client.is_engine:
-            return await client.ask(request, lambda completion: task.charge(completion.spent))
+            return await client.ask(request, lambda: self._room(pool, client, request, task))
+        asked = replace(request, thinking=request.thinking or pool.config.thinking.level(request.phase, client.backend))
+        limit, used_up = asked.max_tokens or pool.config.policy.reply_tokens, ""
+        for again in (asked, lessened(asked), replace(lessened(asked), max_tokens=2 * limit)):
+            try:
+                completion = await client.ask(again, partial(self._room, pool, client, again, task))
+            except BudgetExhausted:
+                if not used_up:
+                    raise
+                break
+            if not is_used_up(completion):
+                return completion
+            used_up = used_up_text(completion)
+            self._events.used_up(again, completion, client)
+            self._steps.save_lost(again, completion)
+        raise ModelRefused(used_up)
+
+    @asynccontextmanager
+    async def _room(
+        self, pool: BackendPool, client: BackendClient, request: ModelRequest, task: Budget
+    ) -> AsyncIterator[Reservation]:
+        if client.is_engine:
+            yield Reservation(reply=request.max_tokens, charge=lambda completion: task.charge(completion.spent))
+            return
         reply = request.max_tokens or pool.config.policy.reply_tokens
         prompt = client.token_estimator.tokens(client.formed(request))
         need = CallEstimate(prompt=prompt, reply=reply, price=client.price)
@@ -351,7 +386,7 @@ class ModelHandler:
                 if completion.extra.get("lost"):
                     self._steps.save_lost(request, completion)
 
-            return await client.ask(replace(request, max_tokens=reserved.reply), charge)
+            yield replace(reserved, charge=charge)
 
     async def _deliver(
         self, request: ModelRequest, completion: Completion, order: ClientOrder | None = None
@@ -366,7 +401,9 @@ class ModelHandler:
         """After a failure: check whether the backend is still there, and report a spent budget once."""
         if isinstance(error, BackendUnfit):
             self._events.unfit(request, client, error)
-        elif isinstance(error, ModelUnavailable | BackendMisconfigured) and not isinstance(error, CircuitOpen):
+        elif isinstance(error, ModelUnavailable | BackendMisconfigured | RequestRefused) and not isinstance(
+            error, CircuitOpen
+        ):
             await client.check()
         elif isinstance(error, BudgetExhausted) and not error.budget.reported:
             error.budget.reported = True
@@ -381,6 +418,8 @@ class ModelHandler:
         causes: Mapping[BackendClient, Exception],
     ) -> Interruption | ModelRefused:
         """What to raise, given what each backend that was asked raised; that the engine declines ends nothing."""
+        if longest := next((cause for cause in causes.values() if isinstance(cause, PromptTooLong)), None):
+            return longest
         ended = {
             client: causes[client] for client in models if type(causes.get(client)) in (BudgetExhausted, ModelRefused)
         }

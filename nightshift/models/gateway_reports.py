@@ -9,7 +9,16 @@ from typing import Any
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused
-from nightshift.core.events import BackendData, BudgetData, CallData, Emitter, FallbackData, Kind, Level
+from nightshift.core.events import (
+    BackendData,
+    BudgetData,
+    CallData,
+    CallFailureData,
+    Emitter,
+    FallbackData,
+    Kind,
+    Level,
+)
 from nightshift.core.ports import Sink
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.formats import duration
@@ -18,6 +27,7 @@ from nightshift.models.base import events_about
 from nightshift.models.budgets import BudgetExhausted
 from nightshift.models.chain import how_to_get_one
 from nightshift.models.errors import BackendMisconfigured, BackendUnfit
+from nightshift.models.thinking import used_up_text
 
 
 class GatewayEvents:
@@ -60,6 +70,13 @@ class GatewayEvents:
         if route:
             data["route"] = {**route, "why": self._masker(route["why"])}
         events_about(request, self._emit).emit(Kind.MODEL_CALLED, _reply_text(request.phase, completion), **data)
+
+    def used_up(self, request: ModelRequest, completion: Completion, client: BackendClient) -> None:
+        """Report that thinking took a whole reply; it is asked for again with less of it, then with more room."""
+        text, about = f"{client.label}: {used_up_text(completion)}", events_about(request, self._emit)
+        told = {"backend": client.backend.name, "model": client.backend.model, "error": "ThinkingUsedUp", "try": 1}
+        data = CallFailureData({**told, "retry_in_s": None, "circuit": client.circuit.state.value})  # type: ignore[typeddict-item]
+        about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)
 
     def unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:
         """A backend said that it cannot do this, which is no news but to those who look closely."""

@@ -1,23 +1,21 @@
-"""HTTP of backends: a small JSON request with the standard library alone, and a limit on how much of a reply is read.
+"""HTTP of backends: a small JSON request with the standard library alone, and whom it trusts.
 
 Looking whether a model is there must not load a vendor's package, half a second and tens of megabytes, into a daemon
-that idles.
-
-The vendors' packages gather a line until it ends, so a server that never ends one would fill the memory. Responses are
-asked for uncompressed, so that what is counted is what has to be held.
+that idles. What is looked at and what is asked trust the same authorities, and take the same proxies.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import re
 import socket
+import ssl
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,9 +23,7 @@ from urllib.parse import urlsplit
 PROBE_S = 3.0
 WHOLE_S = 8.0
 MAX_PROBE_BYTES = 8 << 20
-CODERS = (r"coder", r"devstral|codestral|starcoder", r"code")
-"""Names of models made for code, best first; see `choose`."""
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - an address to ask, not to bind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +89,7 @@ class _Tls(urllib.request.HTTPSHandler):
         self._sockets = sockets
 
     def https_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(self._sockets.over(HTTPSConnection), req)
+        return self.do_open(self._sockets.over(HTTPSConnection), req, context=trusted())
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -105,7 +101,19 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def is_loopback(url: str) -> bool:
     """Whether the address is this machine, which is never reached through a proxy."""
-    return urlsplit(url).hostname in LOOPBACK
+    host = urlsplit(url).hostname
+    return host in LOOPBACK or host == socket.gethostname().lower()
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """The authorities of TLS servers: those of the system, or of SSL_CERT_FILE and SSL_CERT_DIR, and the usual ones."""
+    context = ssl.create_default_context()
+    with contextlib.suppress(ImportError, OSError):
+        import certifi  # noqa: PLC0415 - only where something is asked by TLS
+
+        context.load_verify_locations(certifi.where())
+    return context
 
 
 def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S, whole_s: float = WHOLE_S) -> Probe:
@@ -132,64 +140,3 @@ def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S,
         return Probe(status=200, fault="answers something that is not JSON: is a login page or a proxy in between?")
     finally:
         end.cancel()
-
-
-def choose(names: Sequence[str], preferred: Iterable[str], unfit: str) -> str | None:
-    """The model to use when none was named.
-
-    Args:
-        names: what the server offers, best first.
-        preferred: regular expressions, best first; the first offered name that one of them finds is taken.
-        unfit: what names of models that cannot chat look like.
-    """
-    fit = [name for name in names if not re.search(unfit, name, re.IGNORECASE)]
-    for pattern in preferred:
-        for name in fit:
-            if re.search(pattern, name, re.IGNORECASE):
-                return name
-    return fit[0] if fit else None
-
-
-MAX_RESPONSE_BYTES = 64 << 20
-"""Far more than the longest reply, each of whose words comes in a few hundred bytes of JSON."""
-HEAD_BYTES = 300
-UNCOMPRESSED = {"Accept-Encoding": "identity"}
-
-Hook = Callable[[Any], Awaitable[None]]
-
-
-def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
-    """A hook for responses of an `httpx` client.
-
-    Args:
-        package: `httpx`, or what is made after it.
-        max_bytes: how much of a response may be read; beyond that the package's `RemoteProtocolError` is raised.
-    """
-
-    class Counted(package.AsyncByteStream):  # type: ignore[misc]  # known at run time only
-        """A response's bytes, and how they began."""
-
-        def __init__(self, inner: Any) -> None:
-            self.inner, self.head = inner, b""
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            read = 0
-            async for part in self.inner:
-                self.head += part[: HEAD_BYTES - len(self.head)]
-                if (read := read + len(part)) > max_bytes:
-                    raise package.RemoteProtocolError(f"the answer is longer than {max_bytes:,} bytes")
-                yield part
-
-        async def aclose(self) -> None:
-            await self.inner.aclose()
-
-    async def hook(response: Any) -> None:
-        response.stream = Counted(response.stream)
-
-    return hook
-
-
-def beginning(response: Any) -> str:
-    """How a response began that was bounded, where that is no stream of events; else nothing."""
-    head = getattr(response.stream, "head", b"").decode("utf-8", "replace").strip()
-    return "" if head.startswith(("data:", "event:", ":", "id:", "retry:")) else head

@@ -21,7 +21,7 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.gauge import utf8_size
 from nightshift.core.tasks.states import Phase
-from nightshift.models.base import BaseModelHandler, CallName, CallText
+from nightshift.models.base import BaseModelHandler, CallName, CallText, ThoughtText
 
 KEPT_CHARS = 16_000
 """Of a longer reply at least so much of its end is kept, and at most twice as much."""
@@ -40,10 +40,11 @@ class CallEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivePart:
-    """A stretch of a reply: its text, or the arguments of a call of `tool`, JSON as far as it was written."""
+    """A stretch of a reply: its text, thoughts, or the arguments of a call of `tool`, JSON as far as it was written."""
 
     text: str = ""
     tool: str = ""
+    is_thought: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +103,13 @@ class LiveText:
 
     def _add(self, piece: str) -> None:
         last = self._parts[-1] if self._parts else None
+        kind = (isinstance(piece, CallText), isinstance(piece, ThoughtText))
         if isinstance(piece, CallName):
             self._parts.append(LivePart(tool=str(piece)))
-        elif last is not None and bool(last.tool) is isinstance(piece, CallText):
+        elif last is not None and (bool(last.tool), last.is_thought) == kind:
             self._parts[-1] = replace(last, text=last.text + piece)
         else:
-            self._parts.append(LivePart(text=str(piece), tool="tool" if isinstance(piece, CallText) else ""))
+            self._parts.append(LivePart(text=str(piece), tool="tool" if kind[0] else "", is_thought=kind[1]))
         self._chars += len(piece)
         if self._chars > 2 * KEPT_CHARS:
             self._drop(self._chars - KEPT_CHARS)

@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -27,7 +27,7 @@ from nightshift.models.base import BackendSettings, EnsureExtra, OnText
 from nightshift.models.errors import BackendMisconfigured, quote, too_long
 from nightshift.models.gguf import GGUFHeader, defuse, read_header
 from nightshift.models.model_files import ModelFileBackend, in_folder
-from nightshift.models.openai_compat import OpenAIBackend
+from nightshift.models.openai_api import OpenAIBackend
 
 PROGRAM = Path(__file__).with_name("llama_cpp_process.py")
 IDLE_S = 600.0
@@ -202,11 +202,6 @@ class _Api(OpenAIBackend):
 
     name = "llama_cpp"
     vendor = "llama.cpp"
-
-    def _drop_unsupported(self, status: int, message: str, sent: Iterable[str]) -> bool:
-        """Also leave out the wish for JSON where no grammar can be made for the model's vocabulary."""
-        named = message.replace("Failed to initialize samplers", "response_format")
-        return super()._drop_unsupported(status, named, sent)
 
 
 class _Server:

@@ -12,11 +12,10 @@ from typing import ClassVar
 from nightshift.core.errors import NightshiftError
 from nightshift.core.status import install_by_hand
 from nightshift.models.base import BaseModelHandler, EnsureExtra
+from nightshift.models.choosing import choose
 from nightshift.models.errors import BackendMisconfigured
 from nightshift.models.gguf import is_gguf
-from nightshift.models.http_access import CODERS, choose
 
-UNFIT = r"embed|minilm|bge-|rerank"
 QUICK_S = 1.0
 """How long a look waits for an installation: enough to hear that there will be none."""
 RETRY_S = 600.0
@@ -99,4 +98,4 @@ def in_folder(path: Path, model: str | None) -> Path:
     if model:
         return path / (model if model.endswith(".gguf") else f"{model}.gguf")
     names = sorted(each.name for each in path.glob("*.gguf"))
-    return path / (choose(names, CODERS, UNFIT) or "no-model.gguf")
+    return path / (choose(names) or "no-model.gguf")

@@ -12,23 +12,25 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
+from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thinking, Thought
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall
-from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText, OnText
-from nightshift.models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long
-from nightshift.models.http_access import CODERS, UNCOMPRESSED, Probe, bounded, choose, fetch_json, is_loopback
+from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText, OnText, ThoughtText
+from nightshift.models.choosing import PULL, SUGGESTED, choose
+from nightshift.models.conversation import ENDS, clean_name
+from nightshift.models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long, words_of
+from nightshift.models.http_access import Probe, fetch_json, is_loopback, trusted
 from nightshift.models.model_sizes import listed_parameters
+from nightshift.models.server_facts import blames_context
+from nightshift.models.stream_watch import UNCOMPRESSED, bounded, watch_stream
 from nightshift.models.token_estimates import estimate_reply, estimate_request
 from nightshift.models.tool_wire import functions, paired, written_arguments
 
 KEEP_ALIVE = "30m"
-SUGGESTED = "qwen2.5-coder:7b"
-UNFIT = r"embed|minilm|bge-|rerank|guard|ocr"
 _IDS = re.compile(r".+")
 _NO_TOOLS = re.compile(r"support tools|tool call", re.IGNORECASE)
 """What it says of a model that takes no tools, and of a call that its parser cannot read."""
@@ -39,6 +41,7 @@ class _Received:
     """What a stream has brought so far; `last` is its final part."""
 
     texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
     tools: list[ToolCall] = field(default_factory=list)
     last: Any = None
 
@@ -48,7 +51,7 @@ class OllamaBackend(BaseModelHandler):
 
     name = "ollama"
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.TEXT, ToolProtocol.NATIVE)
-    setup = f"install Ollama from https://ollama.com and run `ollama pull {SUGGESTED}`"
+    setup = f"install Ollama from https://ollama.com and run {PULL}"
 
     def __init__(
         self,
@@ -62,8 +65,11 @@ class OllamaBackend(BaseModelHandler):
         super().__init__(model=model)
         self.parallel = parallel
         self._named, self._listed_b = bool(model), dict[str, float]()
-        self._base_url, self._num_ctx, self._connect_s = base_url.rstrip("/"), num_ctx, connect_s
+        address = base_url.strip().rstrip("/")
+        self._base_url = address if "://" in address else f"http://{address}"
+        self._num_ctx, self._connect_s = num_ctx, connect_s
         self._pinned: dict[str, int] = {}
+        self._thinks: dict[str, bool] = {}
         self._client: Any = None
         self._loading = asyncio.Lock()
 
@@ -85,12 +91,12 @@ class OllamaBackend(BaseModelHandler):
         return self._listed_b.get(self.model.removesuffix(":latest")) or super().parameters_b
 
     def is_available(self) -> bool:
-        """Whether the server answers and has the model; the largest coder model is taken where none was named."""
+        """Whether the server answers and has the model; the strongest one is taken where none was named."""
         probe = fetch_json(f"{self._base_url}/api/tags", {})
         rows = sorted(probe.rows("models"), key=_size, reverse=True)
         names = [str(row.get("name") or row.get("model")) for row in rows]
         if not self._named and self._model not in names:
-            self._model = choose(names, CODERS, UNFIT)
+            self._model = choose(names)
         sizes = zip(names, map(listed_parameters, rows), strict=True)
         self._listed_b = {name.removesuffix(":latest"): billions for name, billions in sizes if billions}
         self._detail, self._offered = self._fault(probe, names), tuple(names)
@@ -122,12 +128,21 @@ class OllamaBackend(BaseModelHandler):
         import httpx  # noqa: PLC0415 - heavy; only needed once this model is asked
         import ollama  # noqa: PLC0415
 
+        class Client(ollama.AsyncClient):
+            """The package's client, which has no word for a prompt that is to be refused instead of cut."""
+
+            async def _request(self, cls: Any, *args: Any, **more: Any) -> Any:
+                if "/api/chat" in args:
+                    more["json"] = {**more["json"], "truncate": False}
+                return await super()._request(cls, *args, **more)
+
         # Without a read time-out: how long to wait is the gateway's decision.
         timeout = httpx.Timeout(None, connect=self._connect_s)
-        return ollama.AsyncClient(
+        return Client(
             host=self._base_url,
             timeout=timeout,
             trust_env=not is_loopback(self._base_url),
+            verify=trusted(),
             follow_redirects=False,
             headers=UNCOMPRESSED,
             event_hooks={"response": [bounded(httpx), self._refuse]},
@@ -140,14 +155,21 @@ class OllamaBackend(BaseModelHandler):
             raise ModelUnavailable(f"Ollama at {self._base_url} answered {response.status_code} and points to {there}")
         if response.status_code >= 400:
             await response.aread()
-            self._check_tools(quote(response.text))
+            said = quote(words_of(response.text))
+            self._check_refusal(said)
             fix = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"
-            raise from_status("Ollama", response.status_code, response.headers, quote(response.text), fix=fix)
+            if response.status_code == 404:
+                raise BackendMisconfigured(f"Ollama answered 404: {said}. {fix}.")
+            raise from_status("Ollama", response.status_code, response.headers, said, fix=fix)
 
-    def _check_tools(self, said: str) -> None:
+    def _check_refusal(self, said: str) -> None:
+        """Raise what the words of a refusal are about, where that is tools or the prompt's length."""
         if _NO_TOOLS.search(said):
-            self.protocols = (ToolProtocol.TEXT,)
+            if "support" in said:
+                self.facts.note("no tools")
             raise ToolsRefused(f"Ollama has no tool calls for {self.model}, so they are made as text: {said}")
+        if blames_context(said):
+            raise too_long(self.model, self.facts.learn_window(said, self._pinned.get(self.model, self._num_ctx)) or 0)
 
     @property
     def window(self) -> int | None:
@@ -158,13 +180,14 @@ class OllamaBackend(BaseModelHandler):
         """See `BaseModelHandler.generate`. A prompt that would not fit the context is refused: Ollama would cut it."""
         client = await self._connected()
         began = time.monotonic()
-        with self._translated():
+        with self._translated(), watch_stream(lambda: on_text("") if on_text else None):
             options = self._options(request, await self._context(client))
             stream = await client.chat(
                 model=self.model,
-                messages=_turns(request.messages),
+                messages=_turns(request.messages, f"{self.name}={self.model}"),
                 tools=functions(request.tools) or None,
                 stream=True,
+                think=self._think(request),
                 format="json" if request.json_reply else None,
                 options=options,
                 keep_alive=KEEP_ALIVE,
@@ -178,14 +201,24 @@ class OllamaBackend(BaseModelHandler):
         """The pinned context size: the setting, or what the model was made for if that is less."""
         if self.model not in self._pinned:
             try:
-                most = _context_length(await client.show(self.model))
+                shown = await client.show(self.model)
+                most = _context_length(shown)
+                self._thinks[self.model] = "thinking" in (shown.capabilities or ())
             except ValueError:  # servers that only resemble Ollama leave parts of the answer out
                 most = None
             self._pinned[self.model] = min(self._num_ctx, most or self._num_ctx)
         return self._pinned[self.model]
 
+    def _think(self, request: ModelRequest) -> bool | str | None:
+        """How much the model is to think, in Ollama's words; None leaves it to the model."""
+        if request.thinking is None or not self._thinks.get(self.model):
+            return None
+        if "gpt-oss" in self.model:  # which always thinks
+            return "low" if request.thinking is Thinking.OFF else request.thinking.value
+        return request.thinking is not Thinking.OFF
+
     def _options(self, request: ModelRequest, num_ctx: int) -> dict[str, Any]:
-        space = num_ctx - self.token_estimator.tokens(request)
+        space = min(num_ctx, self.facts.window or num_ctx) - self.token_estimator.tokens(request)
         if space < 1:
             raise too_long(self.model, num_ctx)
         # Ollama itself sets no end to a reply; a model that repeats itself would go on for ever.
@@ -196,12 +229,13 @@ class OllamaBackend(BaseModelHandler):
         received = _Received()
         try:
             async for part in stream:
-                text = part.message.content or ""
+                text, thought = part.message.content or "", part.message.thinking or ""
                 received.texts.append(text)
+                received.thoughts.append(thought)
                 calls = [piece for call in part.message.tool_calls or () for piece in _call(call.function, received)]
                 if part.done:
                     received.last = part
-                for piece in (text, *calls):
+                for piece in (ThoughtText(thought), text, *calls):
                     if on_text:
                         on_text(piece)
         finally:
@@ -226,32 +260,37 @@ class OllamaBackend(BaseModelHandler):
             raise ModelUnavailable(f"Ollama at {self._base_url} does not speak its own format") from error
 
     def _stream_error(self, error: Any) -> Exception:
-        self._check_tools(quote(error.error))
+        self._check_refusal(quote(error.error))
         detail = f"Ollama broke off: {quote(error.error)}"
         return BackendMisconfigured(detail) if "not found" in detail else ModelUnavailable(detail)
 
     def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
-        text, last, calls = "".join(received.texts), received.last, tuple(received.tools)
+        last, thought = received.last, "".join(received.thoughts)
         counted = last.prompt_eval_count is not None and last.eval_count is not None
-        finish = Finish.LENGTH if last.done_reason == "length" else Finish.TOOL if received.tools else Finish.STOP
-        return Completion(
-            text=text,
+        finish = ENDS.get(last.done_reason or "stop", Finish.CUT)
+        completion = Completion(
+            text="".join(received.texts),
             backend=self.name,
             model=self.model,
             tokens_in=last.prompt_eval_count if counted else estimate_request(request),
-            tokens_out=last.eval_count if counted else estimate_reply(text, calls),
+            tokens_out=last.eval_count if counted else 0,
             latency_s=latency_s,
-            finish=finish,
-            tool_calls=calls,
+            finish=Finish.TOOL if received.tools and finish is Finish.STOP else finish,
+            tool_calls=tuple(received.tools),
+            thoughts=(Thought(text=thought, id="thinking"),) if thought else (),
+            author=f"{self.name}={self.model}",
             extra={} if counted else {"estimated": True},
         )
+        return completion if counted else replace(completion, tokens_out=estimate_reply(completion))
 
 
-def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
     """The messages as the API takes them; it knows results by the names of their tools."""
     turns, names = list[dict[str, Any]](), dict[str, str]()
     for message in paired(messages, _IDS):
         turn: dict[str, Any] = {"role": message.role, "content": message.text}
+        if message.author == author and (thought := "".join(each.text for each in message.thoughts if each.id)):
+            turn["thinking"] = thought
         if message.tool_calls:
             names |= {call.id: call.name for call in message.tool_calls}
             functions = [{"name": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls]
@@ -263,7 +302,7 @@ def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
 def _call(function: Any, received: _Received) -> tuple[CallName, CallText]:
     """Add a call, which comes as a whole and without an id; its texts."""
     number = len(received.tools)
-    call = ToolCall(name=function.name, arguments=dict(function.arguments), id=f"call_{number}")
+    call = ToolCall(name=clean_name(function.name), arguments=dict(function.arguments), id=f"call_{number}")
     received.tools.append(call)
     return CallName(call.name), CallText(written_arguments(call))
 

@@ -39,15 +39,16 @@ def estimate_request(request: ModelRequest) -> int:
     return estimate_tokens(_sent(request))
 
 
-def estimate_reply(text: str, calls: Iterable[ToolCall]) -> int:
-    """About how many tokens a reply is."""
-    return estimate_tokens([text + "".join(_written(calls))])
+def estimate_reply(reply: Completion) -> int:
+    """About how many tokens a reply is, its thoughts and calls included."""
+    thoughts = (each.text for each in reply.thoughts)
+    return estimate_tokens(["".join([reply.text, *thoughts, *_written(reply.tool_calls)])])
 
 
 def _sent(request: ModelRequest) -> Iterator[str]:
     """The texts that a model is sent: one for each message, and one for the tools."""
     for message in request.messages:
-        yield message.text + "".join(_written(message.tool_calls))
+        yield "".join([message.text, *(each.text for each in message.thoughts), *_written(message.tool_calls)])
     if request.tools:
         yield json.dumps(functions(request.tools))
 
@@ -75,9 +76,11 @@ class TokenEstimator:
         texts = [*_sent(request)]
         size = sum(map(utf8_size, texts))
         tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(texts)
-        if completion.extra.get("estimated") or completion.extra.get("own_calls") or size < LEAST_BYTES or tokens <= 0:
+        if completion.extra.get("estimated") or completion.extra.get("own_calls") or size < LEAST_BYTES:
             return
-        if PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
+        if completion.tokens_in * 2 < self.tokens(request):  # what was cut, or left out as it was in a cache
+            return
+        if tokens > 0 and PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
             self._rates.append(tokens / size)
 
     def gauge(self, window: int | None) -> Gauge:

@@ -1,11 +1,11 @@
-"""Tool calls on the vendors' wires: ids that hold, a result for each call, and calls that arrive in pieces."""
+"""Tool calls on the vendors' wires: ids that hold, a result for each call, and arguments as text."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
@@ -60,23 +60,6 @@ def functions(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
         {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.schema}}
         for s in specs
     ]
-
-
-@dataclass(slots=True)
-class CallParts:
-    """A call while its pieces arrive; `arguments` is text."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-def tool_calls(parts: Iterable[CallParts]) -> tuple[ToolCall, ...]:
-    """The calls of a reply in their order; one that has no id gets one that is new in the reply."""
-    return tuple(
-        ToolCall(name=one.name, arguments=read_arguments(one.arguments), id=one.id or f"call_{number}")
-        for number, one in enumerate(parts)
-    )
 
 
 def read_arguments(text: str) -> Mapping[str, Any]:

@@ -69,7 +69,7 @@ async def test_a_cut_reply_goes_on_with_what_is_missing() -> None:
     assert (work.phase, work.iteration) == (P.COMMIT, 1)
     assert dict(work.change) == {"one.py": "x = 1\n", "two.py": "x = 2\n"}
     again = bench.model.requests[2].messages[-1].text
-    assert "cut off at its length limit" in again
+    assert "cut off" in again
     assert "one.py" in again
 
 

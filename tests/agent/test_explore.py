@@ -12,7 +12,7 @@ import pytest
 from nightshift.agent.explore import BAD_REPLIES, KEPT_RESULTS
 from nightshift.agent.prompt import sections
 from nightshift.agent.services import AgentServices, AgentSettings
-from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.dialogue import Completion, Finish, ModelRequest, Thought
 from nightshift.core.gauge import Gauge
 from nightshift.core.isolation import Ended
 from nightshift.core.shell import ShellJob, ShellResult
@@ -131,6 +131,55 @@ async def test_native_calls_are_answered_one_by_one_by_their_ids() -> None:
     assert (said.role, said.text, [call.id for call in said.tool_calls]) == ("assistant", "I look.", ["c0", "c1"])
     assert [(m.role, m.call_id) for m in (first, second)] == [("tool", "c0"), ("tool", "c1")]
     assert {spec.name for spec in codings(bench)[0].tools} >= {"search", "edit", "done", "cannot"}
+
+
+async def test_a_call_that_was_cut_off_is_not_run_and_said_to_be_cut() -> None:
+    half = replace(native(("write_file", {"text": '{"path": "add.py", "cont'})), finish=Finish.LENGTH)
+    edit = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
+    bench = bench_for(half, edit, native(("done", {"summary": "Add"})))
+    await bench.run(case_for(tests=TESTS))
+    assert "cut off" in last_text(codings(bench)[1])
+    assert "Field required" not in last_text(codings(bench)[1])
+
+
+async def test_a_note_behind_a_call_is_a_part_of_its_result_and_no_turn_of_the_users() -> None:
+    looks = [native(("search", {"pattern": f"def {n}"})) for n in range(4)]
+    bench = bench_for(*looks, base=BASE, settings=AgentSettings(explore=Explore.ON, explore_steps=4))
+    await bench.run(case_for(tests=TESTS, iterations=1))
+    for request in codings(bench)[1:4]:
+        assert request.messages[-1].role == "tool"
+        assert "left" in request.messages[-1].text or "last call" in request.messages[-1].text
+
+
+async def test_thoughts_and_marks_of_calls_go_back_with_the_turn() -> None:
+    thought = Thought(text="I look first.", id="reasoning_content")
+    look = ToolCall(name="Search", arguments={"pattern": "def"}, id="c1", details={"thought_signature": "x"})
+    first = replace(native(("search", {})), tool_calls=(look,), thoughts=(thought,), author="openai=m")
+    edit = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
+    bench = bench_for(first, edit, native(("done", {"summary": "Add"})))
+    await bench.run(case_for(tests=TESTS))
+    said = codings(bench)[1].messages[-2]
+    assert (said.thoughts, said.author) == ((thought,), "openai=m")
+    assert (said.tool_calls[0].name, said.tool_calls[0].details) == ("search", look.details)
+
+
+PATCH = "*** Begin Patch\n*** Update File: add.py\n@@\n-    return a - b\n+    return a + b\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("apply_patch", {"input": PATCH}),
+        ("apply_patch", {"patch": PATCH}),
+        ("shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF\n"]}),
+        ("shell", {"command": ["apply_patch", PATCH]}),
+    ],
+)
+async def test_a_patch_is_read_by_whatever_tool_it_comes(name: str, given: dict[str, Any]) -> None:
+    bench = bench_for(native((name, given)), native(("done", {"summary": "Add"})))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
+    assert "Success" in last_text(codings(bench)[1])
 
 
 async def test_words_after_a_change_end_a_native_conversation() -> None:

@@ -109,3 +109,17 @@ async def test_other_models_are_asked_as_before() -> None:
     bench = Bench(model_for(block("add.py", "def add(a, b):\n    return a + b\n")))
     await bench.run(case_for("Write add in add.py", tests=TESTS))
     assert bench.model.phases == [P.PLANNING, P.CODING]
+
+
+async def test_tests_of_its_own_are_asked_for_in_plain_words_without_the_body_of_the_code() -> None:
+    own = "```python\nfrom add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n```"
+    bench = Bench(model_for(RIGHT, TESTING=[own]), profile=SMALL)
+    state = await bench.run(case_for("Write `add` in add.py: the sum of two numbers"))
+    assert state.phase is P.COMMIT
+    assert bench.model.phases == [P.CODING, P.TESTING]
+    system, user = bench.model.requests[1].messages
+    assert system.text.startswith("Phase: TESTING\n")
+    assert "def add(a, b)" in user.text
+    assert "a + b" not in user.text
+    (path,) = state.own_tests
+    assert user.text.rstrip().endswith(REQUEST.replace("add.py", path))

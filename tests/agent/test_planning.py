@@ -54,9 +54,7 @@ def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
     assert parts[2].acceptance == ("c(1) == 1",)
 
 
-@pytest.mark.parametrize(
-    "form", ["{}", "```json\n{}\n```", "I split it.\n\n```\n{}\n```\nThat is all.", "<think>x</think>\n{}"]
-)
+@pytest.mark.parametrize("form", ["{}", "```json\n{}\n```", "I split it.\n\n```\n{}\n```\nThat is all."])
 @pytest.mark.parametrize("bare", [False, True])
 def test_a_list_and_an_object_are_read_bare_and_fenced(form: str, bare: bool) -> None:
     raw = [part("a"), part("b")]

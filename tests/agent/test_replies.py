@@ -274,13 +274,6 @@ def test_a_cut_reply_keeps_what_was_complete_and_says_so() -> None:
     assert "cut off" in parsed.complaints[0]
 
 
-def test_reasoning_in_front_is_not_part_of_the_reply() -> None:
-    thought = "<think>\nMaybe:\n```python path=bad.py\nx\n```\n</think>\n"
-    assert list(read(thought + f"```python path=a.py\n{CODE}```").files) == ["a.py"]
-    with pytest.raises(BadReply):
-        read("<think>\n```python path=bad.py\nx\n```\n")
-
-
 def test_two_texts_for_one_path_are_refused_and_two_equal_ones_are_one() -> None:
     one = f"```python path=a.py\n{CODE}```\n"
     assert read(one + one).files == {"a.py": CODE}

@@ -218,7 +218,7 @@ def test_no_mix_of_calls_spends_more_than_any_budget(
             async with ledger.reserve(budget_of[call.task], need) as room:
                 await asyncio.sleep(dice.choice([0, 0, 0.0001]))
                 reply = Completion(
-                    text="", backend="b", model="m", tokens_in=call.prompt, tokens_out=dice.randint(0, room.reply)
+                    text="", backend="b", model="m", tokens_in=call.prompt, tokens_out=dice.randint(0, room.reply or 0)
                 )
                 room.charge(reply if not call.priced else _at(PRICE, reply))
                 biggest[0] = max(biggest[0], reply.spent.tokens)

@@ -11,7 +11,7 @@ import pytest
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tasks.states import Phase
-from nightshift.models.base import BaseModelHandler, OnText
+from nightshift.models.base import BaseModelHandler, CallText, OnText, ThoughtText
 from nightshift.models.call import CallPolicy, call_once
 from nightshift.models.errors import TimedOut
 from tests.support.virtual_time import run
@@ -109,11 +109,33 @@ def test_a_model_that_still_writes_at_the_end_is_cut_off_and_its_work_is_not_los
     assert (lost, took_s) == ([], 900)
 
 
-def test_a_reply_without_an_end_is_broken_off_before_it_fills_the_memory_and_is_not_charged_beyond_its_limit() -> None:
+def test_a_reply_without_an_end_is_broken_off_before_it_fills_the_memory() -> None:
     answer, lost, _ = call(Script([(0, "x" * 1_000_000)] * 100), max_tokens=500)
     assert isinstance(answer, ModelUnavailable)
     assert "without an end" in str(answer)
-    assert [one.tokens_out for one in lost] == [500]
+    assert lost[0].tokens_out > 2_000_000
+
+
+@pytest.mark.parametrize("kind", [str, CallText, ThoughtText])
+def test_a_stream_is_cut_where_its_reservation_ends_whatever_it_holds(kind: type[str]) -> None:
+    answer, lost, _ = call(Script([(1, kind("x = 1  # one\n"))] * 400), max_tokens=500, cut_at=500)
+    assert isinstance(answer, Completion)
+    assert (answer.finish, lost) == (Finish.LENGTH, [])
+    assert 500 < answer.tokens_out <= 525
+    assert answer.extra["estimated"]
+
+
+def test_thoughts_of_a_stream_that_breaks_off_are_paid_for() -> None:
+    answer, lost, _ = call(Script([(1, ThoughtText("hm " * 1000))] * 3, ends=False))
+    assert isinstance(answer, TimedOut)
+    assert lost[0].tokens_out > 2500
+    assert lost[0].thoughts[0].text.startswith("hm hm")
+
+
+def test_thoughts_in_tags_are_no_part_of_the_text() -> None:
+    answer, _, _ = call(Script([(1, "<think>hm"), (1, " hm</think>"), (1, "done")]))
+    assert isinstance(answer, Completion)
+    assert (answer.text, answer.thoughts[0].text) == ("done", "hm hm")
 
 
 @pytest.mark.parametrize(

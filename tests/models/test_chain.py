@@ -17,6 +17,7 @@ from nightshift.models.chain import build_chain, how_to_get_one, phase_routes
 
 BARE = BackendSettings()
 KEY = BackendSettings(openai_api_key="sk-1234567890")
+GOOGLE = BackendSettings(gemini_api_key="g-1234567890")
 LOCAL = BackendSettings(openai_base_url="http://127.0.0.1:8000/v1")
 ALL = BackendSettings(openai_api_key="sk-1", anthropic_api_key="sk-2", gpt4all_model_path=Path("/models/tiny.gguf"))
 OWN = BackendSettings(llama_cpp_model_path=Path("/models/own.gguf"))
@@ -40,6 +41,7 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
             ["anthropic=claude-sonnet-5", "openai=", "ollama=", "gpt4all=tiny.gguf", "llama_cpp=tiny.gguf"],
         ),
         (KEY, {"model_name": "gpt-5-mini"}, ["openai=gpt-5-mini", "ollama="]),
+        (GOOGLE, {"model_name": "gemini-3-pro"}, ["gemini=gemini-3-pro", "ollama="]),
         (KEY, {"model_name": "mistral"}, ["ollama=mistral", "openai="]),
         (LOCAL, {"model_name": "mistral"}, ["openai=mistral", "ollama=mistral"]),
         (KEY, {"model_name": "ollama=a:7b,openai=b"}, ["openai=b", "ollama=a:7b"]),
@@ -122,8 +124,9 @@ def test_no_vendor_is_loaded_before_it_is_asked() -> None:
     code = (
         "import sys, nightshift.models.gateway; from nightshift.models.base import BackendSettings;"
         "from nightshift.models.chain import build_chain;"
-        "build_chain(BackendSettings(openai_api_key='k', anthropic_api_key='k'));"
-        "heavy = {'openai', 'anthropic', 'ollama', 'gpt4all', 'xllamacpp', 'httpx', 'httpx2', 'pydantic', 'jinja2'};"
+        "build_chain(BackendSettings(openai_api_key='k', anthropic_api_key='k', gemini_api_key='k'));"
+        "heavy = {'openai', 'anthropic', 'ollama', 'pydantic_ai', 'google', 'gpt4all', 'xllamacpp', 'httpx', 'httpx2'};"
+        "heavy |= {'pydantic', 'jinja2'};"
         "print(heavy & set(sys.modules))"
     )
     root = Path(__file__).parents[2]
@@ -137,17 +140,21 @@ def test_keys_show_in_no_repr() -> None:
 
 
 def test_the_hint_for_an_owner_without_a_model_names_every_way() -> None:
-    for word in ("ollama pull", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GPT4ALL_MODEL_PATH", "LLAMA_CPP_MODEL_PATH"):
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+    for word in ("ollama pull", *keys, "GPT4ALL_MODEL_PATH", "LLAMA_CPP_MODEL_PATH"):
         assert word in how_to_get_one()
     assert "built in" not in how_to_get_one(), "the engine is no way to get a model"
 
 
 def test_a_folder_of_models_is_searched_for_the_named_one(tmp_path: Path) -> None:
-    for name in ("b-coder.gguf", "a-chat.gguf", "readme.txt"):
+    for name in ("qwen2.5-coder-7b.gguf", "a-chat.gguf", "readme.txt"):
         (tmp_path / name).write_bytes(b"GGUF")
     folder = BackendSettings(gpt4all_model_path=tmp_path)
     named = ["gpt4all=a-chat.gguf", "llama_cpp=a-chat.gguf"]
     assert chain(folder, model_type="gpt4all", model_name="a-chat.gguf") == named
     assert chain(folder, model_type="gpt4all", model_name="a-chat") == named
-    assert chain(folder, model_type="gpt4all") == ["gpt4all=b-coder.gguf", "llama_cpp=b-coder.gguf"]
+    assert chain(folder, model_type="gpt4all") == [
+        "gpt4all=qwen2.5-coder-7b.gguf",
+        "llama_cpp=qwen2.5-coder-7b.gguf",
+    ]
     assert chain(folder, model_type="llama_cpp", model_name="a-chat") == ["llama_cpp=a-chat.gguf"]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
-from nightshift.models.errors import BackendMisconfigured, from_status, quote, retry_after_s
+from nightshift.core.errors import ModelError, ModelUnavailable
+from nightshift.models.errors import BackendMisconfigured, RequestRefused, from_status, quote, retry_after_s, words_of
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -64,8 +65,8 @@ def test_no_header_breaks_the_reading(headers: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, ModelRefused), (413, ModelRefused), (422, ModelRefused), (401, BackendMisconfigured),
-        (402, BackendMisconfigured), (403, BackendMisconfigured), (404, BackendMisconfigured),
+        (400, RequestRefused), (413, RequestRefused), (422, RequestRefused), (403, RequestRefused),
+        (404, RequestRefused), (401, BackendMisconfigured), (402, ModelUnavailable),
         (408, ModelUnavailable), (409, ModelUnavailable), (425, ModelUnavailable), (429, ModelUnavailable),
         (500, ModelUnavailable), (503, ModelUnavailable), (529, ModelUnavailable),
     ],
@@ -77,11 +78,63 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError])
     assert ("Check the key" in str(error)) == (kind is BackendMisconfigured)
 
 
-def test_no_credit_left_is_a_matter_of_hours() -> None:
-    error = from_status("OpenAI", 429, {"retry-after": "1"}, "insufficient_quota: you exceeded your quota")
+@pytest.mark.parametrize(
+    ("status", "said", "wait_s"),
+    [
+        (429, "insufficient_quota: you exceeded your quota", 3600),
+        (400, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing", 3600),
+        (
+            400,
+            "You have reached your specified API usage limits. You will regain access on 2026-03-05 at 00:00 UTC.",
+            None,
+        ),
+        (403, "Insufficient balance", 3600),
+        (500, "billing hard limit reached", 3600),
+    ],
+)
+def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, said: str, wait_s: int | None) -> None:
+    error = from_status("OpenAI", status, {"retry-after": "1"}, said, now=NOW)
     assert isinstance(error, ModelUnavailable)
-    assert error.retry_after_s == 3600
+    assert error.retry_after_s == (wait_s or (datetime(2026, 3, 5, tzinfo=UTC) - NOW).total_seconds())
     assert "add some" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("said", "wait_s"),
+    [
+        ("Please retry in 21.512345678s.", 21.512345678),
+        ("Rate limit reached. Please try again in 7.5s", 7.5),
+        ("try again in 500ms", 0.5),
+        ('quota "retryDelay": "44s"', 44),
+        ("Please wait 2 minutes", 120),
+        ("slow down", None),
+    ],
+)
+def test_a_wait_in_the_words_alone_is_kept(said: str, wait_s: float | None) -> None:
+    error = from_status("X", 429, {}, said, now=NOW)
+    assert isinstance(error, ModelUnavailable)
+    assert error.retry_after_s == wait_s
+
+
+WORDS = "temperature is not supported by this model"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": WORDS}},
+        [{"error": {"code": 400, "message": WORDS, "status": "INVALID_ARGUMENT"}}],
+        {"error": WORDS},
+        {"detail": [{"loc": ["body", "temperature"], "msg": WORDS}]},
+        {"success": False, "errors": [{"code": 5006, "message": WORDS}]},
+        WORDS,
+        f"<html><head><style>b {{}}</style></head><body><p>{WORDS}</p></body></html>",
+        json.dumps({"detail": WORDS}),
+    ],
+)
+def test_the_words_of_an_error_are_read_whatever_its_form(body: object) -> None:
+    assert WORDS in words_of(body)
+    assert "style" not in words_of(body)
 
 
 def test_what_a_server_says_is_quoted_without_the_key_and_in_one_line() -> None:

@@ -299,9 +299,11 @@ async def test_what_every_backend_refuses_is_refused_and_not_tried_again(setting
         one.fail_always("400", message="the prompt is too long")
         two.fail_always("413", message="far too long")
         async with setting.gateway(backend(one), backend(two, "ollama")) as gateway:
-            with pytest.raises(ModelRefused, match=r"too long.*far too long"):
+            with pytest.raises(ModelRefused, match="does not fit"):
                 await gateway.task().complete(ask())
-        assert (len(one.requests), len(two.requests)) == (1, 1)
+        assert (len(one.requests), len(two.requests)) == (2, 1), (
+            "once more with a smaller reply, where the window was learnt"
+        )
 
 
 async def test_a_refusal_waits_where_another_backend_may_still_answer(setting: GatewaySetup) -> None:
@@ -321,7 +323,7 @@ async def test_a_refusal_stands_where_the_other_backends_are_not_there_or_have_n
         one.fail_always("400", message="the prompt is too long")
         two.fail_always("401")
         async with setting.gateway(backend(one), nowhere, backend(two, "anthropic")) as gateway:
-            with pytest.raises(ModelRefused, match="too long"):
+            with pytest.raises(ModelRefused, match="does not fit"):
                 await gateway.task().complete(ask())
 
 
@@ -337,8 +339,7 @@ async def test_a_key_that_stopped_working_parks_the_tasks_instead_of_failing_the
         async with setting.gateway(backend(server)) as gateway:
             with pytest.raises(Parked, match="may not") as caught:
                 await gateway.task().complete(ask())
-            assert caught.value.until
-            assert caught.value.until - utc_now() > timedelta(seconds=20)
+            assert caught.value.until, "whether the request or the account is to blame shows soon"
 
 
 # Nobody there.

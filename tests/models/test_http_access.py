@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
-import httpx
-import httpx2
 import pytest
 
 from nightshift.core.dialogue import Message, ModelRequest
-from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tasks.states import Phase
-from nightshift.models.http_access import UNCOMPRESSED, beginning, bounded, fetch_json
-from tests.support.gateway import backend
-from tests.support.wire_server import WireServer
+from nightshift.models.base import BackendSettings
+from nightshift.models.chain import build_chain
+from nightshift.models.http_access import fetch_json, is_loopback, trusted
 
 
 @contextmanager
@@ -83,43 +84,85 @@ def test_a_sound_list_is_read() -> None:
     assert fetch_json("ftp://example", {}).is_unusable
 
 
-BODY = json.dumps({"model": "tiny-coder", "messages": [{"role": "user", "content": "hello"}], "stream": True})
-ASKED = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),))
+def make_authority(folder: Path) -> None:
+    """An authority of one's own, and a certificate of it for this machine."""
+
+    def run(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    usage = "keyUsage=critical,keyCertSign,cRLSign"
+    new = ("-newkey", "rsa:2048", "-nodes")
+    run("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Own", "-addext", usage)
+    run("req", *new, "-keyout", "s.key", "-out", "s.csr", "-subj", "/CN=localhost")
+    (folder / "ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    run("x509", "-req", "-in", "s.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-out", "s.pem", "-extfile", "ext")
 
 
-@pytest.mark.parametrize("package", [httpx, httpx2])
-async def test_a_response_without_an_end_is_broken_off(package: Any) -> None:
-    hooks = {"response": [bounded(package, max_bytes=300_000)]}
-    with WireServer() as server:
-        server.fail_next("flood")
-        url = f"{server.base_url}/v1/chat/completions"
-        async with package.AsyncClient(event_hooks=hooks, headers=UNCOMPRESSED) as client:
-            async with client.stream("POST", url, content=BODY) as response:
-                with pytest.raises(package.RemoteProtocolError, match="longer than 300,000 bytes"):
-                    await response.aread()
-                assert beginning(response) == "x" * 300
-            whole = await client.post(url, content=BODY)
-            assert whole.status_code == 200
-            assert beginning(whole) == ""
-        assert server.requests[1].headers["Accept-Encoding"] == "identity"
+class Tls(BaseHTTPRequestHandler):
+    """Answers like OpenAI's server and like Ollama's, as far as one word goes."""
+
+    protocol_version = "HTTP/1.0"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        rows = {"data": [{"id": "m"}], "models": [{"name": "m"}]}
+        self._answer(json.dumps(rows).encode(), "application/json")
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/api/show":
+            return self._answer(b'{"model_info": {}, "capabilities": []}', "application/json")
+        if self.path == "/api/chat":
+            part = {"model": "m", "created_at": "2026-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
+            line = {**part, "message": {"role": "assistant", "content": "hello"}}
+            return self._answer(json.dumps(line).encode() + b"\n", "application/x-ndjson")
+        choice = {"index": 0, "delta": {"content": "hello"}, "finish_reason": "stop"}
+        chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+        return self._answer(b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n", "text/event-stream")
+
+    def _answer(self, body: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(body)
 
 
-@pytest.mark.parametrize("kind", ["openai", "anthropic"])
-async def test_what_is_no_stream_of_events_is_quoted(kind: str) -> None:
-    with WireServer() as server:
-        server.fail_next("raw", body=b'{"error": {"message": "out of order"}}')
-        one = backend(server, kind)
-        with pytest.raises(ModelUnavailable, match="out of order"):
-            await one.generate(ASKED)
-        await one.aclose()
+@pytest.mark.parametrize("kind", ["openai", "ollama"])
+async def test_what_is_looked_at_and_what_is_asked_trust_the_owners_authority(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "s.pem", tmp_path / "s.key")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Tls)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    base = f"https://localhost:{server.server_address[1]}"
+    settings = BackendSettings(openai_base_url=f"{base}/v1", ollama_base_url=base)
+    request = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),), max_tokens=9)
+    try:
+        for trusts in (False, True):
+            trusted.cache_clear()
+            if trusts:
+                monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+            one = build_chain(settings, model_type=kind, model_name="m")[0]
+            assert await asyncio.to_thread(one.is_available) == trusts
+            if trusts:
+                assert (await one.generate(request)).text == "hello"
+            else:
+                assert "certificate" in one.detail
+            await one.aclose()
+    finally:
+        trusted.cache_clear()
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
-@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
-async def test_a_prompt_follows_no_redirect(kind: str) -> None:
-    with WireServer() as server, WireServer() as elsewhere:
-        server.fail_next("307", headers={"Location": f"{elsewhere.base_url}/v1/chat/completions"})
-        one = backend(server, kind)
-        with pytest.raises(ModelUnavailable, match=r"answered 307 and points to http://127\.0\.0\.1"):
-            await one.generate(ASKED)
-        await one.aclose()
-        assert elsewhere.requests == []
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", socket.gethostname()])
+def test_this_machine_is_known_by_each_of_its_names(host: str) -> None:
+    assert is_loopback(f"http://{host}:8000/v1")
+    assert not is_loopback("http://127.0.0.2:8000/v1")

@@ -24,7 +24,7 @@ from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
 from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText
 from nightshift.models.errors import ToolsRefused
-from nightshift.models.openai_compat import OpenAIBackend
+from nightshift.models.openai_api import OpenAIBackend
 from nightshift.models.token_estimates import estimate_request
 from nightshift.storage.db import tool_forms
 from tests.support.gateway import KEY, QUICK, GatewaySetup, backend
@@ -32,7 +32,7 @@ from tests.support.tiny_gguf import write_tiny_gguf
 from tests.support.wire_server import Reply, WireServer
 
 NATIVE, TEXT = ToolProtocol.NATIVE, ToolProtocol.TEXT
-HTTP = ("openai", "anthropic", "ollama")
+HTTP = ("openai", "responses", "anthropic", "gemini", "ollama")
 READ = ToolSpec(
     name="read_file",
     description="Shows a file.",
@@ -163,7 +163,7 @@ async def test_arguments_that_are_no_json_object_are_handed_on_as_text(rig: Rig,
     if rig.name == "ollama" and broken != "[1, 2]":  # its server reads them itself
         with pytest.raises(ToolsRefused, match="tool call"):
             await rig.backend.generate(ask())
-        assert rig.backend.protocols == (TEXT,)
+        assert "tools" not in rig.backend.facts.lacks, "one reply that its parser could not read is not all"
     elif rig.name != "ollama":
         assert named(await rig.backend.generate(ask())) == [("write_file", {"text": broken})]
 
@@ -209,7 +209,8 @@ async def test_ids_that_come_again_or_are_missing_are_made_anew_the_same_way_eac
         if rig.name != "ollama":
             assert answered == made
             assert len(set(made)) == 6
-    assert rig.server.requests[0].body["messages"] == rig.server.requests[1].body["messages"]
+    first, second = rig.server.requests
+    assert first.messages == second.messages
 
 
 async def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_is_said_by_the_user(rig: Rig) -> None:
@@ -240,7 +241,7 @@ async def test_a_server_that_takes_no_tools_is_offered_none_from_then_on(rig: Ri
     assert rig.backend.protocols[0] is (TEXT if rig.name == "ollama" else NATIVE)
     with pytest.raises(ToolsRefused, match="as text"):
         await rig.backend.generate(ask())
-    assert rig.backend.protocols == (TEXT,)
+    assert rig.backend.facts.lacks == {"tools"}
 
 
 @pytest.mark.parametrize(
@@ -262,7 +263,7 @@ async def test_a_refusal_is_about_tools_only_where_it_says_so(status: int, said:
         with pytest.raises(ModelError) as caught:
             await made.generate(ask())
         assert isinstance(caught.value, ToolsRefused) == refused
-        assert (made.protocols == (TEXT,)) == refused
+        assert ("tools" in made.facts.lacks) == refused
         await made.aclose()
 
 
@@ -271,6 +272,7 @@ def test_every_backend_says_how_it_can_be_offered_tools(tmp_path: Path) -> None:
     assert found == {
         "openai": (NATIVE, TEXT),
         "anthropic": (NATIVE, TEXT),
+        "gemini": (NATIVE, TEXT),
         "ollama": (TEXT, NATIVE),
         "acp": (TEXT,),
         "gpt4all": (TEXT,),
@@ -291,10 +293,10 @@ async def test_anthropic_gets_alternating_turns_and_at_most_four_marks_for_the_c
     assert roles == ["user", "assistant", "user", "assistant", "user"]
     last = body["messages"][-1]["content"]
     assert [block["type"] for block in last] == ["tool_result", "tool_result", "text", "text"]
-    marked = [block for turn in body["messages"] for block in turn["content"] if "cache_control" in block]
-    assert marked == [body["messages"][2]["content"][-1], last[-1]]
+    assert "cache_control" in last[-1]
     assert [("cache_control" in tool) for tool in body["tools"]] == [False, True]
     assert "cache_control" in body["system"][-1]
+    assert json.dumps(body).count("cache_control") <= 4
 
 
 async def test_ids_that_anthropic_would_refuse_are_made_anew() -> None:

@@ -75,7 +75,9 @@ async def test_a_reply_grows_on_the_screen_and_ends() -> None:
         assert screen.text() == "Let me "
         text.take("look. Now ")
         await shown(live, watcher, screen)
-        assert screen.last["parts"] == [{"tool": "", "text": "look. Now "}], "only what is new is sent"
+        assert screen.last["parts"] == [{"tool": "", "text": "look. Now ", "is_thought": False}], (
+            "only what is new is sent"
+        )
         text.take(CallName("run"))
         text.take(CallText('{"command": "ls'))
         await shown(live, watcher, screen)
@@ -214,7 +216,7 @@ def test_who_connects_in_the_middle_is_told_what_was_written(
     begun(context.live, 3).take(f"the password is {SECRET} and more")
     begun(context.live, 4).take("of another task ")
     (_, _, data), *_ = listen(client.host.port, "?live=true&task=3").take(1)
-    assert data["parts"] == [{"tool": "", "text": "the password is *** and "}]
+    assert data["parts"] == [{"tool": "", "text": "the password is *** and ", "is_thought": False}]
     assert (data["task_id"], data["keep"], data["appends"]) == (3, 0, False)
 
 

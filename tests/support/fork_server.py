@@ -20,7 +20,7 @@ from typing import Self
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
     *("tests.support.crash_injection", "main", "nightshift.app.daemon", "nightshift.app.single"),
-    *("nightshift.report.weekly", "nightshift.models.openai_compat"),
+    *("nightshift.report.weekly", "nightshift.models.openai_api"),
     *(
         "nightshift.server.app",
         "nightshift.server.api",

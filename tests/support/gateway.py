@@ -130,11 +130,14 @@ def backend(server: WireServer, kind: str = "openai", model: str = "tiny-coder",
     urls = BackendSettings(
         openai_api_key=key,
         openai_base_url=server.openai_base_url,
+        openai_api="responses" if kind == "responses" else "auto",
         anthropic_api_key=key,
         anthropic_base_url=server.anthropic_base_url,
+        gemini_api_key=key,
+        gemini_base_url=server.gemini_base_url,
         ollama_base_url=server.ollama_base_url,
     )
-    return build_chain(urls, model_type=kind, model_name=model)[0]
+    return build_chain(urls, model_type="openai" if kind == "responses" else kind, model_name=model)[0]
 
 
 def ask(text: str = "Write add.", **more: Any) -> ModelRequest:

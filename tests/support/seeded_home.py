@@ -192,11 +192,11 @@ def _submitted(daemon: Daemon, repo: Path) -> dict[str, int]:
 
 
 def _refused(daemon: Daemon, repo: Path) -> int:
-    """A task whose repository went away after it was submitted, before anybody looked at it."""
+    """A task whose folder was no repository any more before anybody looked at it."""
     make_owned(repo)
     daemon.ask("POST", "/api/pause")
     task_id = daemon.submit(**job(8), repo=str(repo))
-    shutil.rmtree(repo)
+    shutil.rmtree(repo / ".git")
     daemon.ask("POST", "/api/resume")
     return task_id
 

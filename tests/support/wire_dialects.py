@@ -1,4 +1,4 @@
-"""How OpenAI, Anthropic and Ollama write an answer, a stream and an error on the wire; used by `WireServer`."""
+"""How the vendors write an answer, a stream and an error on the wire; used by `WireServer`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 CREATED = 1_700_000_000
+SIGNATURE = "c2lnbmVk"
+"""What proves a thought, as base64; a vendor that gives one wants it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +20,11 @@ class Reply:
     `finish` is stop, length, tool or filter; `usage=False` leaves the token counts out. `tools` are calls, (name,
     arguments): a mapping, or the text of arguments as a model wrote it, broken JSON too. Ollama's server reads the
     arguments itself and answers a text that it cannot read with an error. In a stream the arguments come in pieces.
+    `thinking` comes before all else, in each vendor's own way, with a signature where the vendor has one.
     """
 
     text: str
+    thinking: str = ""
     finish: str = "stop"
     usage: bool = True
     tools: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
@@ -142,6 +146,8 @@ class OpenAI:
 
     def whole(self, answer: Answer) -> dict[str, Any]:
         message = {"role": "assistant", "content": answer.reply.text}
+        if answer.reply.thinking:
+            message["reasoning_content"] = answer.reply.thinking
         if answer.reply.tools:
             message["tool_calls"] = self._tools(answer)  # type: ignore[assignment]  # the wire's own loose shape
         choice = {"index": 0, "message": message, "finish_reason": self._finish(answer)}
@@ -154,7 +160,8 @@ class OpenAI:
         def chunk(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
             return _sse({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
-        texts = [chunk({"content": piece}) for piece in pieces(answer.reply.text, chunk_words)]
+        thoughts = [chunk({"reasoning_content": piece}) for piece in pieces(answer.reply.thinking, chunk_words)]
+        texts = [*thoughts, *(chunk({"content": piece}) for piece in pieces(answer.reply.text, chunk_words))]
         tools = [chunk({"tool_calls": [piece]}) for piece in self._tool_pieces(answer)]
         wanted = (body.get("stream_options") or {}).get("include_usage") and answer.reply.usage
         usage = _sse({**head, "choices": [], "usage": self._usage(answer)}) if wanted else b": no usage\n\n"
@@ -210,7 +217,8 @@ class Anthropic:
             {"type": "tool_use", "id": f"toolu_{i}", "name": n, "input": a}
             for i, (n, a) in enumerate(answer.reply.calls)
         ]
-        return [{"type": "text", "text": answer.reply.text}, *tools]
+        thought = {"type": "thinking", "thinking": answer.reply.thinking, "signature": SIGNATURE}
+        return [*([thought] if answer.reply.thinking else []), {"type": "text", "text": answer.reply.text}, *tools]
 
     def whole(self, answer: Answer) -> dict[str, Any]:
         stop = self.finishes[answer.reply.finish]
@@ -223,6 +231,9 @@ class Anthropic:
     def _events(self, answer: Answer, chunk_words: int) -> Iterator[bytes]:
         yield self._event("message_start", message=self._message(answer, [], None, 1))
         for index, block in enumerate(self._blocks(answer)):
+            if block["type"] == "thinking":
+                yield from self._thought(index, block)
+                continue
             text = block["type"] == "text"
             start: dict[str, Any] = {**block, "text": ""} if text else {**block, "input": {}}
             yield self._event("content_block_start", index=index, content_block=start)
@@ -234,6 +245,14 @@ class Anthropic:
         end = {"stop_reason": self.finishes[answer.reply.finish], "stop_sequence": None}
         yield self._event("message_delta", delta=end, usage={"output_tokens": answer.tokens_out})
         yield self._event("message_stop")
+
+    def _thought(self, index: int, block: Mapping[str, Any]) -> Iterator[bytes]:
+        yield self._event("content_block_start", index=index, content_block={**block, "thinking": "", "signature": ""})
+        delta = {"type": "thinking_delta", "thinking": block["thinking"]}
+        yield self._event("content_block_delta", index=index, delta=delta)
+        proof = {"type": "signature_delta", "signature": block["signature"]}
+        yield self._event("content_block_delta", index=index, delta=proof)
+        yield self._event("content_block_stop", index=index)
 
     def _event(self, kind: str, **fields: Any) -> bytes:
         return _sse({"type": kind, **fields}, kind)
@@ -278,7 +297,8 @@ class Ollama:
         return self._part(answer, answer.reply.text, **self._tools(answer)) | self._end(answer)
 
     def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]:
-        parts = [self._part(answer, piece) for piece in pieces(answer.reply.text, chunk_words)]
+        thoughts = [self._part(answer, "", thinking=piece) for piece in pieces(answer.reply.thinking, chunk_words)]
+        parts = [*thoughts, *(self._part(answer, piece) for piece in pieces(answer.reply.text, chunk_words))]
         try:
             tools = [self._part(answer, "", **self._tools(answer))] if answer.reply.tools else []
         except (ValueError, RecursionError) as error:
@@ -294,4 +314,185 @@ class Ollama:
         return json.dumps({"error": message}).encode() + b"\n"
 
 
-DIALECTS: dict[str, Dialect] = {"openai": OpenAI(), "anthropic": Anthropic(), "ollama": Ollama()}
+class Responses:
+    """`/v1/responses`."""
+
+    content_type = "text/event-stream"
+    closing = 1
+
+    def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        turns = [{"role": "system", "content": body["instructions"]}] if body.get("instructions") else []
+        for item in body.get("input") or []:
+            kind = item.get("type", "message")
+            if kind == "function_call":
+                call = _neutral(item["name"], item["arguments"], item["call_id"])
+                if not (turns and turns[-1]["role"] == "assistant"):
+                    turns.append({"role": "assistant", "content": ""})
+                turns[-1].setdefault("calls", []).append(call)
+            elif kind == "function_call_output":
+                turns.append({"role": "tool", "content": _plain(item["output"]), "call_id": item["call_id"]})
+            elif kind == "message":
+                role = "system" if item["role"] == "developer" else item["role"]
+                turns.append({"role": role, "content": _plain(item["content"])})
+        return turns
+
+    def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [
+            {name: tool.get(name) for name in ("name", "description", "parameters")} for tool in body.get("tools") or []
+        ]
+
+    def _items(self, answer: Answer) -> list[dict[str, Any]]:
+        reply = answer.reply
+        thought = {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [],
+            "encrypted_content": SIGNATURE,
+            "status": "completed",
+        }
+        part = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
+        said = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
+        calls = [
+            {"type": "function_call", "id": f"fc_{i}", "call_id": f"call_{i}", "name": name, "arguments": given,
+             "status": "completed"} for i, (name, given) in enumerate(reply.calls)
+        ]  # fmt: skip
+        return [*([thought] if reply.thinking else []), *([said] if reply.text or not calls else []), *calls]
+
+    def whole(self, answer: Answer, status: str = "") -> dict[str, Any]:
+        reply = answer.reply
+        cut = {"length": "max_output_tokens", "filter": "content_filter"}.get(reply.finish)
+        usage = {
+            "input_tokens": answer.tokens_in, "output_tokens": answer.tokens_out,
+            "total_tokens": answer.tokens_in + answer.tokens_out,
+            "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0},
+        }  # fmt: skip
+        return {
+            "id": "resp_1", "object": "response", "created_at": CREATED, "model": answer.model,
+            "status": status or ("incomplete" if cut else "completed"),
+            "incomplete_details": {"reason": cut} if cut else None, "error": None, "instructions": None,
+            "metadata": {}, "parallel_tool_calls": True, "temperature": 1.0, "tool_choice": "auto", "tools": [],
+            "top_p": 1.0, "output": [] if status else self._items(answer),
+            "usage": usage if reply.usage and not status else None,
+        }  # fmt: skip
+
+    def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]:
+        numbered = enumerate(self._events(answer, chunk_words))
+        return [_sse({"sequence_number": n, **event}, event["type"]) for n, event in numbered]
+
+    def _events(self, answer: Answer, chunk_words: int) -> Iterator[dict[str, Any]]:
+        yield {"type": "response.created", "response": self.whole(answer, "in_progress")}
+        for index, item in enumerate(self._items(answer)):
+            where = {"item_id": item["id"], "output_index": index}
+            empty: dict[str, Any] = (
+                {"content": []} if item["type"] == "message" else {"arguments": ""} if "arguments" in item else {}
+            )
+            begun = {**item, "status": "in_progress", **empty}
+            yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+            if item["type"] == "message":
+                text, part = item["content"][0]["text"], {**item["content"][0], "text": ""}
+                yield {"type": "response.content_part.added", **where, "content_index": 0, "part": part}
+                for piece in pieces(text, chunk_words):
+                    delta = {"content_index": 0, "delta": piece, "logprobs": []}
+                    yield {"type": "response.output_text.delta", **where, **delta}
+                yield {"type": "response.output_text.done", **where, "content_index": 0, "text": text, "logprobs": []}
+            elif item["type"] == "function_call":
+                for piece in _letters(item["arguments"]):
+                    yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
+                ended = {"arguments": item["arguments"], "name": item["name"]}
+                yield {"type": "response.function_call_arguments.done", **where, **ended}
+            yield {"type": "response.output_item.done", "output_index": index, "item": item}
+        end = self.whole(answer)
+        yield {"type": f"response.{end['status']}", "response": end}
+
+    def error(self, status: int, message: str, code: str) -> dict[str, Any]:
+        return {"error": {"message": message, "type": code, "param": None, "code": code}}
+
+    def error_event(self, message: str) -> bytes:
+        event = {"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 9}
+        return _sse(event, "error")
+
+
+class Gemini:
+    """`/v1beta/models/…:streamGenerateContent`."""
+
+    content_type = "text/event-stream"
+    closing = 1
+    finishes: Mapping[str, str] = {"stop": "STOP", "length": "MAX_TOKENS", "tool": "STOP", "filter": "SAFETY"}
+
+    def turns(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        system = body.get("systemInstruction") or {}
+        turns = [{"role": "system", "content": _plain(system.get("parts"))}] if system else []
+        for content in body.get("contents") or []:
+            role = "assistant" if content.get("role") == "model" else "user"
+            results = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
+            turns += [
+                {"role": "tool", "content": _result_of(each["response"]), "call_id": each.get("id", each["name"])}
+                for each in results
+            ]
+            calls = [
+                _neutral(part["functionCall"]["name"], part["functionCall"]["args"], part["functionCall"].get("id", ""))
+                for part in content["parts"] if "functionCall" in part
+            ]  # fmt: skip
+            texts = [part for part in content["parts"] if "text" in part and not part.get("thought")]
+            if texts or calls:
+                made: dict[str, Any] = {"calls": calls} if calls else {}
+                turns.append({"role": role, "content": _plain(texts), **made})
+        return turns
+
+    def tools(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        offered = [one for tool in body.get("tools") or [] for one in tool.get("functionDeclarations") or []]
+        return [
+            {"name": one["name"], "description": one.get("description"), "parameters": _schema(one)} for one in offered
+        ]
+
+    def _part(self, answer: Answer, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:
+        counts = {"promptTokenCount": answer.tokens_in, "candidatesTokenCount": answer.tokens_out}
+        usage = {"usageMetadata": counts} if answer.reply.usage else {}
+        ended = {"finishReason": finish} if finish else {}
+        candidate = {"content": {"role": "model", "parts": parts}, "index": 0, **ended}
+        return {"candidates": [candidate], "modelVersion": answer.model, "responseId": "r1", **usage}
+
+    def _parts(self, answer: Answer, chunk_words: int) -> Iterator[dict[str, Any]]:
+        reply, proof = answer.reply, {"thoughtSignature": SIGNATURE}
+        if reply.thinking:
+            yield {"text": reply.thinking, "thought": True}
+        yield from ({"text": piece} for piece in pieces(reply.text, chunk_words))
+        for number, (name, given) in enumerate(reply.calls):
+            call = {"functionCall": {"id": f"call_{number}", "name": name, "args": _arguments(given)}}
+            yield {**call, **(proof if reply.thinking and not number else {})}
+
+    def whole(self, answer: Answer) -> dict[str, Any]:
+        return self._part(answer, list(self._parts(answer, 10**6)), self.finishes[answer.reply.finish])
+
+    def events(self, answer: Answer, body: Mapping[str, Any], chunk_words: int) -> list[bytes]:
+        parts = [self._part(answer, [part]) for part in self._parts(answer, chunk_words)]
+        last = self._part(answer, [{"text": ""}], self.finishes[answer.reply.finish])
+        return [_sse(part) for part in (*parts, last)]
+
+    def error(self, status: int, message: str, code: str) -> dict[str, Any]:
+        return {"error": {"code": status, "message": message, "status": code.upper()}}
+
+    def error_event(self, message: str) -> bytes:
+        return _sse(self.error(503, message, "unavailable"))
+
+
+def _arguments(given: str) -> dict[str, Any]:
+    try:
+        read = json.loads(given, strict=False)
+    except (ValueError, RecursionError):
+        read = None
+    return read if isinstance(read, dict) else {"text": given}
+
+
+def _result_of(response: Mapping[str, Any]) -> str:
+    return str(next(iter(response.values()), ""))
+
+
+DIALECTS: dict[str, Dialect] = {
+    "openai": OpenAI(), "responses": Responses(), "anthropic": Anthropic(), "gemini": Gemini(), "ollama": Ollama(),
+}  # fmt: skip
+
+
+def _schema(declaration: Mapping[str, Any]) -> Any:
+    """Return the schema of a tool of Gemini's, which its client names in two ways."""
+    return declaration.get("parametersJsonSchema") or declaration.get("parameters_json_schema")

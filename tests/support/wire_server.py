@@ -1,4 +1,4 @@
-"""A small real HTTP server that speaks the wire formats of OpenAI, Anthropic and Ollama and plays a script.
+"""A small real HTTP server that speaks the wire formats of OpenAI (both), Anthropic, Gemini and Ollama.
 
 It stands in for a language model wherever the program is tested end to end over real HTTP:
 
@@ -162,7 +162,7 @@ class WireServer:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    ollama_base_url = anthropic_base_url = base_url
+    ollama_base_url = anthropic_base_url = gemini_base_url = base_url
 
     @property
     def openai_base_url(self) -> str:
@@ -248,9 +248,14 @@ class WireServer:
         await asyncio.sleep(0)
 
     async def _route(self, request: web.Request) -> web.StreamResponse:
-        chats = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic", "/api/chat": "ollama"}
-        api = chats.get(request.path)
+        chats = {
+            "/v1/chat/completions": "openai", "/v1/responses": "responses", "/v1/messages": "anthropic",
+            "/api/chat": "ollama",
+        }  # fmt: skip
+        gemini = re.fullmatch(r"/v1beta/models/([^/:]+):(stream)?[gG]enerateContent", request.path)
+        api = "gemini" if gemini else chats.get(request.path)
         body = await request.json() if request.can_read_body else {}
+        body |= {"model": gemini[1], "stream": bool(gemini[2])} if gemini else {}
         if self.portal:
             self.probes.append(f"{request.method} {request.path}")
             return web.Response(text=self.portal, content_type="text/html")
@@ -269,6 +274,9 @@ class WireServer:
             ]  # fmt: skip
             more = {"has_more": False, "first_id": None, "last_id": None}
             return web.json_response({"object": "list", "data": offered, **more})
+        if request.path == "/v1beta/models":
+            rows = [{"name": f"models/{m}", "inputTokenLimit": self.context_length} for m in self.models]
+            return web.json_response({"models": rows})
         if request.path == "/props" and self.props:
             return web.json_response(self.props)
         if request.path == "/api/version":
@@ -388,7 +396,8 @@ def _phase(turns: Sequence[Mapping[str, str]]) -> str:
 
 def _keys_of(request: web.Request) -> set[str]:
     bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    return {bearer, request.headers.get("x-api-key", "")} - {""}
+    named = {request.headers.get(name, "") for name in ("x-api-key", "x-goog-api-key")}
+    return {bearer, *named} - {""}
 
 
 def _status(dialect: Dialect, status: int, options: Mapping[str, Any]) -> web.Response:

@@ -93,6 +93,7 @@ def busy_machine() -> Iterator[None]:
             loop.wait()
 
 
+@pytest.mark.full
 async def test_a_busy_machine_fails_no_suite(box: Noted, folder: Path) -> None:
     code = f"{WORK}\n\ndef add(a, b):\n    work(0.3)\n    return a + b\n"
     with busy_machine():

@@ -7,7 +7,7 @@ executes, evaluates or touches a disk.
 
 from nightshift.agent.replies.edits import Refused, apply_edit, is_applied
 from nightshift.agent.replies.json_replies import find_json
-from nightshift.agent.replies.reader import parse, spoken
+from nightshift.agent.replies.reader import parse
 from nightshift.agent.replies.values import CutReply, Edit, Parsed
 
-__all__ = ["CutReply", "Edit", "Parsed", "Refused", "apply_edit", "find_json", "is_applied", "parse", "spoken"]
+__all__ = ["CutReply", "Edit", "Parsed", "Refused", "apply_edit", "find_json", "is_applied", "parse"]

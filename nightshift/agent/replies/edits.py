@@ -24,6 +24,10 @@ from nightshift.agent.replies.values import Edit
 from nightshift.core.errors import BadReply
 
 _HUNK = re.compile(r"^@@(?: .*)?$")
+CODEX = "*** Begin Patch"
+_CODEX = re.compile(r"^\*\*\* Begin Patch[ \t]*\n(.*?)(?:^\*\*\* End Patch|\Z)", re.MULTILINE | re.DOTALL)
+_CODEX_FILE = re.compile(r"^\*\*\* (Update|Add|Delete) File: *(.+?) *$", re.IGNORECASE)
+_MOVE = re.compile(r"^\*\*\* Move to: *(.+?) *$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +78,13 @@ def _joined(lines: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """One file of a unified diff. Line numbers are not used: each hunk's lines must stand in the file once."""
+    """One file of a diff; `moved` is its new name. Line numbers are not used: hunks' lines stand in the file once."""
 
     path: str | None
     hunks: tuple[tuple[str, str], ...] = ()
     created: bool = False
     deleted: bool = False
+    moved: str = ""
 
 
 def patches(text: str) -> list[Patch]:
@@ -89,6 +94,31 @@ def patches(text: str) -> list[Patch]:
         lines.pop()
     heads = [n for n in range(len(lines) - 1) if lines[n].startswith("--- ") and lines[n + 1].startswith("+++ ")]
     return [_patch(part) for part in _split(lines, heads)]
+
+
+def codex_patches(text: str) -> list[Patch]:
+    """The files of patches in Codex's form (`*** Begin Patch`), wherever they stand in a text."""
+    found = list[Patch]()
+    for body in _CODEX.findall(text.replace("\r\n", "\n")):
+        lines = body.split("\n")[: -1 if body.endswith("\n") else None]
+        heads = [n for n, line in enumerate(lines) if _CODEX_FILE.match(line)]
+        found += [_codex_patch(part) for part in _split(lines, heads)]
+    return found
+
+
+def _codex_patch(lines: list[str]) -> Patch:
+    head = _CODEX_FILE.match(lines[0])
+    assert head
+    kind, path, body = head[1].lower(), names.tidy(head[2]), [n for n in lines[1:] if not n.startswith("*** End")]
+    if kind == "add":
+        return Patch(path=path, hunks=(("", _joined([n.removeprefix("+") for n in body])),), created=True)
+    moved = body and _MOVE.match(body[0])
+    body = body[1:] if moved else body
+    starts = [n for n, line in enumerate(body) if line.startswith("@@")]
+    if body and not body[0].startswith("@@"):
+        starts, body = [0, *(n + 1 for n in starts)], ["@@", *body]
+    hunks = tuple(_hunk(part[1:]) for part in _split(body, starts) if len(part) > 1)
+    return Patch(path=path, hunks=hunks, deleted=kind == "delete", moved=names.tidy(moved[1]) if moved else "")
 
 
 def _split(lines: list[str], starts: list[int]) -> list[list[str]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
-from nightshift.agent.replies import fences
+from nightshift.agent.replies import fences, names
 from nightshift.agent.replies.templates import without_placeholders
 from nightshift.agent.replies.values import Edit
 from nightshift.core.tools import ToolCall
@@ -113,12 +113,13 @@ class Harvest:
         except ValidationError:
             self.complaints.append(f"{where} is no file: give `path` and `content`, or `path`, `search` and `replace`.")
             return
+        path = names.tidy(read.path)
         if read.delete or delete:
-            self.deletions.append(read.path)
+            self.deletions.append(path)
         elif read.search is not None and read.replace is not None:
-            self.edits.append(Edit(path=read.path, search=read.search, replace=read.replace))
+            self.edits.append(Edit(path=path, search=read.search, replace=read.replace))
         elif read.content is not None:
-            self.files.append((read.path, read.content))
+            self.files.append((path, read.content))
         else:
             self.complaints.append(f"{where} ({read.path!r}) has neither `content` nor `search` with `replace`.")
 

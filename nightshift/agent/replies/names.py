@@ -27,6 +27,9 @@ _REMARK = re.compile(
 )
 _QUOTED = re.compile(r"`([^`\s]+)`")
 _COMMENT = re.compile(r"^\s*(?:#|//|--|;|<!--|/\*|%)\s*(.*?)\s*(?:-->|\*/)?$")
+_QUOTES = "*\"'`“”„‘’«»「」『』《》"
+_LABEL = re.compile(r"^(?:\d+:\d+:|[^/\\.\s:：]{1,24}\s*[:：]\s*)")
+_LINES = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L?\d+)?)$")
 _MAX_LINE = 500
 
 
@@ -65,13 +68,13 @@ def from_info(info: str) -> Name | None:
         rest = info[key.end() :]
         value = _value(rest)
         others = info[: key.start()] + " " + rest[len(value) :] if rest.startswith(value) else ""
-        if key.group(1).lower() not in {"title", "name"} or looks_like_path(_tidy(value)):
-            return Name(path=_tidy(value), delete=bool(_DELETE.search(others)))
+        if key.group(1).lower() not in {"title", "name"} or looks_like_path(tidy(value)):
+            return Name(path=tidy(value), delete=bool(_DELETE.search(others)))
     words = info.replace("{", " ").replace("}", " ").split()
     for word in words[:2]:
         tail = word.split(":", 1)[-1] if ":" in word else word
         if looks_like_path(tail.strip("\"'")):
-            return Name(path=_tidy(tail), delete=bool(_DELETE.search(info)))
+            return Name(path=tidy(tail), delete=bool(_DELETE.search(info)))
     return None
 
 
@@ -85,8 +88,15 @@ def _value(rest: str) -> str:
     return whole if looks_like_path(whole.replace(" ", "_")) else word
 
 
-def _tidy(path: str) -> str:
-    return path.strip().strip("\"'`").removeprefix("./")
+def tidy(path: str) -> str:
+    """A path without the label, the quotes and the lines that a model wrote around it, in whatever script."""
+    text = _LINES.sub("", _LABEL.sub("", path.strip().strip(_QUOTES)).strip(_QUOTES + " "))
+    return text.removeprefix("./")
+
+
+def has_label(path: str) -> bool:
+    """Tell whether a name has what stands around names, and not in them."""
+    return any(char in path for char in _QUOTES + ":：")
 
 
 def from_label(line: str) -> Name | None:
@@ -97,10 +107,10 @@ def from_label(line: str) -> Name | None:
     delete = text.lower().endswith(("(delete)", "(deleted)"))
     bare = _bare(text)
     if looks_like_path(bare):
-        return Name(path=_tidy(bare), delete=delete)
+        return Name(path=tidy(bare), delete=delete)
     quoted = {q for q in _QUOTED.findall(text) if looks_like_path(q)}
     if text.rstrip("* ").endswith(":") and len(quoted) == 1:
-        return Name(path=_tidy(quoted.pop()))
+        return Name(path=tidy(quoted.pop()))
     return None
 
 
@@ -108,7 +118,7 @@ def _bare(text: str) -> str:
     text = _MARKUP.sub("", text)
     for _ in range(3):
         text = _REMARK.sub("", text.strip().strip("*:").strip())
-        text = _PREFIX.sub("", text).strip()
+        text = _LABEL.sub("", _PREFIX.sub("", text)).strip()
     return text.strip("*`\"'").strip(":").strip("*`\"'")
 
 
@@ -117,4 +127,4 @@ def from_comment(first_line: str) -> Name | None:
     if len(first_line) > _MAX_LINE or not (found := _COMMENT.match(first_line.rstrip())):
         return None
     text = _bare(found.group(1))
-    return Name(path=_tidy(text)) if looks_like_path(text) else None
+    return Name(path=tidy(text)) if looks_like_path(text) else None

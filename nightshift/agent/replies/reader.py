@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from nightshift.agent.replies import completeness, edits, fences, names
 from nightshift.agent.replies.json_replies import Harvest, find_json
@@ -17,11 +18,10 @@ from nightshift.agent.replies.templates import is_placeholder
 from nightshift.agent.replies.values import CutReply, Edit, Parsed
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
-from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.text.encoding import is_encodable, is_utf8
 
-_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
 # Code that reads otherwise than it runs: Boucher and Anderson, “Trojan Source: Invisible Vulnerabilities”, 2021.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # The extensions that a fence of a language may hold; a language that is not here may hold any.
@@ -43,7 +43,7 @@ NOTHING = (
     "The reply holds no file. Send each file as one fenced block whose info string carries its path, for example "
     "```python path=pkg/mod.py"
 )
-CUT = "The reply was cut off at its length limit. Be shorter: no explanations, only what is still missing."
+CUT = "The reply was cut off before its end. Be shorter: no explanations, only what is still missing."
 
 
 def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
@@ -57,7 +57,7 @@ def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
         CutReply: cut off before anything was complete.
         BadReply: nothing usable is in it; the message is for the model.
     """
-    reader = _Reader(expected, cut=reply.finish is Finish.LENGTH)
+    reader = _Reader(expected, cut=reply.is_cut)
     parsed = reader.read(reply)
     if not parsed.empty:
         return parsed
@@ -66,13 +66,17 @@ def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
     raise BadReply("\n".join(parsed.complaints) or NOTHING)
 
 
-def spoken(text: str) -> str:
-    """The text without the reasoning that some models put in front of it; empty when the reasoning never ends."""
-    opening = _THOUGHT.match(text)
-    if not opening:
-        return text
-    _, found, rest = text.partition(f"</{opening.group(1)}>")
-    return rest if found else ""
+def with_answer(reply: Completion) -> Completion:
+    """A reply whose answer stands in the thoughts alone, as some servers send it, with the answer as its text.
+
+    Only where the model ended it by itself and one complete block ends the thoughts is it sure what the answer is.
+    """
+    if reply.text.strip() or reply.tool_calls or reply.is_cut or not reply.thoughts:
+        return reply
+    thought = reply.thoughts[-1].text.rstrip()
+    found = fences.blocks(thought)
+    whole = len(found) == 1 and found[0].closed and not found[0].ambiguous and thought.endswith(("```", "~~~"))
+    return replace(reply, text="\n".join(thought.split("\n")[found[0].line - 1 :])) if whole else reply
 
 
 def _fits(language: str, kind: str | None) -> bool:
@@ -91,10 +95,12 @@ class _Reader:
     def read(self, reply: Completion) -> Parsed:
         self.may_hold_bytes = reply.backend == BUILT_IN  # it read the file itself; a model can only have guessed
         self.got.calls(reply.tool_calls)
-        text = spoken(reply.text)
+        text = reply.text
         found = fences.blocks(text)
         named = [block for block in found if block.edits or self._name(block) or self._diff(block)]
-        if named:
+        if edits.CODEX in text and not any(edits.CODEX in block.text for block in named if not self._diff(block)):
+            self._patches(edits.codex_patches(text), None)
+        elif named:
             for block in named:
                 self._block(block)
         elif not self._document(text):
@@ -128,6 +134,8 @@ class _Reader:
 
     @staticmethod
     def _diff(block: fences.Block) -> list[edits.Patch]:
+        if edits.CODEX in block.text and not names.from_info(block.info):
+            return edits.codex_patches(block.text)
         is_diff = names.language_of(block.info) in {"diff", "patch", "udiff"} and not block.text.startswith("diff --cc")
         return edits.patches(block.text) if is_diff else []
 
@@ -163,6 +171,8 @@ class _Reader:
             where = patch.path or path
             if where is None:
                 self._complain("A diff names no file.")
+            elif patch.moved:
+                self._complain(f"{where}: a patch cannot move it: send {patch.moved} whole, and delete {where}.")
             elif patch.deleted:
                 self.got.deletions.append(where)
             elif patch.created:

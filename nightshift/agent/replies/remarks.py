@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from nightshift.agent.replies.json_replies import find_json
-from nightshift.agent.replies.reader import spoken
 from nightshift.core.tasks.remarks import Gravity, Reader, Remark, worst_first
 from nightshift.core.text.masking import printable
 
@@ -77,7 +76,7 @@ def read_remarks(text: str, paths: Collection[str], readers: Collection[Reader])
         paths: the files of the change.
         readers: who was asked. A finding that does not say whose it is of several belongs to the audit, the stricter.
     """
-    data = find_json(spoken(text))
+    data = find_json(text)
     if data is None or not isinstance(data.get("findings"), list):
         return ReadRemarks(fault='The reply was no JSON object with a list "findings".')
     found, faults = list[Remark](), list[str]()

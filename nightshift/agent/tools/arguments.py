@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
+from nightshift.agent.replies.names import tidy
 from nightshift.agent.tools import specs
 from nightshift.core.code.paths import path_fault
 from nightshift.core.errors import BadReply
@@ -16,7 +18,7 @@ _PATHS = ("file_path", "filepath", "filename", "file", "target_file")
 
 def _plain_path(value: Any) -> Any:
     """A path as models write it: `./a.py`, `/a.py`, `.` and a folder's trailing slash are meant from the root."""
-    text = value.strip() if isinstance(value, str) else value
+    text = tidy(value) if isinstance(value, str) else value
     return text.removeprefix("./").strip("/").removeprefix("./") if isinstance(text, str) and text != "." else ""
 
 
@@ -24,6 +26,14 @@ def _list_of_paths(value: Any) -> Any:
     if isinstance(value, str):
         value = value.replace(",", " ").split()
     return [_plain_path(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _command_line(value: Any) -> Any:
+    """A command as a line; some models give a list of words, with the shell that is to read the last one."""
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        return value
+    in_shell = len(value) == 3 and value[0].rpartition("/")[2] in {"bash", "sh"} and value[1] in {"-c", "-lc"}
+    return value[2] if in_shell else shlex.join(value)
 
 
 Path = Annotated[str, BeforeValidator(_plain_path)]
@@ -84,7 +94,9 @@ class WriteFile(_Arguments):
 class Run(_Arguments):
     """Of `run`."""
 
-    command: Words = Field(validation_alias=AliasChoices("command", "cmd", "script"))
+    command: Annotated[Words, BeforeValidator(_command_line)] = Field(
+        validation_alias=AliasChoices("command", "cmd", "script")
+    )
     timeout: float = Field(default=60, ge=1, validation_alias=AliasChoices("timeout", "timeout_s", "seconds"))
 
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from nightshift.agent.replies import fences, parse, spoken
+from nightshift.agent.replies import fences, parse
 from nightshift.agent.replies.edits import sections
 from nightshift.agent.replies.json_replies import find_json
 from nightshift.agent.tools import specs
-from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.tool_text import RESULT
 from nightshift.core.tools import ToolCall, ToolSpec
@@ -58,11 +58,11 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
     """
     if reply.tool_calls:
         return Calls(calls=tuple(map(_canonical, reply.tool_calls[:MOST_CALLS])))
-    text = spoken(reply.text)
+    text = reply.text
     if invented := re.search(rf"^{re.escape(RESULT)}", text, re.MULTILINE):
         text = text[: invented.start()]
     offered = frozenset(spec.name for spec in tools)
-    found = _fenced(text, tools, offered, cut=reply.finish is Finish.LENGTH)
+    found = _fenced(text, tools, offered, cut=reply.is_cut)
     if not (found.calls or found.fault):
         leaked = map(_canonical, _leaked(text))
         found = Calls(calls=tuple(call for call in leaked if call.name in offered))
@@ -75,7 +75,7 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
 def _canonical(call: ToolCall) -> ToolCall:
     name = call.name.strip().lower().replace("-", "_").rsplit(".", 1)[-1].rsplit(":", 1)[-1]
     spec = specs.named(name)
-    return ToolCall(name=spec.name if spec else call.name[:100], arguments=call.arguments, id=call.id)
+    return replace(call, name=spec.name if spec else call.name[:100])
 
 
 # --- fenced blocks

@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from nightshift.agent import syntax
 from nightshift.agent.asking import ASKED_BEFORE, answer_to, as_question
 from nightshift.agent.draft import Draft
+from nightshift.agent.replies import parse
+from nightshift.agent.replies.edits import CODEX
 from nightshift.agent.services import AgentServices
-from nightshift.agent.tools import arguments, reading, running, writing
+from nightshift.agent.tools import arguments, reading, running, specs, writing
+from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import OpenTools
@@ -26,6 +29,10 @@ from nightshift.core.tools import ToolCall, ToolSpec
 
 READ_CHARS, READ_CHARS_SMALL = 8000, 4000
 SMALL_WINDOW = 32_000
+
+_OTHERS_SHELL = (
+    "(`run` takes one command line. Files are changed by `edit`, `write_file` or a patch, not by the shell.)"
+)
 
 Ending = arguments.Done | Question
 """What ends a conversation: the change is complete, or the owner must say something first."""
@@ -77,6 +84,8 @@ class Toolbox:
             SandboxError: nothing could be run.
         """
         known = {spec.name for spec in self.tools}
+        if specs.WRITE_FILE.name in known and (patch := patch_in(call)):
+            return self._patched(patch)
         if call.name not in known:
             names = ", ".join(spec.name for spec in self.tools)
             return ToolResult(text=f"There is no tool {call.name[:60]!r}. The tools are: {names}.", ok=False)
@@ -85,9 +94,18 @@ class Toolbox:
             return ToolResult(text=text, ok=ok)
         try:
             asked = arguments.read_arguments(call.name, call.arguments)
-            return await self._called(asked)
+            result = await self._called(asked)
+            listed = isinstance(call.arguments.get("command"), list)
+            return replace(result, text=f"{result.text}\n\n{_OTHERS_SHELL}") if listed else result
         except BadReply as bad:
             return ToolResult(text=str(bad), ok=False)
+
+    def _patched(self, patch: str) -> ToolResult:
+        """Apply a patch in Codex's form, by whatever tool it came."""
+        taken = self.draft.take(parse(Completion(text=patch, backend="", model="")))
+        wrong = [*taken.faults, *(f"{path} {why}." for path, why in taken.refused)]
+        done = f"Success: patched {', '.join(taken.paths)}." if taken.paths else "Nothing was changed by the patch."
+        return ToolResult(text="\n".join([done, *wrong]), ok=not wrong)
 
     async def _called(self, asked: Any) -> ToolResult:
         match asked:
@@ -139,6 +157,15 @@ class Toolbox:
             if text is not None and (found := syntax.fault(path, text)):
                 return ToolResult(text=f"Not yet: {path}: {found.kind}: {found.message}\n{found.excerpt}", ok=False)
         return ToolResult(text="Done.", ending=asked)
+
+
+def patch_in(call: ToolCall) -> str:
+    """The patch in Codex's form that a call holds; empty where it holds none."""
+    if call.name in {specs.WRITE_FILE.name, specs.EDIT.name}:
+        return ""
+    given = [*call.arguments.values()]
+    texts = [one for value in given for one in (value if isinstance(value, list) else [value])]
+    return next((one for one in texts if isinstance(one, str) and CODEX in one), "")
 
 
 def as_json(arguments: Mapping[str, Any]) -> str:

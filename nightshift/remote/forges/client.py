@@ -20,7 +20,8 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from nightshift.core.clock import Clock
 from nightshift.core.text.masking import printable
-from nightshift.models.http_access import UNCOMPRESSED, bounded, is_loopback
+from nightshift.models.http_access import is_loopback
+from nightshift.models.stream_watch import UNCOMPRESSED, bounded
 from nightshift.remote.forges.port import ForgeAway, ForgeRefused
 
 if TYPE_CHECKING:
@@ -143,7 +144,6 @@ class Client:
             self._http = httpx.AsyncClient(
                 headers={"User-Agent": "Nightshift", **UNCOMPRESSED, **self._headers},
                 timeout=self._request_s,
-                follow_redirects=False,
                 trust_env=not is_loopback(self._base),
                 event_hooks={"response": [bounded(httpx, MAX_ANSWER_BYTES)]},
             )

@@ -20,7 +20,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from nightshift.models.http_access import bounded
+from nightshift.models.stream_watch import bounded
 from nightshift.remote.mcp_client.bounded_stdio import bounded_stdio
 
 MEMORY_BYTES = 1536 << 20

@@ -35,10 +35,11 @@ _log = logging.getLogger(__name__)
 
 
 class WrittenPart(Answer):
-    """A stretch of a reply: its text, or the arguments (JSON, as far as it goes) of a call of `tool`."""
+    """A stretch of a reply: its text, thoughts, or the arguments (JSON, as far as it goes) of a call of `tool`."""
 
     tool: str
     text: str
+    is_thought: bool = False
 
 
 class Writing(Answer):
@@ -207,7 +208,7 @@ def _written(part: LivePart, mask: Mask, *, open: bool) -> WrittenPart:  # noqa:
     text = whole(part.text, mask)
     if open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # backwards, for that takes linear time
         text = text[: len(text) - word.end()]
-    return WrittenPart(tool=whole(part.tool, mask), text=text)
+    return WrittenPart(tool=whole(part.tool, mask), text=text, is_thought=part.is_thought)
 
 
 def _difference(
@@ -219,8 +220,8 @@ def _difference(
         keep = min(len(before), len(now))
         return keep, False, now[keep:]
     old, new = before[keep], now[keep]
-    if keep == len(before) - 1 and old.tool == new.tool and new.text.startswith(old.text):
-        more = WrittenPart(tool=new.tool, text=new.text[len(old.text) :])
+    if keep == len(before) - 1 and new.model_copy(update={"text": old.text}) == old and new.text.startswith(old.text):
+        more = new.model_copy(update={"text": new.text[len(old.text) :]})
         return keep + 1, True, (more, *now[keep + 1 :])
     return keep, False, now[keep:]
 

@@ -12,9 +12,10 @@ Part = tuple[str, str]
 
 
 def transcript(context: AppContext, call: Call) -> list[Part]:
-    """The messages of a call and its reply, as they are stored: secrets are still in the reply."""
+    """The messages of a call, its thoughts and its reply, as they are stored: secrets are still in the last two."""
     reply = with_calls(context.steps.artifact(call.reply) or "", call.tool_calls)
-    return [*context.steps.prompt(call.prompt), ("reply", reply)]
+    thoughts = [("thoughts", call.thoughts)] if call.thoughts else []
+    return [*context.steps.prompt(call.prompt), *thoughts, ("reply", reply)]
 
 
 def as_text(context: AppContext, call: Call) -> str:

@@ -85,7 +85,10 @@ class IterationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A model call. `prompt` and `reply` are digests, of a prompt (see `storage.db.prompts`) and the reply's text."""
+    """A model call. `prompt` and `reply` are digests, of a prompt (see `storage.db.prompts`) and the reply's text.
+
+    `thoughts` are those that its vendor shows.
+    """
 
     attempt: int
     step_no: int
@@ -103,6 +106,7 @@ class Call:
     reply: str
     at: datetime
     tool_calls: tuple[ToolCall, ...] = ()
+    thoughts: str = ""
 
 
 def step_of(row: Row) -> StepRow:
@@ -167,6 +171,7 @@ def call_of(row: Row) -> Call:
         reply=row["reply"],
         at=from_text(row["at"]),
         tool_calls=tuple(ToolCall(**one) for one in json.loads(row["tool_calls"] or "[]")),
+        thoughts="\n\n".join(filter(None, (one["text"] for one in json.loads(row["thoughts"] or "[]")))),
     )
 
 
@@ -292,9 +297,9 @@ class StepStore:
         """The stored model calls of a task, of one of its attempts or of one step, in order."""
         query = (
             "SELECT attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, tokens_out, cost_usd, "
-            "latency_s, finish, prompt, reply, at, json_extract(rest, '$.tool_calls') AS tool_calls FROM replies "
-            "WHERE task_id = ? AND attempt = coalesce(?, attempt) "
-            "AND step_no = coalesce(?, step_no) ORDER BY attempt, step_no, call_no"
+            "latency_s, finish, prompt, reply, at, json_extract(rest, '$.tool_calls') AS tool_calls, "
+            "json_extract(rest, '$.thoughts') AS thoughts FROM replies WHERE task_id = ? "
+            "AND attempt = coalesce(?, attempt) AND step_no = coalesce(?, step_no) ORDER BY attempt, step_no, call_no"
         )
         return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
 

@@ -30,7 +30,7 @@ def reply(text: str, **more: Any) -> Completion:
         ("**Done already:** `add` adds.\nSince 2.0.\n\nMore words.", Done(summary="`add` adds. Since 2.0.")),
         ("Summary: Nothing\n\nCannot: two results\nof one call", Cannot(reason="two results of one call")),
         ("```text\nCannot: it is gone\n```", Cannot(reason="it is gone")),
-        ("<think>Done already: no</think>\n- Can’t: it is gone", Cannot(reason="it is gone")),
+        ("- Can’t: it is gone", Cannot(reason="it is gone")),
         ("Ask: Which one?", Ask(question="Which one?")),
         ("Question: Which one?\nDefault: the first", Ask(question="Which one?", default="the first")),
     ],

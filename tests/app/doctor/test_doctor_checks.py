@@ -216,6 +216,7 @@ def test_size_and_backups(used: Home) -> None:
         with Database(whom.settings.db_path) as db:
             EventLog(db).emit(Event(kind=Kind.LESSON_RETIRED, message=""))
         assert look(check_backups(whom), "backups").grade is Grade.WARNING
+    assert new
     new.chmod(0o600)
     new.write_bytes(b"torn" * 4096)
     assert look(check_backups(whom), "newest backup").grade is Grade.FAULT

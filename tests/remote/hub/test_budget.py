@@ -44,7 +44,7 @@ def ledger(shared: HubBudget) -> BudgetLedger:
 async def call(of: BudgetLedger, tokens_out: int) -> int:
     """Make a call that writes so many tokens, or as many as it may; gives how many."""
     async with of.reserve(of.for_task(1, Limits(), Spent()), NEED) as room:
-        written = min(tokens_out, room.reply)
+        written = min(tokens_out, room.reply or tokens_out)
         completion = Completion(
             text="", backend="b", model="m", tokens_in=10, tokens_out=written, cost_usd=written / 1000, latency_s=0.1
         )

@@ -12,6 +12,7 @@ from sqlite_utils import Database as Tables
 from sqlite_utils import Migrations
 
 from nightshift.core.errors import StoreError, StoreTooNew
+from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.storage.db import backups, migrations
@@ -41,6 +42,8 @@ def descriptions(path: Path) -> list[str]:
 
 
 def backed_up(path: Path, at: datetime = NOW) -> Path:
+    with open_store(path) as store:
+        store.events.emit(Event(kind=Kind.LESSON_RETIRED, message=""))  # where nothing was done there is no backup
     made = backups.make(path, path.parent / "backups", at, keep=9, daily=0)
     assert made is not None
     return made

@@ -35,7 +35,7 @@ function Standing({call}) {
 /** Arguments of a tool as far as they were written: JSON with its line ends shown as such. */
 const readable = (text) => text.replace(/\\(["\\/nrt])/g, (_, char) => ESCAPES[char]);
 
-const Part = ({part}) => (part.tool ? html`<span class="writing-call"><b>${part.tool}</b> ${readable(part.text)}</span>` : part.text);
+const Part = ({part}) => (part.is_thought ? html`<details class="hint"><summary>thoughts</summary>${part.text}</details>` : part.tool ? html`<span class="writing-call"><b>${part.tool}</b> ${readable(part.text)}</span>` : part.text);
 
 /** A reply as it is written. It keeps its end in sight unless somebody scrolls up; screen readers are not told of it. */
 export function Writing({call, small = false}) {

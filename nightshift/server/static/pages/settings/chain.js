@@ -9,8 +9,8 @@ import {Told} from './told.js';
 
 const BACKENDS = [
   ['openai', 'openai_base_url', 'openai_api_key'], ['anthropic', 'anthropic_base_url', 'anthropic_api_key'],
-  ['ollama', 'ollama_base_url', null], ['gpt4all', null, null],
-  ['llama_cpp', null, null],
+  ['gemini', 'gemini_base_url', 'gemini_api_key'], ['ollama', 'ollama_base_url', null],
+  ['gpt4all', null, null], ['llama_cpp', null, null],
 ];
 const FILES = {gpt4all: 'gpt4all_model_path', llama_cpp: 'llama_cpp_model_path'};
 const OFFERED = 12;

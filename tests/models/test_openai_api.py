@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -9,9 +10,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nightshift.core.dialogue import Message, ModelRequest
-from nightshift.core.errors import ModelRefused, ModelUnavailable
+from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
-from nightshift.models.openai_compat import OFFICIAL, OpenAIBackend
+from nightshift.models.openai_api import OFFICIAL, OpenAIBackend, usual_address
 from tests.support.wire_server import Reply, WireServer
 
 REQUEST = ModelRequest(
@@ -81,29 +82,66 @@ async def test_broken_arguments_of_a_tool_call_are_handed_on_as_text(backend: Op
     assert read_arguments("[1]") == {"text": "[1]"}
 
 
-async def test_an_error_in_the_stream_that_names_the_request_is_a_refusal() -> None:
-    class Said(Exception):
-        def __init__(self, kind: str | None) -> None:
-            self.message, self.type = "too long", kind
-
-    backend = OpenAIBackend(model="m", api_key=None, base_url=OFFICIAL)
-    assert isinstance(backend._event_error(Said("invalid_request_error")), ModelRefused)
-    assert isinstance(backend._event_error(Said("server_error")), ModelUnavailable)
-    assert isinstance(backend._event_error(Said(None)), ModelUnavailable)
-
-
-def test_openai_itself_gets_the_newer_name_of_the_limit() -> None:
+async def test_openai_itself_is_spoken_to_by_responses_and_nothing_is_stored_there(server: WireServer) -> None:
+    with server:
+        made = OpenAIBackend(model="gpt-5.4", api_key="k", base_url=server.openai_base_url, api="responses")
+        server.models = ["gpt-5.4"]
+        await made.generate(REQUEST)
+        body = server.requests[0].body
+        await made.aclose()
+    assert (server.requests[0].api, body["store"], body["include"]) == (
+        "responses",
+        False,
+        ["reasoning.encrypted_content"],
+    )
+    assert (body["max_output_tokens"], "temperature" in body) == (77, False)
     official = OpenAIBackend(model="m", api_key="k", base_url=OFFICIAL)
-    assert official._params(REQUEST)["max_completion_tokens"] == 77
+    assert official._is_responses
+    assert not OpenAIBackend(model="m", api_key="k", base_url=OFFICIAL, api="chat")._is_responses
     assert not official.free
     assert OpenAIBackend(model="m", api_key=None, base_url="http://127.0.0.1:1/v1").free
+
+
+@pytest.mark.parametrize(
+    ("given", "usual"),
+    [
+        (" http://h:1/v1/ ", "http://h:1/v1"),
+        ("http://h:1/v1/chat/completions", "http://h:1/v1"),
+        ("127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1"),
+        ("my-box:8000", "http://my-box:8000"),
+        ("api.example.com/v1", "https://api.example.com/v1"),
+        ("https://openrouter.ai/api/v1\n", "https://openrouter.ai/api/v1"),
+    ],
+)
+def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
+    assert usual_address(given) == usual
+
+
+async def test_an_address_without_its_version_is_found_and_its_right_form_told(server: WireServer) -> None:
+    with server:
+        made = OpenAIBackend(model="tiny-coder", api_key="k", base_url=server.base_url)
+        assert await asyncio.to_thread(made.is_available)
+        assert f"OPENAI_BASE_URL={server.base_url}/v1" in made.advice
+        assert (await made.generate(REQUEST)).text
+        await made.aclose()
+
+
+@pytest.mark.parametrize("key", ["sk-1\nsk-2", "sk-é", "sk 1"])
+async def test_a_key_that_no_header_takes_is_told(server: WireServer, key: str) -> None:
+    with server:
+        made = OpenAIBackend(model="m", api_key=key, base_url=server.openai_base_url)
+        assert not await asyncio.to_thread(made.is_available)
+        assert "OPENAI_API_KEY" in made.detail
+        assert key not in made.detail
+        blanks = OpenAIBackend(model="m", api_key=" sk-1 \n", base_url=server.openai_base_url)
+        assert await asyncio.to_thread(blanks.is_available)
 
 
 def test_another_library_of_http_is_loaded_before_it_is_asked() -> None:
     """The package looks at `httpx` as soon as it is in `sys.modules`, though another thread may be loading it then."""
     code = """
 import asyncio, sys
-from nightshift.models.openai_compat import OpenAIBackend
+from nightshift.models.openai_api import OpenAIBackend
 assert "httpx" not in sys.modules
 asyncio.run(OpenAIBackend(model="m", api_key="k", base_url="http://127.0.0.1:1/v1")._connected())
 print(sys.modules["httpx"].Timeout.__name__)

@@ -1,0 +1,60 @@
+"""Whether a new text leaves out what the old one had and only says so: “rest unchanged”, in any wording.
+
+A lazy line is a comment or a bare line that is new, has an ellipsis or speaks of a rest, and stands where lines of the
+old text are gone. The words are those of the languages that models are asked in most.
+"""
+
+from __future__ import annotations
+
+import re
+
+_COMMENT = re.compile(
+    r"^\s*(?:#+|//+|/\*+|\*|<!--|--|;+|%+|\{/\*|\"\"\"|'''|rem\b)\s*(.*?)\s*(?:-->|\*+/\}?|\"\"\"|''')?\s*$",
+    re.IGNORECASE,
+)
+_REST = re.compile(
+    r"\b(rest|remain(s|ing|der)?|existing|unchanged|same as (before|above)|as (before|above|they are|is)|omitted"
+    r"|unmodified|other (functions|methods|classes|code|parts|imports)|previous code|keep (the|all)|no changes?"
+    r"|stays? the same|unver[aä]ndert|restliche[rs]?|wie (bisher|zuvor)"
+    r"|reste du|inchang[ée]e?s?|resto d[eo]|sin cambios|sem altera\w+"
+    r"|invariato|bez zmian)\b|остальн|без изменений|其余|其他代码"
+    r"|保持不变|不变|省略|残り|変更なし|以下同|나머지|그대로",
+    re.IGNORECASE,
+)
+_ELLIPSIS = re.compile(r"\.{3,}|…")
+_BARE = re.compile(r"^\W*(\.{3,}|…)\W*$")
+_DEFINES = re.compile(
+    r"^[ \t]*(?:@?export +)?(?:(?:public|private|protected|static|default|async|pub|abstract|final) +)*"
+    r"(?:def|class|function|func|fn|interface|struct|enum|trait|module|type) +\*?(?:\([^)]*\) *)?([A-Za-z_$][\w$]*)",
+    re.MULTILINE,
+)
+LEAST_LOST = 2
+LEAST_DEFINITIONS, MOST_SHARE = 3, 1 / 3
+"""From so many definitions on, a whole file that drops more than this share of them is asked about."""
+
+
+def lazy_line(before: str, after: str) -> str:
+    """The line by which the new text stands for lines of the old one, with its number; empty where there is none."""
+    old = {line.strip() for line in before.split("\n")}
+    lines = after.split("\n")
+    kept = {line.strip() for line in lines}
+    lost = [line for line in old - kept if line]
+    if len(lost) < LEAST_LOST:
+        return ""
+    for number, line in enumerate(lines, 1):
+        if line.strip() in old or not line.strip():
+            continue
+        comment = _COMMENT.match(line)
+        said = comment[1] if comment else line.strip()
+        is_lazy = _REST.search(said) and (comment or _ELLIPSIS.search(said) or said[:1] in "([{<")
+        only_dots = _BARE.match(said) and (comment or line[:1] not in " \t")
+        if is_lazy or only_dots or (comment and said.startswith(("...", "…")) and _ELLIPSIS.search(said)):
+            return f"line {number}, {line.strip()[:120]!r}"
+    return ""
+
+
+def dropped_definitions(before: str, after: str) -> tuple[str, ...]:
+    """The definitions of a file that its new text has no more, where they are more than a third of all."""
+    old = dict.fromkeys(_DEFINES.findall(before))
+    gone = tuple(name for name in old if not re.search(rf"\b{re.escape(name)}\b", after))
+    return gone if len(old) >= LEAST_DEFINITIONS and len(gone) > len(old) * MOST_SHARE else ()

@@ -1,0 +1,198 @@
+"""Our messages as those of the library that speaks to vendors, and its replies as ours.
+
+Thoughts and the marks of calls go back to the model that wrote them and to no other; those that a model wrote into its
+text go back to nobody. pydantic_ai is imported when the first model is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thought
+from nightshift.core.tools import ToolCall
+from nightshift.models.base import CallName, CallText, ThoughtText
+from nightshift.models.tool_wire import paired, read_arguments
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ModelResponseStreamEvent
+    from pydantic_ai.models import Model, ModelRequestParameters
+
+ENDS = {
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "pause_turn", "completed"), Finish.STOP),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use"), Finish.TOOL),
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), Finish.LENGTH),
+    **dict.fromkeys(("content_filter", "refusal", "safety", "prohibited_content", "recitation"), Finish.FILTER),
+}
+"""The vendors' words for why a reply ended, in lower case; any other word means that something cut it."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LEAK = re.compile(r"<\|.*|[\s(\[{<].*", re.DOTALL)
+"""Tokens of a chat format behind a tool's name, which servers forget to take off."""
+_NO_NAME = "unknown_tool"
+
+
+def as_history(
+    request: ModelRequest, model: Model[Any], author: str, ids: re.Pattern[str], lacks: Collection[str]
+) -> list[ModelMessage]:
+    """Write the conversation as the library takes it.
+
+    Args:
+        request: what is asked.
+        model: who is asked, for marks that are its own.
+        author: the same as `backend=model`; thoughts of other authors are left out.
+        ids: the form of a call's id that its vendor takes.
+        lacks: features that the server does not have: `system`, `parallel`.
+    """
+    from pydantic_ai import messages as pai  # noqa: PLC0415 - heavy; only needed once a model is asked
+
+    turns: Iterable[Message] = request.messages
+    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor takes no turn
+        turns = _without_system(request.messages)
+    turns = paired(turns, ids)
+    if "parallel" in lacks:
+        turns = _one_call_each(turns)
+    names: dict[str, str] = {}
+    found: list[ModelMessage] = []
+    for turn in turns:
+        if turn.role == "assistant" and not (turn.text.strip() or turn.tool_calls):
+            continue
+        if turn.role == "assistant":
+            names |= {call.id: _sendable(call.name) for call in turn.tool_calls}
+            found.append(_response(turn, model, is_own=turn.author == author))
+            continue
+        part: pai.ModelRequestPart
+        if turn.role == "tool":
+            part = pai.ToolReturnPart(names[turn.call_id], turn.text, turn.call_id)
+        else:
+            part = pai.SystemPromptPart(turn.text) if turn.role == "system" else pai.UserPromptPart(turn.text)
+        if found and isinstance(found[-1], pai.ModelRequest):
+            found[-1].parts = [*found[-1].parts, part]
+        else:
+            found.append(pai.ModelRequest([part]))
+    return found
+
+
+def _without_system(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Put the system prompts in front of the first turn of the user's."""
+    system = [message.text for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if not rest or rest[0].role != "user":
+        rest.insert(0, Message(role="user", text=""))
+    rest[0] = replace(rest[0], text="\n\n".join(filter(None, [*system, rest[0].text])))
+    return tuple(rest)
+
+
+def _one_call_each(messages: Iterable[Message]) -> Iterator[Message]:
+    """Split turns with several calls, each with its result behind it."""
+    waiting = list[ToolCall]()
+    for message in messages:
+        if len(message.tool_calls) > 1:
+            yield replace(message, tool_calls=message.tool_calls[:1])
+            waiting = list(message.tool_calls[1:])
+            continue
+        yield message
+        if message.role == "tool" and waiting:
+            yield Message(role="assistant", text="", tool_calls=(waiting.pop(0),))
+
+
+def _response(turn: Message, model: Model[Any], *, is_own: bool) -> ModelResponse:
+    from pydantic_ai import messages as pai  # noqa: PLC0415 - heavy
+
+    own: dict[str, Any] = {"provider_name": model.system} if is_own else {}
+    parts: list[ModelResponsePart] = [pai.TextPart(turn.text)] if turn.text.strip() else []
+    for call in turn.tool_calls:
+        details = {**call.details} if is_own else {}
+        item_id = details.pop("id", None)
+        marks = {"id": item_id, "provider_details": details or None, **own} if item_id or details else {}
+        parts.append(pai.ToolCallPart(_sendable(call.name), dict(call.arguments), call.id, **marks))
+    marked = [each for each in turn.thoughts if each.id or each.signature or each.details]
+    for before, thought in enumerate(marked if is_own else ()):
+        marks = {"id": thought.id or None, "signature": thought.signature or None, **own}
+        part = pai.ThinkingPart(thought.text, provider_details=dict(thought.details) or None, **marks)
+        parts.insert(min(thought.place + before, len(parts)), part)
+    where: dict[str, Any] = {"provider_url": model.base_url, "canonical_system": model.canonical_system}
+    where = where if is_own else {}
+    return pai.ModelResponse(parts, model_name=model.model_name, **own, **where)
+
+
+def _sendable(name: str) -> str:
+    """A name that every vendor takes back."""
+    return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or _NO_NAME
+
+
+def parameters_of(request: ModelRequest) -> ModelRequestParameters:
+    """The tools of a request as the library takes them."""
+    from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - heavy
+    from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415
+
+    tools = [
+        ToolDefinition(name=spec.name, description=spec.description, parameters_json_schema=spec.schema)
+        for spec in request.tools
+    ]
+    return ModelRequestParameters(function_tools=tools)
+
+
+def pieces_of(event: ModelResponseStreamEvent) -> Iterator[str]:
+    """The pieces of a reply in an event of its stream, for `models.base.OnText`."""
+    part = getattr(event, "part", None) if event.event_kind == "part_start" else getattr(event, "delta", None)
+    if event.event_kind not in {"part_start", "part_delta"} or part is None:
+        return
+    kind = getattr(part, "part_kind", None) or part.part_delta_kind
+    if kind in {"text", "thinking"}:
+        text = (part.content if event.event_kind == "part_start" else part.content_delta) or ""
+        yield ThoughtText(text) if kind == "thinking" else text
+    elif event.event_kind == "part_start" and kind == "tool-call":
+        yield CallName(clean_name(part.tool_name))
+        yield CallText(_written(part.args))
+    elif kind in {"tool_call", "tool-call"}:
+        yield CallText(_written(part.args_delta))
+
+
+def _written(arguments: str | Mapping[str, Any] | None) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
+
+
+def clean_name(name: str) -> str:
+    """A tool's name without what leaked into it."""
+    return _LEAK.sub("", name.strip()) or name[:64]
+
+
+def as_completion(response: ModelResponse, *, backend: str, model: str) -> Completion:
+    """Read the library's response; its counts are those of the server, 0 where that gave none."""
+    texts, calls, thoughts = list[str](), list[ToolCall](), list[Thought]()
+    for part in response.parts:
+        if part.part_kind == "text":
+            texts.append(part.content)
+        elif part.part_kind == "thinking":
+            thoughts.append(
+                Thought(
+                    text=part.content,
+                    signature=part.signature or "",
+                    id=part.id or "",
+                    details=part.provider_details or {},
+                    place=len(calls) + bool("".join(texts).strip()),
+                )
+            )
+        elif part.part_kind == "tool-call":
+            details = {**({"id": part.id} if part.id else {}), **(part.provider_details or {})}
+            arguments = dict(part.args) if isinstance(part.args, Mapping) else read_arguments(part.args or "")
+            calls.append(
+                ToolCall(name=clean_name(part.tool_name), arguments=arguments, id=part.tool_call_id, details=details)
+            )
+    ended = ENDS.get(str((response.provider_details or {}).get("finish_reason") or "stop").lower(), Finish.CUT)
+    usage = response.usage
+    cache = {"cached_tokens": usage.cache_read_tokens, "cache_write_tokens": usage.cache_write_tokens}
+    return Completion(
+        text="".join(texts),
+        backend=backend,
+        model=response.model_name or model,
+        tokens_in=usage.input_tokens,
+        tokens_out=usage.output_tokens,
+        finish=Finish.TOOL if calls and ended is Finish.STOP else ended,
+        tool_calls=tuple(calls),
+        thoughts=tuple(thoughts),
+        extra={name: count for name, count in cache.items() if count},
+    )

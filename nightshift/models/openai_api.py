@@ -1,0 +1,217 @@
+"""OpenAI, and every server that speaks its chat completions or Responses: vLLM, llama.cpp, LM Studio, OpenRouter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from nightshift.core.dialogue import ModelRequest, Thinking
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.models.base import BackendSettings
+from nightshift.models.choosing import choose, family_of
+from nightshift.models.http_access import Probe, fetch_json, is_loopback
+from nightshift.models.model_sizes import listed_parameters
+from nightshift.models.vendor import VendorBackend
+from nightshift.models.windows import listed_window, started_window, trained_window, window_by_name
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+OFFICIAL = "https://api.openai.com/v1"
+PATHS = re.compile(r"/(chat/completions|completions|responses|models)/?$")
+"""What people paste behind the address."""
+PREFERRED = (r"^gpt-[\d.]+-mini(-|$)", r"^gpt-[\d.]+(-|$)", r"^gpt-4o")
+"""The vendor's own models where none is named: first those that cost little."""
+NEVER = "\x00"
+"""A tag that no model writes: thoughts within a text are taken out by `thought_tags`, which knows all tags."""
+
+
+class OpenAIBackend(VendorBackend):
+    """Chat completions or Responses, streamed.
+
+    Args:
+        model: see `VendorBackend`.
+        api_key: the key.
+        base_url: the address as the owner wrote it.
+        connect_s: how long to wait for a connection.
+        api: `chat`, `responses`, or `auto`: Responses at OpenAI's own address.
+    """
+
+    name = "openai"
+    vendor = "OpenAI"
+    key_name = "OPENAI_API_KEY"
+    setup = "set OPENAI_API_KEY, or OPENAI_BASE_URL for any server that speaks OpenAI's API"
+
+    def __init__(
+        self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0, api: str = "auto"
+    ) -> None:
+        super().__init__(model=model, api_key=api_key, base_url=usual_address(base_url), connect_s=connect_s)
+        self._given, self._api_kind = base_url, api
+        self._windows, self._listed_b = dict[str, int](), dict[str, float]()
+        self._is_ollama = False
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """A key or an address of its own suffices; local servers want no key."""
+        if not (settings.openai_api_key or settings.openai_base_url):
+            return None
+        return cls(
+            model=model,
+            api_key=settings.openai_api_key,
+            base_url=settings.openai_base_url or OFFICIAL,
+            connect_s=settings.connect_s,
+            api=settings.openai_api,
+        )
+
+    @property
+    def _is_responses(self) -> bool:
+        return self._api_kind == "responses" or (self._api_kind == "auto" and self._base_url == OFFICIAL)
+
+    def is_available(self) -> bool:
+        """Ask for the list of models: it shows that the server is there and takes the key.
+
+        An address that lacks its scheme or `/v1` is tried with them, and what works is used from then on.
+        """
+        if not self._has_usable_key():
+            return False
+        probe = self._probed()
+        rows = sorted(probe.rows("data"), key=lambda row: str(row.get("created", "")), reverse=True)
+        names = [str(row["id"]) for row in rows if row.get("id")]
+        if not self._named and self._model not in names:
+            self._model = choose(names, PREFERRED) or self._model
+        self._look_at_listing(rows)
+        return self._check_listing(probe, names)
+
+    def _probed(self) -> Probe:
+        """The list of models, of the first form of the address that has one; the first answer where none has."""
+        head, first = {"Authorization": f"Bearer {self._key}"} if self._key else {}, None
+        for address in dict.fromkeys((self._base_url, *forms_of(self._base_url))):
+            probe = fetch_json(f"{address}/models", head)
+            first = first or probe
+            if probe.status == 200 and isinstance(probe.data, Mapping) and isinstance(probe.data.get("data"), list):
+                if address != self._base_url:
+                    self._base_url, self._api, self._http = address, None, None
+                return probe
+        assert first
+        return first
+
+    @property
+    def window(self) -> int | None:
+        """What the server lists of the model, or what is known of its name."""
+        return self._windows.get(self.model) or window_by_name(self.model)
+
+    @property
+    def parameters_b(self) -> float | None:
+        """See `BaseModelHandler.parameters_b`."""
+        return self._listed_b.get(self.model) or super().parameters_b
+
+    @property
+    def advice(self) -> str:
+        """The address as it has to be written; and what to do where Ollama is behind it, which cuts longer prompts."""
+        right = "" if self._given.strip().rstrip("/") == self._base_url else f"write OPENAI_BASE_URL={self._base_url}"
+        if not self._is_ollama:
+            return right
+        use = f"set MODEL_TYPE=ollama and OLLAMA_BASE_URL={self._root}"
+        return f"this is Ollama, which cuts long prompts without a word when it is asked by OpenAI's API: {use}"
+
+    @property
+    def _root(self) -> str:
+        return self._base_url.removesuffix("/v1")
+
+    def _look_at_listing(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Learn the model's window, and whether Ollama is behind this; what is known already is not asked again."""
+        row = next((row for row in rows if row.get("id") == self._model), {})
+        if billions := listed_parameters(row):
+            self._listed_b[self.model] = billions
+        if window := listed_window(row):
+            self._windows[self.model] = window
+        elif self.model not in self._windows and (trained := trained_window(row)):
+            self._windows[self.model] = started_window(fetch_json(f"{self._root}/props", {}).data) or trained
+        if not self._is_ollama and any(row.get("owned_by") == "library" for row in rows):
+            self._is_ollama = fetch_json(f"{self._root}/api/version", {}).status == 200
+            if self._is_ollama:  # whose own parser of calls fails with many models
+                self.protocols = tuple(sorted(self.protocols, key=lambda one: one is not ToolProtocol.TEXT))
+
+    def _new_api(self, http: Any) -> Model[Any]:
+        import openai  # noqa: PLC0415 - heavy; only needed once this model is asked
+        from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
+        from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415
+        from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+
+        backend = self
+
+        class Client(openai.AsyncOpenAI):
+            """The vendor's client, which leaves out what the server does not know."""
+
+            async def _prepare_options(self, options: Any) -> Any:
+                body = options.json_data
+                if isinstance(body, dict):
+                    options.json_data = backend.known_to_server(body)
+                return options
+
+        client = Client(api_key=self._key or "none", base_url=self._base_url, max_retries=0, http_client=http)
+        profile = OpenAIModelProfile(
+            thinking_tags=(NEVER, NEVER),
+            ignore_streamed_leading_whitespace=False,
+            openai_chat_supports_max_completion_tokens=self._base_url == OFFICIAL,
+        )
+        provider = OpenAIProvider(openai_client=client)
+        kind = OpenAIResponsesModel if self._is_responses else OpenAIChatModel
+        return kind(self.model, provider=provider, profile=profile)
+
+    def known_to_server(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body of a request without what the server does not know."""
+        lacks = self.facts.lacks
+        body = {name: value for name, value in body.items() if name not in lacks}
+        if name := self.facts.limit_name:
+            limits = [body.pop(each) for each in ("max_tokens", "max_completion_tokens") if each in body]
+            body |= {name: min(limits)} if limits else {}
+        return body
+
+    def _takes_temperature(self) -> bool:
+        # Reasoning models of the vendor's own take none.
+        return not self._profile("openai_supports_reasoning") and super()._takes_temperature()
+
+    def _settings(self, request: ModelRequest) -> dict[str, Any]:
+        body = self._body(request)
+        return {"openai_store": False if self._is_responses else None, "extra_body": body or None}
+
+    def _thinking(self, request: ModelRequest) -> Thinking | None:
+        return request.thinking if self._profile("openai_supports_reasoning") else None
+
+    def _body(self, request: ModelRequest) -> Mapping[str, Any]:
+        as_json = {"type": "json_object"}
+        form = {"text": {"format": as_json}} if self._is_responses else {"response_format": as_json}
+        body = form if request.json_reply and "response_format" not in self.facts.lacks else {}
+        own = self._profile("openai_supports_reasoning") or "thinking" in self.facts.lacks
+        if request.thinking is None or own or not (family_of(self.model).thinks or "thinks" in self.facts.learnt):
+            return body
+        return {**body, **thinking_fields(self._base_url, self.model, request.thinking)}
+
+
+def thinking_fields(address: str, model: str, thinking: Thinking) -> dict[str, Any]:
+    """The fields by which servers of open models are told how much to think; each server has its own."""
+    is_off = thinking is Thinking.OFF
+    if "gpt-oss" in model:  # which always thinks
+        return {"reasoning_effort": "low" if is_off else thinking.value}
+    if "openrouter" in address:
+        return {"reasoning": {"enabled": False} if is_off else {"effort": thinking.value}}
+    if re.search(r"deepseek\.com|moonshot|z\.ai|bigmodel", address):
+        return {"thinking": {"type": "disabled" if is_off else "enabled"}}
+    switch = {"chat_template_kwargs": {"enable_thinking": not is_off}}
+    return switch if is_off else {**switch, "reasoning_effort": thinking.value}
+
+
+def usual_address(given: str) -> str:
+    """The address without blanks, a scheme where it lacks one, and nothing that belongs behind it."""
+    address = PATHS.sub("", given.strip().rstrip("/")).rstrip("/")
+    if "://" in address:
+        return address
+    near = is_loopback(f"http://{address}") or re.match(r"[\d.:\[]+|[\w-]+(\.local|\.lan)?(:|/|$)", address)
+    return f"{'http' if near else 'https'}://{address}"
+
+
+def forms_of(address: str) -> tuple[str, ...]:
+    """Other forms that an address may be meant to have, likely ones first."""
+    return () if re.search(r"/v\d[\w.]*(/|$)", address) else (f"{address}/v1", f"{address}/api/v1")

@@ -1,0 +1,193 @@
+"""What a refusal teaches about a model and its server, so that the next request is one that they take.
+
+Each lesson holds for a week: servers are updated, and one odd answer must not cost a feature for good. What is learnt
+is a feature that is missing, or a number of tokens that a server names; a limit is lowered, never left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from nightshift.core.clock import Clock, from_text, to_text, utc_now
+
+HOLDS = timedelta(days=7)
+LEAST_WINDOW, LEAST_REPLY = 512, 128
+"""Tokens; a smaller number in a refusal is about something else."""
+
+_MISSING = (
+    (
+        "system",
+        r"system (role|message|prompt)|(role|roles).{0,40}\b(system|developer|alternate)|developer (role|message)",
+    ),
+    ("temperature", r"\btemperature\b"),
+    ("top_p", r"\btop_p\b"),
+    ("response_format", r"response_format|json_object|initialize samplers"),
+    ("stream_options", r"stream_options|include_usage"),
+    ("store", r"['\"`]store['\"`]"),
+    ("include", r"encrypted_content|['\"`]include['\"`]"),
+    ("parallel_tool_calls", r"parallel_tool_calls"),
+    (
+        "thinking",
+        r"reasoning[_. ]?effort|\breasoning\b.{0,40}(support|param)|enable_thinking|chat_template_kwargs|thinking",
+    ),
+    ("stream", r"\bstream(ing)?\b(?!_).{0,40}(support|allowed|must be)|(support|allow)\w*.{0,20}\bstream"),
+)
+"""A feature of a request, and the words of a refusal that blame it."""
+_PARALLEL = re.compile(r"single tool[- ]call|parallel tool|multiple tool[- ]calls|one tool[- ]call", re.IGNORECASE)
+_TOOLS = re.compile(r"\btools?\b|\btool[-_ ]|function[_ ]call", re.IGNORECASE)
+_NOT_THERE = re.compile(r"support|require", re.IGNORECASE)
+_CONTEXT = re.compile(
+    r"context (length|window|size)|context_length|exceed_context|too long|too large.{0,80}(tokens|TPM)"
+    r"|input token count|maximum number of tokens|reduce the length|prompt is too long|tokens per minute",
+    re.IGNORECASE,
+)
+_WINDOW = re.compile(
+    r"(?:n_ctx\W{1,4}|context (?:length|window|size)(?: of| is|:)?(?: only)? ?\(?|Limit |> "
+    r"|tokens allowed \(|maximum of |max(?:imum)? (?:is )?)(\d[\d,]{2,})",
+    re.IGNORECASE,
+)
+_USED = re.compile(
+    r"(?:request has|prompt contains|messages resulted in) (?:at least )?(\d+)(?: input)? tokens", re.IGNORECASE
+)
+_REPLY = re.compile(
+    r"(?:at most|less than or equal to|<=|can only afford|up to|maximum (?:allowed )?(?:value|number)?[^\d]{0,40}"
+    r"|limit of)[`'\" ]*(\d[\d,]{2,})|> ?(\d[\d,]{2,}),? which is the max",
+    re.IGNORECASE,
+)
+_ABOUT_REPLY = re.compile(
+    r"max(_completion|_output)?_tokens|max(imum)? (output|completion) tokens|maxOutputTokens", re.IGNORECASE
+)
+_BOTH = re.compile(r"context length|context window|context_length", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class ServerFacts:
+    """What is known of one model at one address.
+
+    Attributes:
+        learnt: each lesson with the time when it was learnt: a feature (`no temperature`), or a number (`window 4096`).
+    """
+
+    clock: Clock = utc_now
+    learnt: dict[str, datetime] = field(default_factory=dict)
+
+    def _holding(self) -> list[str]:
+        now = self.clock()
+        return [name for name, at in self.learnt.items() if now - at < HOLDS]
+
+    @property
+    def lacks(self) -> frozenset[str]:
+        """The features that are not there."""
+        return frozenset(name.removeprefix("no ") for name in self._holding() if name.startswith("no "))
+
+    def _number(self, kind: str) -> int | None:
+        found = [int(name.split()[1]) for name in self._holding() if name.startswith(f"{kind} ")]
+        return min(found, default=None)
+
+    @property
+    def window(self) -> int | None:
+        """The context in tokens, prompt and reply together."""
+        return self._number("window")
+
+    @property
+    def reply(self) -> int | None:
+        """The longest reply in tokens that may be asked for."""
+        return self._number("reply")
+
+    @property
+    def limit_name(self) -> str:
+        """The parameter for the longest reply that the server knows, where it named it."""
+        return next((name.split()[1] for name in self._holding() if name.startswith("call ")), "")
+
+    def note(self, lesson: str) -> bool:
+        """Note a lesson; whether it is news."""
+        is_new = lesson not in self._holding()
+        self.learnt[lesson] = self.clock()
+        return is_new
+
+    def read(self, text: str) -> None:
+        """Go on with what was written as `str`; what cannot be read is left out."""
+        for line in text.splitlines():
+            at, _, lesson = line.partition(" ")
+            self.learnt[lesson] = from_text(at)
+
+    @property
+    def summary(self) -> str:
+        """What was learnt, in words for the owner; empty where that is nothing."""
+        names = ", ".join(sorted(self._holding()))
+        return f"learnt of it and kept for a week: {names}" if names else ""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{to_text(self.learnt[name])} {name}" for name in self._holding())
+
+    def learn(self, status: int, message: str, sent: Collection[str], reply: int | None) -> bool:
+        """Learn from a refusal of parameters or limits; whether the same request is worth another try.
+
+        Args:
+            status: of HTTP.
+            message: the server's words.
+            sent: the features that the request had.
+            reply: the longest reply that it asked for, in tokens.
+        """
+        if status not in {400, 402, 404, 413, 422}:
+            return False
+        other = re.search(r"[Uu]se '?(max_completion_tokens|max_tokens)'?", message)
+        if other and _ABOUT_REPLY.search(message):
+            return self.note(f"call {other[1]}")
+        if reply and self._learn_reply(message, reply):
+            return True
+        if blames_context(message):
+            return False
+        blamed = [name for name, words in _MISSING if name in sent and re.search(words, message, re.IGNORECASE)]
+        return bool(blamed) and self.note(f"no {blamed[0]}")
+
+    def _learn_reply(self, message: str, reply: int) -> bool:
+        """Lower the limit of the reply to what the server names, or to half where it names nothing that is lower."""
+        if not _ABOUT_REPLY.search(message) and "can only afford" not in message:
+            return False
+        used, window = _USED.search(message), _WINDOW.search(message)
+        if used and window and _BOTH.search(message):
+            self.note(f"window {_int(window[1])}")
+            lower = _int(window[1]) - _int(used[1])
+        else:
+            named = [_int(one or other) for one, other in _REPLY.findall(message)]
+            lower = max((number for number in named if LEAST_REPLY <= number < reply), default=reply // 2)
+        return LEAST_REPLY <= lower < reply and self.note(f"reply {lower}")
+
+    def learn_window(self, message: str, prompt: int) -> int | None:
+        """The context that a refusal names, learnt; None where it is not about that.
+
+        Args:
+            message: the server's words.
+            prompt: the length of the prompt in tokens, estimated; without a number three quarters of it are assumed.
+        """
+        if not blames_context(message):
+            return None
+        named = [size for one in _WINDOW.findall(message) if (size := _int(one)) >= LEAST_WINDOW]
+        window = min(named) if named else max(LEAST_WINDOW, prompt * 3 // 4)
+        self.note(f"window {window}")
+        return window
+
+
+def blames_context(message: str) -> bool:
+    """Whether a refusal is about the length of the prompt."""
+    return bool(_CONTEXT.search(message))
+
+
+def blames_tools(status: int, message: str) -> bool:
+    """Whether a refusal is about tools as such; OpenRouter says so with 404, older llama.cpp with 500."""
+    if not _TOOLS.search(message) or blames_context(message):
+        return False
+    return status in {400, 422} or (status in {404, 500, 501} and bool(_NOT_THERE.search(message)))
+
+
+def blames_parallel_calls(message: str) -> bool:
+    """Whether a refusal is about several calls in one turn."""
+    return bool(_PARALLEL.search(message))
+
+
+def _int(text: str) -> int:
+    return int(text.replace(",", ""))

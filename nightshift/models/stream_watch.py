@@ -1,0 +1,186 @@
+"""Watches responses below the vendors' packages: each byte, whether a stream came to its end, and what its bytes are.
+
+The packages drop comments and pings, take a stream that broke off for one that ended, and stumble over empty frames
+and over servers that answer a request for a stream with one JSON document. A hook of the HTTP client sets all that
+right (`httpx` and what is made after it), so whatever package stands above it sees a sound stream of events.
+
+A package gathers a line until it ends, so a server that never ends one would fill the memory: what is read is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+MAX_RESPONSE_BYTES = 64 << 20
+"""Far more than the longest reply, each of whose words comes in a few hundred bytes of JSON."""
+HEAD_BYTES = 300
+UNCOMPRESSED = {"Accept-Encoding": "identity"}
+"""Responses are asked for so, that what is counted is what has to be held."""
+
+Hook = Callable[[Any], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class StreamWatch:
+    """One request.
+
+    Attributes:
+        on_byte: called with each part that arrives, whatever it holds.
+        expects_events: what is good is a stream of events; its frames are set right.
+        is_done: the stream said `[DONE]`.
+        head: how the response began.
+    """
+
+    on_byte: Callable[[], None] = lambda: None
+    expects_events: bool = False
+    is_done: bool = False
+    head: bytes = b""
+
+    @property
+    def beginning(self) -> str:
+        """How the response began, where that is no stream of events; else nothing."""
+        head = self.head.decode("utf-8", "replace").strip()
+        return "" if head.startswith(("data:", "event:", ":", "id:", "retry:")) else head
+
+
+_current: ContextVar[StreamWatch | None] = ContextVar("stream_watch", default=None)
+
+
+@contextmanager
+def watch_stream(on_byte: Callable[[], None], *, expects_events: bool = False) -> Iterator[StreamWatch]:
+    """Watch the requests that are made while the block runs, in this task."""
+    watch = StreamWatch(on_byte, expects_events)
+    token = _current.set(watch)
+    try:
+        yield watch
+    finally:
+        _current.reset(token)
+
+
+def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
+    """A hook for responses of an `httpx` client.
+
+    Args:
+        package: `httpx`, or what is made after it.
+        max_bytes: how much of a response may be read; beyond that the package's `RemoteProtocolError` is raised.
+    """
+
+    class Counted(package.AsyncByteStream):  # type: ignore[misc]  # known at run time only
+        """A response's bytes."""
+
+        def __init__(self, inner: Any, watch: StreamWatch, kind: str) -> None:
+            self.inner, self.watch, self.kind = inner, watch, kind
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            parts = self.counted()
+            async for part in _corrected(parts, self.watch, self.kind) if self.kind else parts:
+                yield part
+
+        async def counted(self) -> AsyncIterator[bytes]:
+            read = 0
+            async for part in self.inner:
+                self.watch.on_byte()
+                self.watch.head += part[: HEAD_BYTES - len(self.watch.head)]
+                if (read := read + len(part)) > max_bytes:
+                    raise package.RemoteProtocolError(f"the answer is longer than {max_bytes:,} bytes")
+                yield part
+
+        async def aclose(self) -> None:
+            await self.inner.aclose()
+
+    async def hook(response: Any) -> None:
+        watch = _current.get() or StreamWatch()
+        response.stream = Counted(response.stream, watch, _kind(response) if watch.expects_events else "")
+
+    return hook
+
+
+def _kind(response: Any) -> str:
+    """Tell a stream of events from one JSON document; an error stays as it is."""
+    if response.status_code != 200:
+        return ""
+    return "json" if "json" in response.headers.get("content-type", "") else "events"
+
+
+async def _corrected(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
+    """The frames without those that are empty; one JSON document as a stream."""
+    if kind == "json":
+        document = b"".join([part async for part in parts])
+        watch.is_done = True
+        yield _as_events(document)
+        return
+    open_line, numbers = b"", CallNumbers()
+    async for part in parts:
+        *lines, open_line = (open_line + part).split(b"\n")
+        for line in lines:
+            data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else None
+            watch.is_done |= data == b"[DONE]"
+            if data and b'"tool_calls"' in data:
+                yield b"data: " + numbers.renumbered(data) + b"\n"
+            elif data != b"":
+                yield line + b"\n"
+    yield open_line
+
+
+class CallNumbers:
+    """Gives each tool call of a stream a number of its own, where a server gives several the same or none."""
+
+    def __init__(self) -> None:
+        self._open = dict[object, list[Any]]()  # the server's number to ours, the call's id and its arguments so far
+        self._count = 0
+
+    def renumbered(self, data: bytes) -> bytes:
+        """A chunk of chat completions with these numbers; what is none stays as it is."""
+        try:
+            chunk = json.loads(data)
+            for call in chunk["choices"][0]["delta"]["tool_calls"]:
+                call["index"] = self._number(call)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return data
+        return json.dumps(chunk).encode()
+
+    def _number(self, call: dict[str, Any]) -> int:
+        place, call_id, given = call.get("index"), call.get("id") or "", call.get("function") or {}
+        known, arguments = self._open.get(place), given.get("arguments") or ""
+        another = bool(known and call_id and known[1] and call_id != known[1])
+        if known is None or another or (given.get("name") and not call_id and _is_whole(known[2])):
+            known = self._open[place] = [self._count, call_id, ""]
+            self._count += 1
+        known[1] = known[1] or call_id
+        known[2] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+        return int(known[0])
+
+
+def _is_whole(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _as_events(document: bytes) -> bytes:
+    """One whole chat completion as the stream that was asked for; anything else as it is, or as an error event."""
+    try:
+        data = json.loads(document)
+    except (ValueError, RecursionError):
+        return document
+    choices = data.get("choices") if isinstance(data, Mapping) else None
+    if isinstance(choices, list):
+        chunks = [{**data, "choices": [{**choice, "delta": choice.get("message") or {}} for choice in choices]}]
+        for choice in chunks[0]["choices"]:
+            choice["delta"] = {**choice["delta"], "tool_calls": _numbered(choice["delta"].get("tool_calls"))}
+    elif isinstance(data, Mapping) and data.get("error"):
+        error = data["error"]
+        chunks = [{"error": error if isinstance(error, Mapping) else {"message": str(error)}}]
+    else:
+        return document
+    return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
+
+
+def _numbered(calls: object) -> list[Any]:
+    return [{**call, "index": number} for number, call in enumerate(calls)] if isinstance(calls, list) else []

@@ -1,0 +1,57 @@
+"""How much a model is to think, and what becomes of a reply that thinking used up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from nightshift.core.dialogue import Completion, Finish, ModelRequest, Thinking
+from nightshift.core.tasks.states import Phase
+from nightshift.models.base import BaseModelHandler
+from nightshift.models.model_sizes import parameters_by_name
+
+BRIEFLY = frozenset({Phase.PLANNING, Phase.REFLECTING, Phase.REVIEW})
+"""Where a little thinking is worth its time, whatever the model."""
+SMALL = 10.0
+"""Billions of parameters; a smaller model uses up a reply with thoughts before it writes code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingConfig:
+    """What the owner set: for all phases, and for single ones; None is `auto`."""
+
+    usual: Thinking | None = None
+    phases: Mapping[Phase, Thinking | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, usual: str, phases: Mapping[Phase, str]) -> Self:
+        """Read the settings; `auto` is None."""
+        levels = {word: None if word == "auto" else Thinking(word) for word in (usual, *phases.values())}
+        return cls(usual=levels[usual], phases={phase: levels[word] for phase, word in phases.items()})
+
+    def level(self, phase: Phase, backend: BaseModelHandler) -> Thinking | None:
+        """How much the model is to think in a phase; None leaves that to its vendor."""
+        if wanted := self.phases.get(phase, self.usual):
+            return wanted
+        if phase in BRIEFLY:
+            return Thinking.LOW
+        size = parameters_by_name(backend.model)
+        return Thinking.OFF if phase is Phase.CODING and size is not None and size < SMALL else None
+
+
+def lessened(request: ModelRequest) -> ModelRequest:
+    """The request with less thinking: half of much, else none."""
+    less = {Thinking.HIGH: Thinking.MEDIUM, Thinking.MEDIUM: Thinking.LOW}
+    return replace(request, thinking=less.get(request.thinking or Thinking.OFF, Thinking.OFF))
+
+
+def is_used_up(completion: Completion) -> bool:
+    """Whether thinking took the whole reply, so that nothing of an answer came."""
+    nothing = not (completion.text.strip() or completion.tool_calls)
+    return nothing and completion.finish is Finish.LENGTH and bool(completion.thoughts or completion.tokens_out)
+
+
+def used_up_text(completion: Completion) -> str:
+    """The same in words for the owner."""
+    return f"thinking used all {completion.tokens_out:,} tokens of the reply (MODEL_MAX_TOKENS)"

@@ -1,0 +1,163 @@
+"""Thoughts that a model writes into its text, between tags: taken out of it, whatever the tag.
+
+A tag counts where it begins the text or a line outside of a fenced block, for files may hold such tags too. Chat
+templates often write the opening tag themselves, so an end tag alone ends thoughts that began with the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from nightshift.core.dialogue import Completion, Thought
+from nightshift.models.base import ThoughtText
+
+_WORDS = r"think|thinking|thoughts?|reasoning|reflection|seed:think|scratchpad"
+_OPENING = re.compile(
+    rf"<(?P<angle>{_WORDS})>|\[(?P<square>THINK|THINKING)\]|◁(?P<wedge>think)▷|<\|(?P<bar>begin_of_thought|START_THINKING)\|>"
+    r"|(?P<gemma><\|channel>thought\b)|(?P<harmony>(?:<\|start\|>assistant)?<\|channel\|>analysis(?:<\|message\|>)?)"
+)
+_CLOSING = re.compile(
+    rf"</(?P<angle>{_WORDS})>|\[/(?P<square>THINK|THINKING)\]|◁/(?P<wedge>think)▷"
+    r"|<\|(?P<bar>end_of_thought|END_THINKING)\|>|(?P<gemma><channel\|>)"
+)
+_HARMONY_END = re.compile(
+    r"(?:<\|end\|>)?\s*<\|start\|>assistant(?:<\|channel\|>final(?:<\|message\|>)?|(?=<\|channel\|>commentary))|<\|end\|>"
+)
+_HARMONY_REST = re.compile(r"\s*<\|(?:end|return)\|>\s*\Z")
+_FINAL = re.compile(r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:<\|message\|>)?")
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_QUOTES = frozenset("`'\"“‘")
+LONGEST_TAG = 48
+
+
+def split_thoughts(text: str) -> tuple[str, str]:
+    """The thoughts in a text, and the text without them; what never ends is all thought."""
+    thoughts, visible, rest = list[str](), list[str](), text
+    if not _has_tag(text):
+        return "", text
+    while opening := _opening(rest):
+        before, inside = rest[: opening.start()], rest[opening.end() :]
+        end = _end_of(inside, opening)
+        thoughts.append(inside if end is None else inside[: end[0]])
+        visible.append(before if before.strip() else "")
+        rest = "" if end is None else inside[end[1] :]
+        if opening["harmony"]:
+            rest = _HARMONY_REST.sub("", rest)
+    if not thoughts and (end := _lone_end(rest)):
+        thoughts, rest = [rest[: end[0]]], rest[end[1] :]
+    if final := _FINAL.match(rest):
+        rest = _HARMONY_REST.sub("", rest[final.end() :])
+    shown = "".join([*visible, rest])
+    return "\n\n".join(filter(str.strip, thoughts)), shown.lstrip("\n") if thoughts else shown
+
+
+def _has_tag(text: str) -> bool:
+    return any(
+        mark in text for mark in ("think", "thought", "THINK", "reasoning", "reflection", "scratchpad", "<|channel")
+    )
+
+
+def _opening(text: str) -> re.Match[str] | None:
+    """The first tag that opens thoughts: at the beginning of the text, or of a line outside of a fenced block."""
+    fences = list(_blocks(text))
+    for found in _OPENING.finditer(text):
+        line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+        if not line.strip() and not any(start < found.start() < end for start, end in fences):
+            return found
+    return None
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where the fenced blocks of a text begin and end; one that is not closed ends with the text."""
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened = fence
+        elif fence[1][0] == opened[1][0] and len(fence[1]) >= len(opened[1]) and not fence[2].strip():
+            yield opened.start(), fence.end()
+            opened = None
+    if opened is not None:
+        yield opened.start(), len(text)
+
+
+def _end_of(inside: str, opening: re.Match[str]) -> tuple[int, int] | None:
+    """Where the thoughts end that a tag opened: the place of the end tag in what follows."""
+    if opening["harmony"]:
+        found = _HARMONY_END.search(inside)
+        return found.span() if found else None
+    ends = [found for found in _CLOSING.finditer(inside) if found.lastgroup == opening.lastgroup]
+    best = _outside_of_files(inside, ends) or next(iter(ends), None)
+    return best.span() if best else None
+
+
+def _lone_end(text: str) -> tuple[int, int] | None:
+    """An end tag whose opening tag the chat template wrote."""
+    found = _outside_of_files(text, [found for found in _CLOSING.finditer(text) if not found["gemma"]])
+    return found.span() if found else None
+
+
+def _outside_of_files(text: str, ends: Sequence[re.Match[str]]) -> re.Match[str] | None:
+    """The first end tag that is neither quoted nor in a file: in a block whose next fence closes it."""
+    blocks = list(_blocks(text))
+    for found in ends:
+        in_block = any(start < found.start() < end for start, end in blocks)
+        after = _FENCE.search(text, found.end())
+        is_quoted = text[max(0, found.start() - 1) : found.start()] in _QUOTES
+        if not is_quoted and (not in_block or (after is not None and after[2].strip())):
+            return found
+    return None
+
+
+def without_thoughts(completion: Completion) -> Completion:
+    """The reply with the thoughts that stand in its text among its thoughts."""
+    thoughts, text = split_thoughts(completion.text)
+    if text == completion.text:
+        return completion
+    written = (Thought(text=thoughts),) if thoughts else ()
+    return replace(completion, text=text, thoughts=(*written, *completion.thoughts))
+
+
+class ThoughtSplitter:
+    """Tells thoughts from text while a reply is written, as far as its beginning tells: for who watches."""
+
+    def __init__(self) -> None:
+        self._held, self._is_decided = "", False
+        self._opening: re.Match[str] | None = None
+
+    def feed(self, piece: str) -> Iterator[str]:
+        """Take a piece of text; gives pieces of text, or of thoughts as `ThoughtText`."""
+        if self._is_decided and self._opening is None:
+            yield piece
+            return
+        self._held += piece
+        if not self._is_decided:
+            yield from self._begin()
+        if self._opening is not None:
+            yield from self._think()
+
+    def _begin(self) -> Iterator[str]:
+        start = self._held.lstrip()
+        opening = _OPENING.match(start)
+        if opening is None and start and start[0] in "<[◁" and len(start) < LONGEST_TAG:
+            return
+        self._is_decided, self._opening = True, opening
+        if opening is not None:
+            self._held = start[opening.end() :]
+        else:
+            held, self._held = self._held, ""
+            yield held
+
+    def _think(self) -> Iterator[str]:
+        assert self._opening is not None
+        pattern = _HARMONY_END if self._opening["harmony"] else _CLOSING
+        if end := pattern.search(self._held):
+            before, after = self._held[: end.start()], self._held[end.end() :]
+            self._held, self._opening = "", None
+            yield ThoughtText(before)
+            yield after
+        elif len(self._held) > LONGEST_TAG:
+            cut = len(self._held) - LONGEST_TAG
+            before, self._held = self._held[:cut], self._held[cut:]
+            yield ThoughtText(before)

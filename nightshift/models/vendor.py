@@ -1,0 +1,335 @@
+"""A vendor's HTTP API, spoken by pydantic_ai's model layer over the vendor's own package.
+
+The library knows the wire: how turns, tools and thoughts are written, and how a stream is read. What is ours is below
+it (`stream_watch`: what really arrived), around it (its errors become ours, a refusal teaches what a server does not
+have), and what it must not do: it never retries, and nothing is stored at the vendor's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from nightshift.core.dialogue import Completion, ModelRequest, Thinking
+from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.models.base import BaseModelHandler, OnText
+from nightshift.models.conversation import as_completion, as_history, parameters_of, pieces_of
+from nightshift.models.errors import (
+    BackendMisconfigured,
+    RequestRefused,
+    ToolsRefused,
+    from_status,
+    quote,
+    too_long,
+    words_of,
+)
+from nightshift.models.http_access import Probe, is_loopback, trusted
+from nightshift.models.server_facts import blames_context, blames_parallel_calls, blames_tools
+from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
+from nightshift.models.token_estimates import estimate_reply, estimate_request
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+_PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"})
+"""Kinds of errors in the middle of a stream, where the status is 200 already."""
+NO_MODEL = re.compile(r"not found|not exist|unknown model|invalid model|no such model", re.IGNORECASE)
+THINKING_FIELDS = frozenset({"reasoning_effort", "reasoning", "thinking", "chat_template_kwargs"})
+MOST_LESSONS = 6
+"""So many refusals of one request are learnt from; each teaches one thing."""
+MOST_SLACK = 256
+"""Tokens by which an estimate of a prompt may be wrong, and a short reply has room."""
+
+
+class VendorBackend(BaseModelHandler):
+    """A vendor's API.
+
+    Attributes:
+        vendor: the name that messages to the owner use.
+        key_name: the setting of its key.
+        ids: the form of a call's id that it takes.
+    """
+
+    protocols: tuple[ToolProtocol, ...] = (ToolProtocol.NATIVE, ToolProtocol.TEXT)
+    vendor: ClassVar[str]
+    key_name: ClassVar[str]
+    ids: ClassVar[re.Pattern[str]] = re.compile(r".{1,40}")
+
+    def __init__(self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0) -> None:
+        super().__init__(model=model)
+        self._named = bool(model)
+        self._key, self._base_url, self._connect_s = (api_key or "").strip() or None, base_url, connect_s
+        self._api: Model[Any] | None = None
+        self._http: Any = None
+        self._loading = asyncio.Lock()
+        self._has_called = False
+
+    @property
+    def free(self) -> bool:
+        """A server on this machine costs nothing."""
+        return is_loopback(self._base_url)
+
+    @property
+    def account(self) -> str:
+        """The address and a digest of the key: with another key the limits are others, too."""
+        digest = hashlib.sha256((self._key or "").encode()).hexdigest()[:12]
+        return f"{self._base_url} {digest}"
+
+    @property
+    def author(self) -> str:
+        """Who gets its thoughts back."""
+        return f"{self.name}={self.model}"
+
+    @abstractmethod
+    def _new_api(self, http: Any) -> Model[Any]:
+        """Import the package and make its model over an HTTP client, without retries of its own."""
+
+    def _settings(self, request: ModelRequest) -> dict[str, Any]:  # noqa: ARG002 - for heirs
+        """Settings of a request beside those that all vendors have, by the library's names; None leaves one out."""
+        return {}
+
+    def _body(self, request: ModelRequest) -> Mapping[str, Any]:  # noqa: ARG002 - for heirs
+        """Fields of the request's body that the library has no setting for."""
+        return {}
+
+    def _profile(self, name: str) -> Any:
+        """A property that the library knows of the model, once it is connected."""
+        return self._api.profile.get(name) if self._api else None
+
+    def _takes_temperature(self) -> bool:
+        return "temperature" not in self.facts.lacks
+
+    def _thinking(self, request: ModelRequest) -> Thinking | None:
+        """How much the model is told to think by the library's own setting."""
+        return request.thinking if self._profile("supports_thinking") else None
+
+    async def _connected(self) -> Model[Any]:
+        """The model. It is made in a thread, because importing the packages takes seconds of processor time."""
+        async with self._loading:
+            if self._api is None or self._api.model_name != self.model:
+                if self._http is None:
+                    self._http = await asyncio.to_thread(self._new_http)
+                self._api = await asyncio.to_thread(self._new_api, self._http)
+        return self._api
+
+    def _new_http(self) -> Any:
+        # The vendors' packages look at `httpx` once it is in `sys.modules`. A thread that begins to import it later for
+        # an embedder or another backend, would put half of it there.
+        with suppress(ImportError):
+            import httpx  # noqa: F401, PLC0415
+        import httpx2  # noqa: PLC0415 - heavy; only needed once a model is asked
+
+        return httpx2.AsyncClient(
+            # Without a read time-out: how long to wait is the gateway's decision.
+            timeout=httpx2.Timeout(None, connect=self._connect_s),
+            trust_env=not is_loopback(self._base_url),
+            verify=trusted(),
+            # A prompt is the owner's code: it goes to the address that he set and nowhere else.
+            follow_redirects=False,
+            headers=UNCOMPRESSED,
+            event_hooks={"response": [bounded(httpx2)]},
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        http, self._http, self._api = self._http, None, None
+        if http is not None:
+            await http.aclose()
+
+    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
+        """See `BaseModelHandler.generate`. Without counts of the server they are estimates and say so.
+
+        `extra` tells the tokens read from and written to the prompt cache.
+        """
+        began, take = time.monotonic(), on_text or (lambda _piece: None)
+        for _ in range(MOST_LESSONS):
+            asked = self._within_window(request)
+            try:
+                completion = await self._ask(asked, take)
+            except RequestRefused as refused:
+                if not self._learn(asked, refused):
+                    raise
+            else:
+                self._has_called |= bool(request.tools)
+                if completion.thoughts and "thinks" not in self.facts.learnt:
+                    self.facts.note("thinks")
+                return replace(completion, latency_s=time.monotonic() - began)
+        raise ModelRefused(f"{self.vendor} at {self._base_url} refuses one parameter after the other")
+
+    def _within_window(self, request: ModelRequest) -> ModelRequest:
+        """The request with a reply no longer than the server allows, and than the window leaves beside the prompt."""
+        prompt = self.token_estimator.tokens(request)
+        rooms = [max(1, window - prompt) for window in (self.facts.window, self.window) if window]
+        limits = [limit for limit in (request.max_tokens, self.facts.reply, *rooms) if limit]
+        return replace(request, max_tokens=min(limits, default=None))
+
+    async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
+        api = await self._connected()
+        history = as_history(request, api, self.author, self.ids, self.facts.lacks)
+        parameters, settings = parameters_of(request), self._all_settings(request)
+        messages = api.prepare_messages(history, parameters)
+        streams = "stream" not in self.facts.lacks
+        with watch_stream(lambda: take(""), expects_events=streams) as watch, self._translated(watch):
+            if not streams:
+                response = await api.request(messages, settings, parameters)  # type: ignore[arg-type]
+            else:
+                async with api.request_stream(messages, settings, parameters) as stream:  # type: ignore[arg-type]
+                    async for event in stream:
+                        for piece in pieces_of(event):
+                            take(piece)
+                response = stream.get()
+                if not (watch.is_done or (response.provider_details or {}).get("finish_reason")):
+                    raise self._cut_off(watch)
+            completion = as_completion(response, backend=self.name, model=self.model)
+        return self._counted(request, replace(completion, author=self.author))
+
+    def _all_settings(self, request: ModelRequest) -> dict[str, Any]:
+        lacks, thinking = self.facts.lacks, self._thinking(request)
+        wanted = {
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature if self._takes_temperature() else None,
+            "parallel_tool_calls": False if "parallel" in lacks and request.tools else None,
+            "thinking": None if "thinking" in lacks or thinking is None else _level(thinking),
+            **self._settings(request),
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def _counted(self, request: ModelRequest, completion: Completion) -> Completion:
+        """The reply with estimates in the place of counts that the server did not give."""
+        if completion.tokens_in and (completion.tokens_out or not (completion.text or completion.tool_calls)):
+            return completion
+        return replace(
+            completion,
+            tokens_in=estimate_request(request),
+            tokens_out=estimate_reply(completion),
+            extra={**completion.extra, "estimated": True},
+        )
+
+    def _learn(self, request: ModelRequest, refused: RequestRefused) -> bool:
+        """Learn from a refusal; whether the request is worth another try.
+
+        Raises:
+            ToolsRefused: it is about the tools.
+            PromptTooLong: it is about the prompt's length, which is known now.
+        """
+        status, said = refused.status, refused.said
+        prompt = self.token_estimator.tokens(request)
+        if self.facts.learn(status, said, self._features(request), request.max_tokens):
+            return True
+        if blames_parallel_calls(said) and any(len(turn.tool_calls) > 1 for turn in request.messages):
+            return self.facts.note("no parallel")
+        if request.tools and blames_tools(status, said):
+            if not self._has_called:  # what has worked before is not given up for one odd refusal
+                self.facts.note("no tools")
+            raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {said}")
+        if window := self.facts.learn_window(said, prompt):
+            if prompt + MOST_SLACK < window and (request.max_tokens or window) + prompt > window:
+                return True
+            raise too_long(self.model, window) from refused
+        return False
+
+    def _features(self, request: ModelRequest) -> set[str]:
+        """What a refusal of the request can blame."""
+        sent, body = self._all_settings(request), self._body(request)
+        thinks = {"thinking"} if body.keys() & THINKING_FIELDS else set[str]()
+        return {"system", "stream", "stream_options", "store", "include", *sent, *body, *thinks}
+
+    @contextmanager
+    def _translated(self, watch: StreamWatch) -> Iterator[None]:
+        """Raise our errors instead of those of the library, the vendor's package and the HTTP client below it."""
+        import httpx2  # noqa: PLC0415 - loaded by `_connected`
+        from pydantic_ai import exceptions as pai  # noqa: PLC0415
+
+        try:
+            yield
+        except pai.ModelConnectionError as error:
+            raise ModelUnavailable(self._broken_off(error.__cause__ or error)) from error
+        except pai.ModelHTTPError as error:
+            raise self._status_error(error) from error
+        except pai.ModelAPIError as error:
+            raise self._event_error(error) from error
+        except pai.UnexpectedModelBehavior as error:
+            raise self._cut_off(watch, error) from error
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise ModelUnavailable(self._broken_off(error)) from error
+        except (ValueError, TypeError, AttributeError, LookupError) as error:
+            # The packages build their objects without validation: a server that is not what it says shows up as these.
+            detail = f"{type(error).__name__}: {quote(error, self._key)}"
+            raise ModelUnavailable(
+                f"{self.vendor} at {self._base_url} does not speak its own format ({detail})"
+            ) from error
+
+    def _broken_off(self, error: BaseException) -> str:
+        detail = quote(error, self._key) or type(error).__name__
+        return f"{self.vendor} at {self._base_url}: the connection failed or the answer broke off ({detail})"
+
+    def _cut_off(self, watch: StreamWatch, error: Exception | None = None) -> ModelUnavailable:
+        """A stream that ended without its final event: cut, or never one."""
+        if detail := quote(watch.beginning, self._key):
+            return ModelUnavailable(f"{self.vendor} at {self._base_url} answered no stream of events, but: {detail}")
+        return ModelUnavailable(self._broken_off(error or EOFError("the stream ended without its final event")))
+
+    def _status_error(self, error: Any) -> ModelError:
+        said = quote(words_of(error.body) or error.message, self._key)
+        if error.in_stream:
+            return self._refusal(error.status_code, said, "broke off")
+        is_unknown = self.model in said and NO_MODEL.search(said)
+        if error.status_code in {400, 404} and (is_unknown or (self._offered and self.model not in self._offered)):
+            offered = f"; it offers {', '.join(self._offered[:5])}" if self._offered else ""
+            return BackendMisconfigured(f"{self.vendor} has no model {self.model}: {said}{offered}")
+        return self._refusal(error.status_code, said, "", error.headers or {})
+
+    def _refusal(self, status: int, said: str, how: str, headers: Mapping[str, str] | None = None) -> ModelError:
+        fix = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
+        error = from_status(f"{self.vendor} {how}".strip(), status, headers or {}, said, fix=fix)
+        if isinstance(error, RequestRefused) or blames_tools(status, said):
+            return RequestRefused(str(error), status=status, said=said)
+        return error
+
+    def _elsewhere(self, response: Any) -> str:
+        there = quote(response.headers.get("location", "nowhere"), self._key)
+        fix = "where that is the right address, set it; where it is a login page, log in"
+        return f"{self.vendor} at {self._base_url} answered {response.status_code} and points to {there}: {fix}"
+
+    def _event_error(self, error: Any) -> ModelError:
+        """An error without a status, as a stream may end with; or a redirect, which the packages take for one."""
+        response = getattr(error.__cause__, "response", None)
+        if response is not None and 300 <= response.status_code < 400:
+            return ModelUnavailable(self._elsewhere(response))
+        said = quote(words_of(error.body) or error.message, self._key)
+        if blames_context(said) or (error.provider_error_type or "api_error") not in _PASSING:
+            return RequestRefused(f"{self.vendor} broke off: {said}", status=400, said=said)
+        return ModelUnavailable(f"{self.vendor} broke off: {said}")
+
+    def _check_listing(self, probe: Probe, names: list[str]) -> bool:
+        """Whether the server's list of models makes it usable; `detail` then says what the owner can do."""
+        self._offered = tuple(names)
+        if probe.status in {401, 403}:
+            self._detail = f"{self.vendor} does not accept the key: set {self.key_name} to a valid one"
+        elif probe.is_unusable:
+            self._detail = f"{self.vendor} at {self._base_url} {probe.fault}"
+        elif not self._model:
+            offered = f"offers {', '.join(names[:5])}" if names else "offers no model"
+            self._detail = f"{self.vendor} at {self._base_url} {offered}: set MODEL_NAME"
+        else:
+            self._detail = ""
+        return not self._detail
+
+    def _has_usable_key(self) -> bool:
+        """Whether the key can be sent at all; `detail` then says why not."""
+        wrong = next((n for n, char in enumerate(self._key or "", 1) if not "!" <= char <= "~"), 0)
+        self._detail = f"{self.key_name}: character {wrong} cannot be in a header: paste the key again" if wrong else ""
+        return not wrong
+
+
+def _level(thinking: Thinking) -> Any:
+    """The library's word for how much a model is to think."""
+    return False if thinking is Thinking.OFF else thinking.value

@@ -1,0 +1,149 @@
+"""A text that stands for a rest, or drops much of a file, is sent back; what only speaks of a rest is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.agent.draft import Draft
+from nightshift.agent.replies import parse
+from nightshift.agent.replies.left_out import dropped_definitions, lazy_line
+from nightshift.core.dialogue import Completion, Finish
+from nightshift.core.errors import BadReply
+from nightshift.core.tasks.task import TaskSpec
+from tests.support.trees import TextTree
+
+FILE = "def a():\n    return 1\n\n\ndef b():\n    return 2\n\n\ndef c():\n    return 3\n"
+HEAD = "def a():\n    return 10\n"
+SPEC = TaskSpec(description="Let a return 10.")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# ... rest of the code unchanged ...",
+        "# ... (existing functions remain the same)",
+        "# [keep the other functions as they are]",
+        "# (other functions unchanged)",
+        "...",
+        "// ... existing code ...",
+        "<!-- rest of the file as before -->",
+        "[rest of the file omitted]",
+        "... remaining functions unchanged ...",
+        "# Rest der Datei unverändert",
+        "# 其余代码保持不变",
+        "# … остальной код без изменений",
+        "/* ... */",
+        "# ...",
+    ],
+)
+def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
+    found = lazy_line(FILE, f"{HEAD}\n\n{line}\n")
+    assert found.startswith("line 5")
+    assert line[:20].split("'", maxsplit=1)[0] in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FILE.replace("return 1", "return 10"),
+        HEAD + "\n\ndef rest():\n    ...\n",
+        "# the rest of the tokens is read lazily\n" + FILE,
+        FILE.replace("def b", "# existing behaviour stays the same\ndef b"),
+        "",
+    ],
+)
+def test_a_text_with_all_that_the_file_had_may_speak_of_a_rest(text: str) -> None:
+    assert lazy_line(FILE, text) == ""
+
+
+def test_a_whole_file_that_drops_much_is_asked_about_once() -> None:
+    assert dropped_definitions(FILE, HEAD) == ("b", "c")
+    draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
+    with pytest.raises(BadReply, match="b, c would be gone"):
+        draft.put("m.py", HEAD)
+    draft.put("m.py", HEAD)
+    assert draft.change == {"m.py": HEAD}
+
+
+def test_what_the_task_names_may_go() -> None:
+    asks = TaskSpec(description="Drop b and c, as nobody calls them; let a return 10 and log each call of it.")
+    draft = Draft(TextTree({"m.py": FILE}), {}, asks)
+    draft.put("m.py", HEAD)
+    assert draft.taken == ["m.py"]
+
+
+@pytest.mark.parametrize(
+    "form", ["```python path=m.py\n{}```", "```python path=m.py\n<<<<<<< SEARCH\n{f}=======\n{}>>>>>>> REPLACE\n```"]
+)
+def test_neither_a_block_nor_an_edit_with_a_lazy_line_is_taken(form: str) -> None:
+    draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
+    text = form.format(f"{HEAD}\n# ... rest unchanged\n", f=FILE)
+    taken = draft.take(parse(Completion(text=text, backend="b", model="m")))
+    assert (taken.paths, draft.change) == ((), {})
+    assert "rest unchanged" in taken.faults[0]
+
+
+def test_half_a_file_of_a_reply_that_something_cut_is_not_taken() -> None:
+    half = f"```python path=m.py\n{HEAD}"
+    assert parse(Completion(text=half, backend="b", model="m")).files == {"m.py": HEAD}
+    for finish in (Finish.LENGTH, Finish.CUT, Finish.FILTER):
+        with pytest.raises(BadReply, match="cut off"):
+            parse(Completion(text=half, backend="b", model="m", finish=finish))
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        '文件: "src/a.py"',
+        "文件：src/a.py",
+        "File: `src/a.py`",
+        "**src/a.py**",
+        "Datei: „src/a.py“",
+        "Файл: src/a.py",
+        "1:6:src/a.py",
+        "src/a.py:1-6",
+    ],
+)
+@pytest.mark.parametrize("form", ["{}\n```python\nx = 1\n```\n", "```python path={}\nx = 1\n```\n"])
+def test_a_label_around_a_name_is_no_part_of_it(form: str, label: str) -> None:
+    try:
+        read = parse(Completion(text=form.format(label), backend="b", model="m"), expected=("src/a.py", "b.py"))
+    except BadReply:
+        return
+    assert set(read.files) == {"src/a.py"}
+
+
+def test_no_file_with_a_label_in_its_name_is_made() -> None:
+    draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
+    for path in ("文件：a.py", "name:a.py", "“a.py”"):
+        with pytest.raises(BadReply, match="label or quotes"):
+            draft.put(path, "x = 1\n")
+
+
+UPDATE = "*** Begin Patch\n*** Update File: m.py\n@@\n def a():\n-    return 1\n+    return 10\n*** End Patch\n"
+ADD = "*** Begin Patch\n*** Add File: new/n.py\n+x = 1\n+y = 2\n*** Delete File: old.py\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}",
+        "```\n{}```\n",
+        "```diff\n{}```\n",
+        "```patch\n{}```",
+        "Summary: s.\n\n{}\nThat is all.",
+        "```bash\napply_patch <<'EOF'\n{}EOF\n```",
+    ],
+)
+def test_a_patch_in_codexs_form_is_read_with_or_without_a_fence(form: str) -> None:
+    draft = Draft(TextTree({"m.py": FILE, "old.py": "x\n"}), {}, SPEC)
+    taken = draft.take(parse(Completion(text=form.format(UPDATE), backend="b", model="m")))
+    assert (taken.paths, taken.faults) == (("m.py",), ())
+    assert draft.change == {"m.py": FILE.replace("return 1\n", "return 10\n", 1)}
+    taken = draft.take(parse(Completion(text=form.format(ADD), backend="b", model="m")))
+    assert (draft.change["new/n.py"], draft.change["old.py"]) == ("x = 1\ny = 2\n", None)
+
+
+def test_a_file_that_holds_such_a_patch_is_a_file() -> None:
+    read = parse(Completion(text=f"```markdown path=doc.md\n{UPDATE}```\n", backend="b", model="m"))
+    assert read.files == {"doc.md": UPDATE}

@@ -1,0 +1,52 @@
+"""Which model is taken where none is named: by family, age and size; and what is recommended, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.models.choosing import ADVICE, choose, strength
+from nightshift.models.model_sizes import parameters_by_name
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("offered", "taken"),
+    [
+        (["qwen3.6:35b-a3b", "gemma4:26b", "qwen2.5-coder:1.5b"], "qwen3.6:35b-a3b"),
+        (["qwen3.8:27b", "devstral:24b", "deepseek-coder:1.3b"], "qwen3.8:27b"),
+        (["qwen2.5-coder:32b", "qwen3.5:9b"], "qwen3.5:9b"),
+        (["llama3:8b", "qwen2.5-coder:7b", "nomic-embed-text"], "qwen2.5-coder:7b"),
+        (["gpt-oss:20b", "gpt-oss:120b"], "gpt-oss:120b"),
+        (["bge-m3", "qwen3-embedding:8b"], None),
+        ([], None),
+    ],
+)
+def test_size_age_and_family_decide_and_not_the_word_coder(offered: list[str], taken: str | None) -> None:
+    assert choose(offered) == taken
+    assert choose(offered[::-1]) == taken
+
+
+def test_what_an_owner_prefers_of_a_vendors_list_goes_first() -> None:
+    assert choose(["gpt-6", "gpt-5.4-mini"], (r"-mini$",)) == "gpt-5.4-mini"
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("qwen3.6:35b-a3b", 35), ("mixtral:8x7b", 56), ("SmolLM2-135M-Instruct", 0.135), ("Qwen2.5-Coder-1.5B", 1.5),
+        ("openai/gpt-oss-20b", 20), ("gpt-5-mini", None), ("foo:latest", None), ("model.gguf", None),
+    ],
+)  # fmt: skip
+def test_a_name_tells_the_size(name: str, size: float | None) -> None:
+    assert parameters_by_name(name) == size
+
+
+def test_the_recommendations_stand_in_the_manual_and_grow_with_the_memory() -> None:
+    manual = (ROOT / "docs/manual/models.md").read_text()
+    for each in ADVICE:
+        assert f"| {each.memory_gb} GB | `{each.model}` |" in manual
+    assert [each.memory_gb for each in ADVICE] == [8, 16, 24, 48]
+    assert all(strength(each.model) > strength("qwen2.5-coder:7b") for each in ADVICE)

@@ -1,0 +1,85 @@
+"""Whose fault a refusal is: shown by what another task's request meets, never by one request alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.errors import ModelRefused, Parked
+from nightshift.models.refusals import Blame, Refusals
+from tests.support.gateway import GatewaySetup, ask, backend
+from tests.support.wire_server import WireServer
+
+A, B = 1, 2
+
+
+def blames(*events: tuple[str, int]) -> list[Blame]:
+    refusals, found = Refusals(), list[Blame]()
+    for what, task_id in events:
+        if what == "answered":
+            refusals.answered(task_id)
+        else:
+            found.append(refusals.refused(task_id))
+    return found
+
+
+def test_the_first_refusal_says_nothing() -> None:
+    assert blames(("refused", A)) == [Blame.OPEN]
+
+
+def test_who_is_refused_again_after_another_was_answered_is_to_blame_himself() -> None:
+    assert blames(("refused", A), ("answered", B), ("refused", A)) == [Blame.OPEN, Blame.REQUEST]
+
+
+def test_a_second_task_that_is_refused_too_shows_the_backend() -> None:
+    assert blames(("refused", A), ("refused", B)) == [Blame.OPEN, Blame.BACKEND]
+
+
+def test_a_task_alone_is_not_asked_for_ever() -> None:
+    assert blames(("refused", A), ("refused", A)) == [Blame.OPEN, Blame.REQUEST]
+
+
+EVENTS = st.lists(st.tuples(st.sampled_from(["answered", "refused"]), st.integers(1, 4)), max_size=30)
+
+
+@given(EVENTS)
+def test_the_backend_is_blamed_only_by_two_tasks_without_an_answer_between(events: Sequence[tuple[str, int]]) -> None:
+    refusals, since = Refusals(), set[int]()
+    for what, task_id in events:
+        if what == "answered":
+            refusals.answered(task_id)
+            since.clear()
+        elif refusals.refused(task_id) is Blame.BACKEND:
+            assert since - {task_id}
+        else:
+            since.add(task_id)
+
+
+@pytest.mark.parametrize("status", ["400", "403", "404"])
+async def test_one_flagged_prompt_ends_its_own_task_and_delays_no_other(tmp_path: Path, status: str) -> None:
+    with WireServer() as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            server.fail_always(status, about="garlic", message="your input was flagged")
+            flagged = ask("crush the garlic", task_id=A)
+            with pytest.raises(Parked, match="flagged"):
+                await gateway.task(A).complete(flagged)
+            assert (await gateway.task(B).complete(ask("add", task_id=B))).text
+            with pytest.raises(ModelRefused, match="flagged"):
+                await gateway.task(A).complete(flagged)
+            assert (await gateway.task(B).complete(ask("add", task_id=B, call_no=1))).text
+
+
+async def test_a_revoked_key_parks_every_task(tmp_path: Path) -> None:
+    with WireServer() as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            server.fail_always("403", message="this key was revoked")
+            for task_id in (A, B, A, B):
+                with pytest.raises(Parked, match="revoked"):
+                    await gateway.task(task_id).complete(ask("add", task_id=task_id))
+            assert len(server.requests) == 2

@@ -1,0 +1,167 @@
+"""What a refusal teaches: a missing feature, a lower limit, a window; for a week, and never the loss of a limit."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.errors import PromptTooLong
+from nightshift.core.tasks.states import Phase
+from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.models.server_facts import ServerFacts, blames_context, blames_parallel_calls, blames_tools
+from tests.models.test_tools import ask, conversation
+from tests.support.gateway import GatewaySetup, backend
+from tests.support.wire_server import WireServer
+
+NOW = datetime(2026, 3, 3, 12, tzinfo=UTC)
+VLLM = "This model's maximum context length is 8192 tokens and your request has 2192 input tokens (6100 > 8192 - 2192)."
+ALL = {"system", "temperature", "stream", "stream_options", "response_format", "thinking", "max_tokens"}
+
+
+@pytest.mark.parametrize(
+    ("said", "lesson"),
+    [
+        ("System role not supported", "system"),
+        ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
+        ("stream_options: extra inputs are not permitted", "stream_options"),
+        ("response_format is not supported", "response_format"),
+        ("Unrecognized request argument supplied: reasoning_effort", "thinking"),
+        ("streaming is not supported by this model", "stream"),
+    ],
+)
+def test_a_missing_feature_is_learnt_once_and_for_a_week(said: str, lesson: str) -> None:
+    facts = ServerFacts(clock=lambda: NOW)
+    assert facts.learn(400, said, ALL, 100)
+    assert facts.lacks == {lesson}
+    assert not facts.learn(400, said, ALL, 100), "the same request would be refused for ever"
+    assert not ServerFacts().learn(400, said, set(), 100), "what was not sent is not to blame"
+    facts.clock = lambda: NOW + timedelta(days=8)
+    assert facts.lacks == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "lower"),
+    [
+        ("max_tokens is too large: 8192. This model supports at most 4096 completion tokens, whereas you", 8192, 4096),
+        ("`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens` is less", 8192, 4096),
+        ("max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude", 64000, 32000),
+        ("You requested up to 8192 tokens, but can only afford 3417. Use fewer max_tokens", 8192, 3417),
+        (f"'max_tokens' is too large: 6100. {VLLM}", 6100, 6000),
+        ("max_completion_tokens is too large", 8192, 4096),
+    ],
+)  # fmt: skip
+def test_a_limit_of_the_reply_is_lowered_and_never_left_out(said: str, asked: int, lower: int) -> None:
+    facts = ServerFacts()
+    assert facts.learn(400, said, ALL, asked)
+    assert facts.reply == lower
+    assert facts.lacks == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("said", "window"),
+    [
+        ("the model is loaded with context length of only 4096 tokens, which is not enough", 4096),
+        ("the request exceeds the available context size, try increasing it, n_ctx=4096", 4096),
+        ("This model's maximum context length is 4096 tokens. However, your messages resulted in 6969 tokens.", 4096),
+        ("Request too large for model `m` on tokens per minute (TPM): Limit 4096, Requested 6969", 4096),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+        ("input length (5158) exceeds the model's context length (4096)", 4096),
+        ("the prompt is too long", 5250),
+    ],
+)
+def test_the_number_in_a_refusal_is_the_window(said: str, window: int) -> None:
+    facts = ServerFacts()
+    assert not facts.learn(400, said, ALL, 1000)
+    assert blames_context(said)
+    assert facts.learn_window(said, 7000) == facts.window == window
+
+
+def test_what_is_about_something_else_teaches_nothing() -> None:
+    facts = ServerFacts()
+    assert not facts.learn(400, "your prompt was flagged", ALL, 100)
+    assert not facts.learn(500, "temperature is not supported", ALL, 100)
+    assert facts.learn_window("your prompt was flagged", 100) is None
+    assert (facts.learnt, facts.summary) == ({}, "")
+
+
+def test_lessons_are_written_and_read_again() -> None:
+    facts = ServerFacts(clock=lambda: NOW)
+    facts.note("no system")
+    facts.note("window 4096")
+    again = ServerFacts(clock=lambda: NOW)
+    again.read(str(facts))
+    assert (set(again.lacks), again.window, again.learnt) == ({"system"}, 4096, facts.learnt)
+    assert "no system" in again.summary
+
+
+def test_tools_and_calls_side_by_side_are_blamed_by_their_words() -> None:
+    assert blames_tools(400, "this model does not support tools")
+    assert not blames_tools(400, "maximum context length is 10 tokens, tools included")
+    assert blames_parallel_calls("This model only supports single tool-calls at once!")
+
+
+async def test_a_model_without_a_system_role_gets_its_prompt_in_the_first_turn(tmp_path: Path) -> None:
+    with WireServer() as server:
+        setup = GatewaySetup(tmp_path)
+        async with setup.gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            server.fail_next("400", message="System role not supported")
+            await gateway.task().complete(ask(tools=()))
+            assert [turn["role"] for turn in server.requests[1].messages] == ["user"]
+            assert "Be brief." in server.requests[1].messages[0]["content"]
+            assert "no system" in gateway.handler.status()[0].detail
+        async with setup.gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            await gateway.task().complete(ask(tools=(), call_no=1))
+            assert [turn["role"] for turn in server.requests[2].messages] == ["user"], (
+                "it was forgotten with the process"
+            )
+
+
+async def test_calls_side_by_side_are_told_one_after_the_other_where_a_template_wants_it() -> None:
+    with WireServer() as server:
+        one = backend(server)
+        server.fail_next("500", message="This model only supports single tool-calls at once!")
+        await one.generate(ask(*conversation()))
+        roles = [turn["role"] for turn in server.requests[1].messages]
+        assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "user"]
+        await one.aclose()
+
+
+async def test_one_odd_refusal_does_not_end_native_calls(tmp_path: Path) -> None:
+    with WireServer() as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            await gateway.task().complete(ask())
+            server.fail_next("400", message="Invalid 'messages[2].tool_calls[0].function.name'")
+            second = await gateway.task().complete(ask(call_no=1))
+            third = await gateway.task().complete(ask(call_no=2))
+            assert (second.protocol, third.protocol) == (ToolProtocol.TEXT, ToolProtocol.NATIVE)
+
+
+async def test_a_prompt_beyond_the_window_is_refused_with_the_size_and_the_next_one_is_made_to_fit(
+    tmp_path: Path,
+) -> None:
+    with WireServer() as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server)) as gateway:
+            await gateway.handler.probe()
+            server.fail_next("400", message="This model's maximum context length is 4096 tokens.")
+            long = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="word " * 6000),), task_id=7)
+            with pytest.raises(PromptTooLong):
+                await gateway.task().complete(long)
+            assert gateway.handler.gauge(Phase.CODING, 0).window == 4096
+            await gateway.task().complete(ask(tools=(), call_no=1))
+            assert server.requests[1].body["max_tokens"] < 4096
+
+
+async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
+    with WireServer(lambda _phase, _turns: "hello") as server:
+        one = backend(server)
+        server.fail_next("400", message="streaming is not supported by this model")
+        assert (await one.generate(ask(tools=()))).text == "hello"
+        assert [bool(request.body.get("stream")) for request in server.requests] == [True, False]
+        await one.aclose()

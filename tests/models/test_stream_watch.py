@@ -1,0 +1,136 @@
+"""What arrives below the vendors' packages: bounded, noted, and set right where it is no sound stream of events."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
+from nightshift.core.errors import ModelUnavailable
+from nightshift.core.tasks.states import Phase
+from nightshift.models.stream_watch import UNCOMPRESSED, bounded, watch_stream
+from tests.support.gateway import backend
+from tests.support.wire_server import WireServer
+
+BODY = json.dumps({"model": "tiny-coder", "messages": [{"role": "user", "content": "hello"}], "stream": True})
+ASKED = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),))
+
+
+@pytest.mark.parametrize("package", [httpx, httpx2])
+async def test_a_response_without_an_end_is_broken_off(package: Any) -> None:
+    hooks = {"response": [bounded(package, max_bytes=300_000)]}
+    with WireServer() as server:
+        server.fail_next("flood")
+        url = f"{server.base_url}/v1/chat/completions"
+        async with package.AsyncClient(event_hooks=hooks, headers=UNCOMPRESSED) as client:
+            with watch_stream(lambda: None) as watch:
+                async with client.stream("POST", url, content=BODY) as response:
+                    with pytest.raises(package.RemoteProtocolError, match="longer than 300,000 bytes"):
+                        await response.aread()
+                assert watch.beginning == "x" * 300
+            with watch_stream(lambda: None) as watch:
+                assert (await client.post(url, content=BODY)).status_code == 200
+                assert watch.beginning == ""
+        assert server.requests[1].headers["Accept-Encoding"] == "identity"
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+async def test_what_is_no_stream_of_events_is_quoted(kind: str) -> None:
+    with WireServer() as server:
+        server.fail_next("raw", body=b'{"error": {"message": "out of order"}}')
+        one = backend(server, kind)
+        with pytest.raises(ModelUnavailable, match="out of order"):
+            await one.generate(ASKED)
+        await one.aclose()
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+async def test_a_prompt_follows_no_redirect(kind: str) -> None:
+    with WireServer() as server, WireServer() as elsewhere:
+        server.fail_next("307", headers={"Location": f"{elsewhere.base_url}/v1/chat/completions"})
+        one = backend(server, kind)
+        with pytest.raises(ModelUnavailable, match=r"answered 307 and points to http://127\.0\.0\.1"):
+            await one.generate(ASKED)
+        await one.aclose()
+        assert elsewhere.requests == []
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "tiny-coder"}
+    return b"data: " + json.dumps({**head, "choices": [choice]}).encode() + b"\n\n"
+
+
+HELLO, DONE = chunk({"role": "assistant", "content": "hello"}), b"data: [DONE]\n\n"
+CALL = {"id": "c", "type": "function", "function": {"name": "done", "arguments": "{}"}}
+
+
+async def answer_to(body: bytes, kind: str = "text/event-stream") -> tuple[Completion, list[str]]:
+    heard: list[str] = []
+    with WireServer() as server:
+        server.fail_next("raw", body=body, content_type=kind)
+        one = backend(server)
+        try:
+            return await one.generate(ASKED, on_text=heard.append), heard
+        finally:
+            await one.aclose()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        HELLO + DONE,
+        HELLO + chunk({}, "stop"),
+        b"data:\n\n" + HELLO + b"data: \r\n\r\n" + chunk({}, "stop") + DONE,
+        b": keepalive\n\n" + HELLO + b": keepalive\n\n" + DONE,
+        chunk({"content": [{"type": "text", "text": "hello"}]}) + chunk({}, "stop"),
+    ],
+)
+async def test_a_stream_with_any_sign_of_its_end_is_whole(body: bytes) -> None:
+    completion, heard = await answer_to(body)
+    assert (completion.text, completion.finish) == ("hello", Finish.STOP)
+    assert heard[0] == ""
+
+
+@pytest.mark.parametrize("body", [HELLO, HELLO + b"data: {}\n\n", HELLO + b": bye\n\n"])
+async def test_a_stream_that_ends_without_a_sign_broke_off(body: bytes) -> None:
+    with pytest.raises(ModelUnavailable, match="broke off"):
+        await answer_to(body)
+
+
+@pytest.mark.parametrize("word", ["error", "other", "abort", "something new"])
+async def test_a_word_that_nobody_knows_is_no_end_of_the_models_own(word: str) -> None:
+    completion, _ = await answer_to(HELLO + chunk({}, word) + DONE)
+    assert completion.finish is Finish.CUT
+    assert completion.is_cut
+
+
+@pytest.mark.parametrize(
+    ("message", "finish"), [({"content": "hello"}, "stop"), ({"content": "", "tool_calls": [CALL]}, "tool_calls")]
+)
+async def test_a_server_that_ignores_the_wish_for_a_stream_is_understood(message: dict[str, Any], finish: str) -> None:
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "tiny-coder", "choices": [choice]}
+    completion, _ = await answer_to(json.dumps(body).encode(), "application/json")
+    assert completion.text == message["content"]
+    assert [call.name for call in completion.tool_calls] == [
+        each["function"]["name"] for each in message.get("tool_calls", [])
+    ]
+    assert not completion.is_cut
+
+
+@pytest.mark.parametrize("index", [None, 0])
+@pytest.mark.parametrize("ids", [("a", "b"), ("", "")])
+async def test_calls_that_share_a_number_are_separate_calls(index: int | None, ids: tuple[str, str]) -> None:
+    pieces = [(ids[0], "read_file", '{"path": '), ("", None, '"a.py"}'), (ids[1], "read_file", '{"path": "b.py"}')]
+    chunks = [
+        chunk({"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": given}}]})
+        for call_id, name, given in pieces
+    ]
+    completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
+    assert [dict(call.arguments) for call in completion.tool_calls] == [{"path": "a.py"}, {"path": "b.py"}]
+    assert len({call.id for call in completion.tool_calls}) == 2
