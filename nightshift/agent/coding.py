@@ -186,7 +186,7 @@ async def _converse(
     first, summary, taken, hint = prompt, "", Taken(), ""
     for _ in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt)
-        said = _stated(reply, prompt, hint)
+        said = _read_claim(reply, prompt, hint)
         is_claim = isinstance(said, Done)
         missing = await asyncio.to_thread(_missing, context, state, services) if is_claim else ()
         if said and not missing and (end := _ended(context, said)):
@@ -206,8 +206,8 @@ async def _converse(
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
 
 
-def _stated(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | None:
-    """What a reply says in place of files; words that it has from its instructions, and plain requests, say nothing."""
+def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | None:
+    """Read a claim in place of files: none in answers to plain requests, or in words that are the instructions' own."""
     said = endings.stated(reply) or (endings.implied(reply) if hint else None)
     if said is None or prompt.is_plain:
         return None

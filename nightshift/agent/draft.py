@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nightshift.agent import protected_files
 from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
-from nightshift.agent.replies.left_out import dropped_definitions, lazy_line
+from nightshift.agent.replies.left_out import find_lost_definitions, lazy_line
 from nightshift.agent.replies.names import has_label
 from nightshift.agent.view import View, base_text, misplaced, settled
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, is_test_path
@@ -84,7 +84,7 @@ class Draft:
         Raises:
             BadReply: it may not be written; the refusal is remembered.
         """
-        if text is not None and (fault := self._left_out(path, text)):
+        if text is not None and (fault := self._find_omission(path, text)):
             raise BadReply(fault)
         paths, refused = list[str](), dict[str, str]()
         self._put(path, text, paths, refused)
@@ -97,7 +97,7 @@ class Draft:
         """Put a reply's files, edits and deletions onto the change, as far as they may and fit."""
         paths, faults, refused = list[str](), list(parsed.complaints), dict[str, str]()
         for path, text in parsed.files.items():
-            if left_out := self._left_out(path, text):
+            if left_out := self._find_omission(path, text):
                 faults.append(left_out)
             else:
                 self._put(path, text, paths, refused)
@@ -118,12 +118,12 @@ class Draft:
             self._change[path] = text
             paths.append(path)
 
-    def _left_out(self, path: str, text: str) -> str:
-        """What is wrong with a text that has less than the file: it stands for a rest, or drops much, unasked."""
+    def _find_omission(self, path: str, text: str) -> str:
+        """Find a line that stands for the rest of a file, or definitions that a text drops unasked; say so."""
         before = View(self._tree, self._change).text(path) or ""
         if lazy := lazy_line(before, text):
             return f"{path}: {lazy}, stands for the rest, which the file has: send it too, or an edit of what changes."
-        gone = dropped_definitions(before, text)
+        gone = find_lost_definitions(before, text)
         if not gone or path in self._asked_about or asks_to_take_away(self._spec):
             return ""
         if all(name in self._spec.description for name in gone):
@@ -166,7 +166,7 @@ class Draft:
             new = apply_edit(text or "", edit)
         except Refused as fault:
             return str(fault)
-        if left_out := self._left_out(edit.path, new):
+        if left_out := self._find_omission(edit.path, new):
             return left_out
         self._put(edit.path, new, paths, refused)
         return None

@@ -119,8 +119,8 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
         return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
     if _was_held(context, state):
         return _planned(state, "its packages were decided on")
-    about_projects = choice.may_move(context, state, services.tree) or whole_project.may_remove(context, state)
-    if about_projects or not plain.is_plain(context, state, services, Phase.CODING):
+    is_plain = plain.is_plain(context, state, services, Phase.CODING)
+    if not is_plain or choice.may_move(context, state, services.tree) or whole_project.may_remove(context, state):
         return None
     if choice.is_open(context, state):
         state = choice.chosen(context, state, services.tree)

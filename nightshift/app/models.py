@@ -57,7 +57,7 @@ class DatabasePauseStore:
         self._state.set(_KEY, rows)
 
     def read_facts(self, account: str) -> str:
-        """What refusals taught of a model, as it was written."""
+        """Read the lessons of refusals as they were written."""
         return str(self._facts.get(account, ""))
 
     def write_facts(self, account: str, facts: str) -> None:

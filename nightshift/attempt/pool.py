@@ -211,7 +211,7 @@ class TaskExecutor:
             await self._release(task.id)
 
     async def _release(self, task_id: int) -> None:
-        """Where a task goes on that looked for others whether a trouble is over, let them go on too."""
+        """Let other tasks go on where one goes on that looked for them whether a trouble is over."""
         if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
             return
         for why in self._troubles.leave(task_id):

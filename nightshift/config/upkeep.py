@@ -64,7 +64,7 @@ class DashboardSettings(SettingsGroup):
 
 
 class StorageSettings(SettingsGroup):
-    """What is kept, by age and by size, and what is installed. Tasks and commits are always kept."""
+    """Limits of age and size for stored data, and packages to install. Tasks and commits are always kept."""
 
     heading: ClassVar[str] = "Storage and log"
 

@@ -28,7 +28,7 @@ MB = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpace:
-    """What one file system has free; `inodes` is None where it has no limit of them."""
+    """Free space of one file system; `inodes` is None where it has no limit of them."""
 
     what: str
     path: Path

@@ -181,11 +181,11 @@ class PauseStore(Protocol):
         ...
 
     def read_facts(self, account: str) -> str:
-        """What refusals taught of the model, as it was written; empty where that is nothing."""
+        """Read the lessons of refusals as they were written; empty where there are none."""
         ...
 
     def write_facts(self, account: str, facts: str) -> None:
-        """Keep what refusals taught."""
+        """Keep the lessons of refusals."""
         ...
 
 
@@ -449,12 +449,6 @@ class BackendClient:
         self._facts_kept = ""
 
     @property
-    def window(self) -> int | None:
-        """The model's context in tokens: the smallest that its server lists or named in a refusal."""
-        known = [size for size in (self.backend.window, self.backend.facts.window) if size]
-        return min(known, default=None)
-
-    @property
     def label(self) -> str:
         """`backend=model`, as settings write it."""
         return self.health.label
@@ -480,7 +474,7 @@ class BackendClient:
     def gauge(self) -> Gauge:
         """The length and form of texts for its model."""
         backend = self.backend
-        gauge = backend.token_estimator.gauge(self.window)
+        gauge = backend.token_estimator.gauge(backend.known_window)
         return replace(gauge, own_tools=backend.own_tools, profile=self.profile)
 
     def count_form(self, *, is_usable: bool) -> bool:
@@ -629,7 +623,7 @@ class BackendClient:
                     formed = replace(formed, max_tokens=reserved.reply, cut_at=reserved.cut_at)
                     lose = self._lost_to(reserved.charge, lost)
                     completion = await call_once(self.backend, formed, self._policy, lose, self._live)
-                    self._refusals.answered(request.task_id)
+                    self._refusals.note_answer(request.task_id)
                     self._poison.answered(request.task_id)
                     self.token_estimator.learn(formed, completion)
                     protocol = formed.protocol if request.tools and not self.is_engine else None
@@ -644,7 +638,7 @@ class BackendClient:
                     raise
                 request = replace(request, protocol=ToolProtocol.TEXT)
             except RequestRefused as error:
-                blamed = self._blamed(request, error)
+                blamed = self._assign_blame(request, error)
                 self._failed(request, blamed, tries)
                 raise blamed from error
             except ModelError as error:
@@ -660,9 +654,9 @@ class BackendClient:
                 self._keep_facts()
         raise AssertionError("the loop above ends by itself")
 
-    def _blamed(self, request: ModelRequest, error: RequestRefused) -> ModelRefused:
+    def _assign_blame(self, request: ModelRequest, error: RequestRefused) -> ModelRefused:
         """The refusal as an error that says who is to blame; it stays as it is while that is open."""
-        match self._refusals.refused(request.task_id):
+        match self._refusals.note_refusal(request.task_id):
             case Blame.BACKEND:
                 return BackendMisconfigured(f"{error}. Requests of several tasks were refused so")
             case Blame.REQUEST:

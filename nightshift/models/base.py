@@ -99,6 +99,8 @@ class BaseModelHandler(ABC):
         self._model = model
         self._detail = ""
         self._offered: tuple[str, ...] = ()
+        self._listed_b = dict[str, float]()
+        """Billions of parameters by model, as the server lists them."""
         self.facts = ServerFacts()
         """What refusals taught of its server."""
         self.token_estimator = TokenEstimator()
@@ -145,8 +147,13 @@ class BaseModelHandler(ABC):
 
     @property
     def parameters_b(self) -> float | None:
-        """The billions of parameters of its model, where name or server tell them."""
-        return parameters_by_name(self.model)
+        """The billions of parameters of its model, where its server lists them or its name tells them."""
+        return self._listed_b.get(self.model) or parameters_by_name(self.model)
+
+    @property
+    def known_window(self) -> int | None:
+        """The smaller one of its `window` and the one that a refusal named."""
+        return min((size for size in (self.window, self.facts.window) if size), default=None)
 
     @property
     def needs_sandbox(self) -> bool:

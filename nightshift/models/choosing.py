@@ -1,4 +1,4 @@
-"""Which model to ask where the owner named none: by size, age and family; and which one to get, by memory.
+"""The choice of a model where the owner named none, by size, age and family; advice on models by memory.
 
 Figures of coding benchmarks, read on 2026-11-28: OpenHands Index (SWE-bench Verified), vendors' model cards, and the
 harness studies that the manual names. A family that is not known here counts as an average one of 2025.

@@ -146,12 +146,12 @@ def pieces_of(event: ModelResponseStreamEvent) -> Iterator[str]:
         yield ThoughtText(text) if kind == "thinking" else text
     elif event.event_kind == "part_start" and kind == "tool-call":
         yield CallName(clean_name(part.tool_name))
-        yield CallText(_written(part.args))
+        yield CallText(_write_arguments(part.args))
     elif kind in {"tool_call", "tool-call"}:
-        yield CallText(_written(part.args_delta))
+        yield CallText(_write_arguments(part.args_delta))
 
 
-def _written(arguments: str | Mapping[str, Any] | None) -> str:
+def _write_arguments(arguments: str | Mapping[str, Any] | None) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
 
 

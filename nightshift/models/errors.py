@@ -118,9 +118,7 @@ def from_status(
         return ModelUnavailable(wait, retry_after_s=until_s if known else NO_CREDIT_WAIT_S)
     if status in RETRYABLE or status >= 500:
         asked_s = retry_after_s(headers, present)
-        return ModelUnavailable(
-            detail, retry_after_s=_asked_in_words_s(message, present) if asked_s is None else asked_s
-        )
+        return ModelUnavailable(detail, retry_after_s=_read_wait_s(message, present) if asked_s is None else asked_s)
     if status == 401:
         return BackendMisconfigured(f"{detail}. {fix}".rstrip(". ") + ".")
     return RequestRefused(detail)
@@ -138,7 +136,7 @@ def _until_s(message: str, now: datetime) -> float | None:
     return max(0.0, (at - now).total_seconds())
 
 
-def _asked_in_words_s(message: str, now: datetime) -> float | None:
+def _read_wait_s(message: str, now: datetime) -> float | None:
     """The wait that stands in the words alone, such as “Please retry in 21.5s”."""
     if (until_s := _until_s(message, now)) is not None:
         return until_s if until_s <= LONGEST_WAIT_S else None
@@ -149,7 +147,7 @@ def _asked_in_words_s(message: str, now: datetime) -> float | None:
 
 
 def words_of(body: object) -> str:
-    """What a server says in the body of an error, whatever its form: OpenAI's, a list, `detail`, plain text or HTML."""
+    """Read a server's words from the body of an error in any form: OpenAI's, a list, `detail`, plain text or HTML."""
     if isinstance(body, str):
         try:
             return words_of(json.loads(body)) or body

@@ -54,7 +54,7 @@ from nightshift.models.errors import BackendMisconfigured, BackendUnfit, Circuit
 from nightshift.models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
 from nightshift.models.live import LiveCalls
 from nightshift.models.routing import ClientOrder, Router, Routes
-from nightshift.models.thinking import is_used_up, lessened, used_up_text
+from nightshift.models.thinking import is_used_up, lessen_thinking, say_used_up
 
 Place = tuple[int, int, int, int]
 
@@ -355,7 +355,7 @@ class ModelHandler:
             return await client.ask(request, lambda: self._room(pool, client, request, task))
         asked = replace(request, thinking=request.thinking or pool.config.thinking.level(request.phase, client.backend))
         limit, used_up = asked.max_tokens or pool.config.policy.reply_tokens, ""
-        for again in (asked, lessened(asked), replace(lessened(asked), max_tokens=2 * limit)):
+        for again in (asked, lessen_thinking(asked), replace(lessen_thinking(asked), max_tokens=2 * limit)):
             try:
                 completion = await client.ask(again, partial(self._room, pool, client, again, task))
             except BudgetExhausted:
@@ -364,8 +364,8 @@ class ModelHandler:
                 break
             if not is_used_up(completion):
                 return completion
-            used_up = used_up_text(completion)
-            self._events.used_up(again, completion, client)
+            used_up = say_used_up(completion)
+            self._events.report_used_up(again, completion, client)
             self._steps.save_lost(again, completion)
         raise ModelRefused(used_up)
 

@@ -27,7 +27,7 @@ from nightshift.models.base import events_about
 from nightshift.models.budgets import BudgetExhausted
 from nightshift.models.chain import how_to_get_one
 from nightshift.models.errors import BackendMisconfigured, BackendUnfit
-from nightshift.models.thinking import used_up_text
+from nightshift.models.thinking import say_used_up
 
 
 class GatewayEvents:
@@ -71,9 +71,9 @@ class GatewayEvents:
             data["route"] = {**route, "why": self._masker(route["why"])}
         events_about(request, self._emit).emit(Kind.MODEL_CALLED, _reply_text(request.phase, completion), **data)
 
-    def used_up(self, request: ModelRequest, completion: Completion, client: BackendClient) -> None:
+    def report_used_up(self, request: ModelRequest, completion: Completion, client: BackendClient) -> None:
         """Report that thinking took a whole reply; it is asked for again with less of it, then with more room."""
-        text, about = f"{client.label}: {used_up_text(completion)}", events_about(request, self._emit)
+        text, about = f"{client.label}: {say_used_up(completion)}", events_about(request, self._emit)
         told = {"backend": client.backend.name, "model": client.backend.model, "error": "ThinkingUsedUp", "try": 1}
         data = CallFailureData({**told, "retry_in_s": None, "circuit": client.circuit.state.value})  # type: ignore[typeddict-item]
         about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)

@@ -53,7 +53,7 @@ class GeminiBackend(VendorBackend):
 
     @property
     def window(self) -> int | None:
-        """What the server lists of the model."""
+        """The window that the server lists of the model."""
         return self._windows.get(self.model)
 
     def _new_api(self, http: Any) -> Model[Any]:

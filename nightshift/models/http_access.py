@@ -89,7 +89,7 @@ class _Tls(urllib.request.HTTPSHandler):
         self._sockets = sockets
 
     def https_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(self._sockets.over(HTTPSConnection), req, context=trusted())
+        return self.do_open(self._sockets.over(HTTPSConnection), req, context=load_authorities())
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -106,7 +106,7 @@ def is_loopback(url: str) -> bool:
 
 
 @cache
-def trusted() -> ssl.SSLContext:
+def load_authorities() -> ssl.SSLContext:
     """The authorities of TLS servers: those of the system, or of SSL_CERT_FILE and SSL_CERT_DIR, and the usual ones."""
     context = ssl.create_default_context()
     with contextlib.suppress(ImportError, OSError):

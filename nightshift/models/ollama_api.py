@@ -23,8 +23,8 @@ from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, 
 from nightshift.models.choosing import PULL, SUGGESTED, choose
 from nightshift.models.conversation import ENDS, clean_name
 from nightshift.models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long, words_of
-from nightshift.models.http_access import Probe, fetch_json, is_loopback, trusted
-from nightshift.models.model_sizes import listed_parameters
+from nightshift.models.http_access import Probe, fetch_json, is_loopback, load_authorities
+from nightshift.models.model_sizes import read_parameters
 from nightshift.models.server_facts import blames_context
 from nightshift.models.stream_watch import UNCOMPRESSED, bounded, watch_stream
 from nightshift.models.token_estimates import estimate_reply, estimate_request
@@ -64,7 +64,7 @@ class OllamaBackend(BaseModelHandler):
     ) -> None:
         super().__init__(model=model)
         self.parallel = parallel
-        self._named, self._listed_b = bool(model), dict[str, float]()
+        self._named = bool(model)
         address = base_url.strip().rstrip("/")
         self._base_url = address if "://" in address else f"http://{address}"
         self._num_ctx, self._connect_s = num_ctx, connect_s
@@ -85,11 +85,6 @@ class OllamaBackend(BaseModelHandler):
         """Models of this machine cost nothing; those that Ollama forwards to its cloud are named so."""
         return not self.model.endswith(("-cloud", ":cloud"))
 
-    @property
-    def parameters_b(self) -> float | None:
-        """See `BaseModelHandler.parameters_b`."""
-        return self._listed_b.get(self.model.removesuffix(":latest")) or super().parameters_b
-
     def is_available(self) -> bool:
         """Whether the server answers and has the model; the strongest one is taken where none was named."""
         probe = fetch_json(f"{self._base_url}/api/tags", {})
@@ -97,8 +92,9 @@ class OllamaBackend(BaseModelHandler):
         names = [str(row.get("name") or row.get("model")) for row in rows]
         if not self._named and self._model not in names:
             self._model = choose(names)
-        sizes = zip(names, map(listed_parameters, rows), strict=True)
-        self._listed_b = {name.removesuffix(":latest"): billions for name, billions in sizes if billions}
+        sizes = zip(names, map(read_parameters, rows), strict=True)
+        listed = {name: billions for name, billions in sizes if billions}
+        self._listed_b = {**{name.removesuffix(":latest"): billions for name, billions in listed.items()}, **listed}
         self._detail, self._offered = self._fault(probe, names), tuple(names)
         return not self._detail
 
@@ -142,7 +138,7 @@ class OllamaBackend(BaseModelHandler):
             host=self._base_url,
             timeout=timeout,
             trust_env=not is_loopback(self._base_url),
-            verify=trusted(),
+            verify=load_authorities(),
             follow_redirects=False,
             headers=UNCOMPRESSED,
             event_hooks={"response": [bounded(httpx), self._refuse]},

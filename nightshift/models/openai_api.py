@@ -11,7 +11,7 @@ from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.base import BackendSettings
 from nightshift.models.choosing import choose, family_of
 from nightshift.models.http_access import Probe, fetch_json, is_loopback
-from nightshift.models.model_sizes import listed_parameters
+from nightshift.models.model_sizes import read_parameters
 from nightshift.models.vendor import VendorBackend
 from nightshift.models.windows import listed_window, started_window, trained_window, window_by_name
 
@@ -48,7 +48,7 @@ class OpenAIBackend(VendorBackend):
     ) -> None:
         super().__init__(model=model, api_key=api_key, base_url=usual_address(base_url), connect_s=connect_s)
         self._given, self._api_kind = base_url, api
-        self._windows, self._listed_b = dict[str, int](), dict[str, float]()
+        self._windows = dict[str, int]()
         self._is_ollama = False
 
     @classmethod
@@ -75,7 +75,7 @@ class OpenAIBackend(VendorBackend):
         """
         if not self._has_usable_key():
             return False
-        probe = self._probed()
+        probe = self._probe_forms()
         rows = sorted(probe.rows("data"), key=lambda row: str(row.get("created", "")), reverse=True)
         names = [str(row["id"]) for row in rows if row.get("id")]
         if not self._named and self._model not in names:
@@ -83,7 +83,7 @@ class OpenAIBackend(VendorBackend):
         self._look_at_listing(rows)
         return self._check_listing(probe, names)
 
-    def _probed(self) -> Probe:
+    def _probe_forms(self) -> Probe:
         """The list of models, of the first form of the address that has one; the first answer where none has."""
         head, first = {"Authorization": f"Bearer {self._key}"} if self._key else {}, None
         for address in dict.fromkeys((self._base_url, *forms_of(self._base_url))):
@@ -102,11 +102,6 @@ class OpenAIBackend(VendorBackend):
         return self._windows.get(self.model) or window_by_name(self.model)
 
     @property
-    def parameters_b(self) -> float | None:
-        """See `BaseModelHandler.parameters_b`."""
-        return self._listed_b.get(self.model) or super().parameters_b
-
-    @property
     def advice(self) -> str:
         """The address as it has to be written; and what to do where Ollama is behind it, which cuts longer prompts."""
         right = "" if self._given.strip().rstrip("/") == self._base_url else f"write OPENAI_BASE_URL={self._base_url}"
@@ -122,7 +117,7 @@ class OpenAIBackend(VendorBackend):
     def _look_at_listing(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Learn the model's window, and whether Ollama is behind this; what is known already is not asked again."""
         row = next((row for row in rows if row.get("id") == self._model), {})
-        if billions := listed_parameters(row):
+        if billions := read_parameters(row):
             self._listed_b[self.model] = billions
         if window := listed_window(row):
             self._windows[self.model] = window
@@ -147,7 +142,7 @@ class OpenAIBackend(VendorBackend):
             async def _prepare_options(self, options: Any) -> Any:
                 body = options.json_data
                 if isinstance(body, dict):
-                    options.json_data = backend.known_to_server(body)
+                    options.json_data = backend.leave_out_unknown(body)
                 return options
 
         client = Client(api_key=self._key or "none", base_url=self._base_url, max_retries=0, http_client=http)
@@ -160,7 +155,7 @@ class OpenAIBackend(VendorBackend):
         kind = OpenAIResponsesModel if self._is_responses else OpenAIChatModel
         return kind(self.model, provider=provider, profile=profile)
 
-    def known_to_server(self, body: dict[str, Any]) -> dict[str, Any]:
+    def leave_out_unknown(self, body: dict[str, Any]) -> dict[str, Any]:
         """The body of a request without what the server does not know."""
         lacks = self.facts.lacks
         body = {name: value for name, value in body.items() if name not in lacks}

@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 
 class Blame(Enum):
-    """Who is to blame for a refusal, as far as is known."""
+    """The cause of a refusal, as far as it is known."""
 
     OPEN = auto()
     REQUEST = auto()
@@ -25,13 +25,13 @@ class Refusals:
         self._suspects = set[int | None]()
         self._at_fault = set[int | None]()
 
-    def answered(self, task_id: int | None) -> None:
+    def note_answer(self, task_id: int | None) -> None:
         """Note that a task was answered: whoever else was refused before is to blame himself."""
         self._at_fault |= self._suspects - {task_id}
         self._at_fault.discard(task_id)
         self._suspects.clear()
 
-    def refused(self, task_id: int | None) -> Blame:
+    def note_refusal(self, task_id: int | None) -> Blame:
         """Note a refusal, and say who is to blame; a second one of the same task alone ends the wait."""
         if task_id in self._at_fault or task_id in self._suspects:
             self._suspects.discard(task_id)

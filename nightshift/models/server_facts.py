@@ -1,4 +1,4 @@
-"""What a refusal teaches about a model and its server, so that the next request is one that they take.
+"""Lessons of refusals about a model and its server, so that they take the next request.
 
 Each lesson holds for a week: servers are updated, and one odd answer must not cost a feature for good. What is learnt
 is a feature that is missing, or a number of tokens that a server names; a limit is lowered, never left out.
@@ -65,7 +65,7 @@ _BOTH = re.compile(r"context length|context window|context_length", re.IGNORECAS
 
 @dataclass(slots=True)
 class ServerFacts:
-    """What is known of one model at one address.
+    """Facts about one model at one address.
 
     Attributes:
         learnt: each lesson with the time when it was learnt: a feature (`no temperature`), or a number (`window 4096`).
@@ -116,7 +116,7 @@ class ServerFacts:
 
     @property
     def summary(self) -> str:
-        """What was learnt, in words for the owner; empty where that is nothing."""
+        """Lessons in words for the owner; empty where there are none."""
         names = ", ".join(sorted(self._holding()))
         return f"learnt of it and kept for a week: {names}" if names else ""
 

@@ -77,11 +77,11 @@ def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
             self.inner, self.watch, self.kind = inner, watch, kind
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            parts = self.counted()
-            async for part in _corrected(parts, self.watch, self.kind) if self.kind else parts:
+            parts = self.read_bounded()
+            async for part in _correct_frames(parts, self.watch, self.kind) if self.kind else parts:
                 yield part
 
-        async def counted(self) -> AsyncIterator[bytes]:
+        async def read_bounded(self) -> AsyncIterator[bytes]:
             read = 0
             async for part in self.inner:
                 self.watch.on_byte()
@@ -107,7 +107,7 @@ def _kind(response: Any) -> str:
     return "json" if "json" in response.headers.get("content-type", "") else "events"
 
 
-async def _corrected(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
+async def _correct_frames(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
     """The frames without those that are empty; one JSON document as a stream."""
     if kind == "json":
         document = b"".join([part async for part in parts])
@@ -121,7 +121,7 @@ async def _corrected(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str)
             data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else None
             watch.is_done |= data == b"[DONE]"
             if data and b'"tool_calls"' in data:
-                yield b"data: " + numbers.renumbered(data) + b"\n"
+                yield b"data: " + numbers.renumber(data) + b"\n"
             elif data != b"":
                 yield line + b"\n"
     yield open_line
@@ -134,7 +134,7 @@ class CallNumbers:
         self._open = dict[object, list[Any]]()  # the server's number to ours, the call's id and its arguments so far
         self._count = 0
 
-    def renumbered(self, data: bytes) -> bytes:
+    def renumber(self, data: bytes) -> bytes:
         """A chunk of chat completions with these numbers; what is none stays as it is."""
         try:
             chunk = json.loads(data)
@@ -173,7 +173,7 @@ def _as_events(document: bytes) -> bytes:
     if isinstance(choices, list):
         chunks = [{**data, "choices": [{**choice, "delta": choice.get("message") or {}} for choice in choices]}]
         for choice in chunks[0]["choices"]:
-            choice["delta"] = {**choice["delta"], "tool_calls": _numbered(choice["delta"].get("tool_calls"))}
+            choice["delta"] = {**choice["delta"], "tool_calls": _number_calls(choice["delta"].get("tool_calls"))}
     elif isinstance(data, Mapping) and data.get("error"):
         error = data["error"]
         chunks = [{"error": error if isinstance(error, Mapping) else {"message": str(error)}}]
@@ -182,5 +182,5 @@ def _as_events(document: bytes) -> bytes:
     return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 
-def _numbered(calls: object) -> list[Any]:
+def _number_calls(calls: object) -> list[Any]:
     return [{**call, "index": number} for number, call in enumerate(calls)] if isinstance(calls, list) else []

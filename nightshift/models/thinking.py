@@ -9,7 +9,6 @@ from typing import Self
 from nightshift.core.dialogue import Completion, Finish, ModelRequest, Thinking
 from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BaseModelHandler
-from nightshift.models.model_sizes import parameters_by_name
 
 BRIEFLY = frozenset({Phase.PLANNING, Phase.REFLECTING, Phase.REVIEW})
 """Where a little thinking is worth its time, whatever the model."""
@@ -19,7 +18,7 @@ SMALL = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingConfig:
-    """What the owner set: for all phases, and for single ones; None is `auto`."""
+    """Levels that the owner set: for all phases, and for single ones; None is `auto`."""
 
     usual: Thinking | None = None
     phases: Mapping[Phase, Thinking | None] = field(default_factory=dict)
@@ -36,11 +35,11 @@ class ThinkingConfig:
             return wanted
         if phase in BRIEFLY:
             return Thinking.LOW
-        size = parameters_by_name(backend.model)
+        size = backend.parameters_b
         return Thinking.OFF if phase is Phase.CODING and size is not None and size < SMALL else None
 
 
-def lessened(request: ModelRequest) -> ModelRequest:
+def lessen_thinking(request: ModelRequest) -> ModelRequest:
     """The request with less thinking: half of much, else none."""
     less = {Thinking.HIGH: Thinking.MEDIUM, Thinking.MEDIUM: Thinking.LOW}
     return replace(request, thinking=less.get(request.thinking or Thinking.OFF, Thinking.OFF))
@@ -52,6 +51,6 @@ def is_used_up(completion: Completion) -> bool:
     return nothing and completion.finish is Finish.LENGTH and bool(completion.thoughts or completion.tokens_out)
 
 
-def used_up_text(completion: Completion) -> str:
+def say_used_up(completion: Completion) -> str:
     """The same in words for the owner."""
     return f"thinking used all {completion.tokens_out:,} tokens of the reply (MODEL_MAX_TOKENS)"

@@ -70,7 +70,7 @@ def _opening(text: str) -> re.Match[str] | None:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where the fenced blocks of a text begin and end; one that is not closed ends with the text."""
+    """Give the beginning and end of each fenced block of a text; one that is not closed ends with the text."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:
@@ -83,7 +83,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_of(inside: str, opening: re.Match[str]) -> tuple[int, int] | None:
-    """Where the thoughts end that a tag opened: the place of the end tag in what follows."""
+    """Find the end of the thoughts that a tag opened: the place of the end tag in what follows."""
     if opening["harmony"]:
         found = _HARMONY_END.search(inside)
         return found.span() if found else None

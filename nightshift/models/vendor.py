@@ -31,7 +31,7 @@ from nightshift.models.errors import (
     too_long,
     words_of,
 )
-from nightshift.models.http_access import Probe, is_loopback, trusted
+from nightshift.models.http_access import Probe, is_loopback, load_authorities
 from nightshift.models.server_facts import blames_context, blames_parallel_calls, blames_tools
 from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
 from nightshift.models.token_estimates import estimate_reply, estimate_request
@@ -85,7 +85,7 @@ class VendorBackend(BaseModelHandler):
 
     @property
     def author(self) -> str:
-        """Who gets its thoughts back."""
+        """The name under which thoughts are stored, and go back."""
         return f"{self.name}={self.model}"
 
     @abstractmethod
@@ -131,7 +131,7 @@ class VendorBackend(BaseModelHandler):
             # Without a read time-out: how long to wait is the gateway's decision.
             timeout=httpx2.Timeout(None, connect=self._connect_s),
             trust_env=not is_loopback(self._base_url),
-            verify=trusted(),
+            verify=load_authorities(),
             # A prompt is the owner's code: it goes to the address that he set and nowhere else.
             follow_redirects=False,
             headers=UNCOMPRESSED,
@@ -167,8 +167,8 @@ class VendorBackend(BaseModelHandler):
     def _within_window(self, request: ModelRequest) -> ModelRequest:
         """The request with a reply no longer than the server allows, and than the window leaves beside the prompt."""
         prompt = self.token_estimator.tokens(request)
-        rooms = [max(1, window - prompt) for window in (self.facts.window, self.window) if window]
-        limits = [limit for limit in (request.max_tokens, self.facts.reply, *rooms) if limit]
+        room = max(1, window - prompt) if (window := self.known_window) else None
+        limits = [limit for limit in (request.max_tokens, self.facts.reply, room) if limit]
         return replace(request, max_tokens=min(limits, default=None))
 
     async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
@@ -189,7 +189,7 @@ class VendorBackend(BaseModelHandler):
                 if not (watch.is_done or (response.provider_details or {}).get("finish_reason")):
                     raise self._cut_off(watch)
             completion = as_completion(response, backend=self.name, model=self.model)
-        return self._counted(request, replace(completion, author=self.author))
+        return self._fill_counts(request, replace(completion, author=self.author))
 
     def _all_settings(self, request: ModelRequest) -> dict[str, Any]:
         lacks, thinking = self.facts.lacks, self._thinking(request)
@@ -202,7 +202,7 @@ class VendorBackend(BaseModelHandler):
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def _counted(self, request: ModelRequest, completion: Completion) -> Completion:
+    def _fill_counts(self, request: ModelRequest, completion: Completion) -> Completion:
         """The reply with estimates in the place of counts that the server did not give."""
         if completion.tokens_in and (completion.tokens_out or not (completion.text or completion.tool_calls)):
             return completion
@@ -237,7 +237,7 @@ class VendorBackend(BaseModelHandler):
         return False
 
     def _features(self, request: ModelRequest) -> set[str]:
-        """What a refusal of the request can blame."""
+        """Features of a request that its refusal can blame."""
         sent, body = self._all_settings(request), self._body(request)
         thinks = {"thinking"} if body.keys() & THINKING_FIELDS else set[str]()
         return {"system", "stream", "stream_options", "store", "include", *sent, *body, *thinks}

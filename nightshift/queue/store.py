@@ -191,7 +191,7 @@ def put_off_for(conn: Connection, reason: str) -> list[Entry]:
 
 
 def troubles(conn: Connection) -> tuple[tuple[str, int], ...]:
-    """What around them scheduled tasks wait for, with how many wait for it."""
+    """Count scheduled tasks by the trouble around them that they wait for."""
     query = "SELECT reason, count(*) FROM tasks WHERE status = 'scheduled' AND reason GLOB ? GROUP BY reason"
     rows = conn.execute(query, (f"{WAITING_FOR}*",)).fetchall()
     return tuple((row[0].removeprefix(WAITING_FOR), int(row[1])) for row in rows)

@@ -6,7 +6,7 @@ import pytest
 
 from nightshift.agent.draft import Draft
 from nightshift.agent.replies import parse
-from nightshift.agent.replies.left_out import dropped_definitions, lazy_line
+from nightshift.agent.replies.left_out import find_lost_definitions, lazy_line
 from nightshift.core.dialogue import Completion, Finish
 from nightshift.core.errors import BadReply
 from nightshift.core.tasks.task import TaskSpec
@@ -57,7 +57,7 @@ def test_a_text_with_all_that_the_file_had_may_speak_of_a_rest(text: str) -> Non
 
 
 def test_a_whole_file_that_drops_much_is_asked_about_once() -> None:
-    assert dropped_definitions(FILE, HEAD) == ("b", "c")
+    assert find_lost_definitions(FILE, HEAD) == ("b", "c")
     draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
     with pytest.raises(BadReply, match="b, c would be gone"):
         draft.put("m.py", HEAD)

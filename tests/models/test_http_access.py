@@ -19,7 +19,7 @@ from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BackendSettings
 from nightshift.models.chain import build_chain
-from nightshift.models.http_access import fetch_json, is_loopback, trusted
+from nightshift.models.http_access import fetch_json, is_loopback, load_authorities
 
 
 @contextmanager
@@ -145,7 +145,7 @@ async def test_what_is_looked_at_and_what_is_asked_trust_the_owners_authority(
     request = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),), max_tokens=9)
     try:
         for trusts in (False, True):
-            trusted.cache_clear()
+            load_authorities.cache_clear()
             if trusts:
                 monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
             one = build_chain(settings, model_type=kind, model_name="m")[0]
@@ -156,7 +156,7 @@ async def test_what_is_looked_at_and_what_is_asked_trust_the_owners_authority(
                 assert "certificate" in one.detail
             await one.aclose()
     finally:
-        trusted.cache_clear()
+        load_authorities.cache_clear()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nightshift.core.model_profile import ModelClass, ModelProfile
-from nightshift.models.model_sizes import listed_parameters, parameters_by_name
+from nightshift.models.model_sizes import parameters_by_name, read_parameters
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_name_tells_the_size(name: str, billions: float | None) -> None:
     ],
 )
 def test_a_server_lists_the_size(row: dict[str, object], billions: float | None) -> None:
-    assert listed_parameters(row) == (None if billions is None else pytest.approx(billions))
+    assert read_parameters(row) == (None if billions is None else pytest.approx(billions))
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ def blames(*events: tuple[str, int]) -> list[Blame]:
     refusals, found = Refusals(), list[Blame]()
     for what, task_id in events:
         if what == "answered":
-            refusals.answered(task_id)
+            refusals.note_answer(task_id)
         else:
-            found.append(refusals.refused(task_id))
+            found.append(refusals.note_refusal(task_id))
     return found
 
 
@@ -51,9 +51,9 @@ def test_the_backend_is_blamed_only_by_two_tasks_without_an_answer_between(event
     refusals, since = Refusals(), set[int]()
     for what, task_id in events:
         if what == "answered":
-            refusals.answered(task_id)
+            refusals.note_answer(task_id)
             since.clear()
-        elif refusals.refused(task_id) is Blame.BACKEND:
+        elif refusals.note_refusal(task_id) is Blame.BACKEND:
             assert since - {task_id}
         else:
             since.add(task_id)

@@ -107,14 +107,14 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
         fixed("", _request(about.context, paths), rank=0),
     ]
     heat = choose_temperature(approach, about.state.iteration)
-    return _composed(about, Phase.CODING, parts, heat)
+    return _compose(about, Phase.CODING, parts, heat)
 
 
 def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
     """Return the request for tests of the agent's own; `code` shows what the change offers, without bodies."""
     state, runner = about.state, _RUNNERS[about.context.task.spec.language]
-    earlier = "\n\n".join(f"You wrote {name}:\n\n{_indented(text)}" for name, text in state.own_tests.items())
-    complaint = f"These tests cannot be used:\n\n{_indented(state.feedback[:_FAILURE_CHARS])}" if earlier else ""
+    earlier = "\n\n".join(f"You wrote {name}:\n\n{_indent(text)}" for name, text in state.own_tests.items())
+    complaint = f"These tests cannot be used:\n\n{_indent(state.feedback[:_FAILURE_CHARS])}" if earlier else ""
     parts = [
         replace(sections.the_task(about), title="", fill=lambda space: _words(about, space)),
         sections.the_answers(about),
@@ -123,10 +123,10 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
         fixed("", _TESTS.format(runner, _MOST_TESTS), rank=0),
         fixed("", _request(about.context, [path]), rank=0),
     ]
-    return _composed(about, Phase.TESTING, parts, choose_temperature(Approach.AFRESH, 0) if earlier else 0.0)
+    return _compose(about, Phase.TESTING, parts, choose_temperature(Approach.AFRESH, 0) if earlier else 0.0)
 
 
-def _composed(about: sections.PromptContext, phase: Phase, parts: Sequence[Section], heat: float) -> Prompt:
+def _compose(about: sections.PromptContext, phase: Phase, parts: Sequence[Section], heat: float) -> Prompt:
     prompt = sections.composed(about, Message(role="system", text=_HEAD.format(phase)), parts)
     return replace(prompt, explores=False, is_plain=True, temperature=heat)
 
@@ -147,11 +147,11 @@ def _files(about: sections.PromptContext, paths: Sequence[str], approach: Approa
     """Show the files to change, in the form of a quotation."""
     texts = {path: text for path in paths if (text := about.view.text(path)) is not None}
     before = "You wrote this as" if approach is Approach.MEND else "This is"
-    shown = "\n\n".join(f"{before} {path}:\n\n{_indented(text)}" for path, text in texts.items())
+    shown = "\n\n".join(f"{before} {path}:\n\n{_indent(text)}" for path, text in texts.items())
     return Shown(text=shown, whole=tuple(texts)) if about.gauge.tokens(shown) <= space else Shown(named=tuple(texts))
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in text.rstrip("\n").split("\n"))
 
 
@@ -161,9 +161,9 @@ def _failure(state: AttemptState, approach: Approach) -> str:
     line = _failing_line(failure) if failure else ""
     if approach is Approach.MEND:
         text = f"{line}\n{failure.kind}: {failure.message}".strip() if failure else state.feedback
-        return f"It is wrong:\n\n{_indented(text[:_FAILURE_CHARS])}\n\nFind the mistake."
+        return f"It is wrong:\n\n{_indent(text[:_FAILURE_CHARS])}\n\nFind the mistake."
     is_example = approach is Approach.AFRESH and line.startswith("assert ") and state.iteration % 3 == 0
-    return f"This has to hold:\n\n{_indented(line)}" if is_example else ""
+    return f"This has to hold:\n\n{_indent(line)}" if is_example else ""
 
 
 def _failing_line(failure: Failure) -> str:

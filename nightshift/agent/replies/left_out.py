@@ -53,7 +53,7 @@ def lazy_line(before: str, after: str) -> str:
     return ""
 
 
-def dropped_definitions(before: str, after: str) -> tuple[str, ...]:
+def find_lost_definitions(before: str, after: str) -> tuple[str, ...]:
     """The definitions of a file that its new text has no more, where they are more than a third of all."""
     old = dict.fromkeys(_DEFINES.findall(before))
     gone = tuple(name for name in old if not re.search(rf"\b{re.escape(name)}\b", after))

@@ -85,7 +85,7 @@ class Toolbox:
         """
         known = {spec.name for spec in self.tools}
         if specs.WRITE_FILE.name in known and (patch := patch_in(call)):
-            return self._patched(patch)
+            return self._apply_patch(patch)
         if call.name not in known:
             names = ", ".join(spec.name for spec in self.tools)
             return ToolResult(text=f"There is no tool {call.name[:60]!r}. The tools are: {names}.", ok=False)
@@ -100,7 +100,7 @@ class Toolbox:
         except BadReply as bad:
             return ToolResult(text=str(bad), ok=False)
 
-    def _patched(self, patch: str) -> ToolResult:
+    def _apply_patch(self, patch: str) -> ToolResult:
         """Apply a patch in Codex's form, by whatever tool it came."""
         taken = self.draft.take(parse(Completion(text=patch, backend="", model="")))
         wrong = [*taken.faults, *(f"{path} {why}." for path, why in taken.refused)]

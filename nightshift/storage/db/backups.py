@@ -112,7 +112,7 @@ def is_current(backup: Path, source: Path) -> bool:
 
 
 def _mark(path: Path) -> tuple[object, ...]:
-    """What differs when something was done: the newest event that tells of it, and how many rows there are."""
+    """Mark what was done in a database: the newest event that tells of work, and the number of rows."""
     with closing(connect(path, readonly=True)) as conn:
         own = ", ".join("?" * len(_OWN_LIFE))
         done = f"SELECT id FROM execution_logs WHERE kind NOT IN ({own}) ORDER BY id DESC LIMIT 1"  # noqa: S608

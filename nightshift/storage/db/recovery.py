@@ -106,7 +106,7 @@ class Restored:
             ("task {}, which failed since it depends on one of these", self.failed),
             ("{} pages or rows that could not be read", [self.unreadable] if self.unreadable else []),
         )
-        return "; ".join(text.format(_listed(ids)) for text, ids in parts if ids) or "nothing that is known"
+        return "; ".join(text.format(_join_ids(ids)) for text, ids in parts if ids) or "nothing that is known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ def find_faults(path: Path, limit_s: float | None = None) -> tuple[str, ...] | N
 
 
 def _check_head(path: Path) -> Iterator[str]:
-    """What SQLite would believe and act upon: forget the write-ahead log, or read texts in other letters."""
+    """Check for values that SQLite would act upon: forget the write-ahead log, or read texts in other letters."""
     with path.open("rb") as file:
         head = file.read(100)
     if head[16:18] != _PAGE.to_bytes(2) or head[20:21] != b"\0" or head[56:60] not in {b"\0\0\0\1", bytes(4)}:
@@ -457,7 +457,7 @@ def _name_aside(path: Path, now: datetime) -> Path:
 
 @dataclass(slots=True, kw_only=True)
 class _Salvaged:
-    """What came of the damaged database.
+    """The result of reading the damaged database.
 
     Attributes:
         uncertain: the tasks that stand as the backup had them and may have gone on since.
@@ -645,7 +645,7 @@ _MOST_NAMED = 300
 _FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
 
 
-def _listed(ids: Iterable[object]) -> str:
+def _join_ids(ids: Iterable[object]) -> str:
     names = [str(each) for each in ids]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
