@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 MAX_RESPONSE_BYTES = 64 << 20
@@ -34,12 +34,19 @@ class StreamWatch:
         expects_events: what is good is a stream of events; its frames are set right.
         is_done: the stream said `[DONE]`.
         head: how the response began.
+        responses: the responses so far.
     """
 
     on_byte: Callable[[], None] = lambda: None
     expects_events: bool = False
     is_done: bool = False
     head: bytes = b""
+    responses: list[Any] = field(default_factory=list)
+
+    async def aclose(self) -> None:
+        """Let go of the responses: a package whose reading was cancelled may keep one open, and its model writes on."""
+        for response in self.responses:
+            await response.aclose()
 
     @property
     def beginning(self) -> str:
@@ -95,6 +102,7 @@ def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
 
     async def hook(response: Any) -> None:
         watch = _current.get() or StreamWatch()
+        watch.responses.append(response)
         response.stream = Counted(response.stream, watch, _kind(response) if watch.expects_events else "")
 
     return hook

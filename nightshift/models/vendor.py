@@ -181,10 +181,13 @@ class VendorBackend(BaseModelHandler):
             if not streams:
                 response = await api.request(messages, settings, parameters)  # type: ignore[arg-type]
             else:
-                async with api.request_stream(messages, settings, parameters) as stream:  # type: ignore[arg-type]
-                    async for event in stream:
-                        for piece in pieces_of(event):
-                            take(piece)
+                try:
+                    async with api.request_stream(messages, settings, parameters) as stream:  # type: ignore[arg-type]
+                        async for event in stream:
+                            for piece in pieces_of(event):
+                                take(piece)
+                finally:
+                    await watch.aclose()
                 response = stream.get()
                 if not (watch.is_done or (response.provider_details or {}).get("finish_reason")):
                     raise self._cut_off(watch)

@@ -117,6 +117,7 @@ ITEMS: Mapping[str, int] = {
     "tests/verdict/languages/python/test_pytest_settings.py": 8,
     "tests/models/acp/test_backend.py": 2,
     "tests/models/test_contract.py": 4,
+    "tests/models/test_contract.py::test_a_cancelled_reply_stops_at_once_and_the_next_one_works": EVERY,
     "tests/models/test_model_outage.py": 2,
     "tests/client/test_commits.py": 4,
     "tests/server/test_too_much.py": 4,
