@@ -32,6 +32,7 @@ from nightshift.agent.tools import endings
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
 from nightshift.agent.tools.toolbox import Toolbox
 from nightshift.agent.view import View, settled
+from nightshift.core.code.stubs import is_shell
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.events import DroppedData, Kind, Level
@@ -184,7 +185,7 @@ async def _converse(
     What it says in sentences counts when it says so again after it was told the line for it.
     """
     first, summary, taken, hint = prompt, "", Taken(), ""
-    for _ in range(services.settings.reasks + 1):
+    for number in range(services.settings.reasks + 1):
         reply = await dialogue.ask(prompt)
         said = _read_claim(reply, prompt, hint)
         is_claim = isinstance(said, Done)
@@ -195,10 +196,13 @@ async def _converse(
         taken = _answered(context, said, missing) if said else _take(context, state, services, draft, reply)
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
-        if is_usable:
+        lacks_bodies = (
+            first.is_plain and number == 0 and any(is_shell(draft.change[path] or "") for path in draft.taken)
+        )
+        if is_usable and not lacks_bodies:
             return _Left(summary=summary)
         if first.is_plain:
-            prompt = plain.ask_again(first)
+            prompt = plain.ask_again(first, lacks_bodies=lacks_bodies)
             continue
         hint = "" if said or taken.paths or endings.implied(reply) is None else endings.FORMS
         prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken, hint))

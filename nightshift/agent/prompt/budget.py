@@ -99,7 +99,7 @@ def tokens_of(messages: Iterable[Message], gauge: Gauge) -> int:
 
 
 def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *, spare: float = 0.0) -> Prompt:
-    """System prompt and user message within `limit` tokens, of which the share `spare` is left to what comes later.
+    """Return system prompt, if there is one, and user message within `limit` tokens, of which `spare` is left over.
 
     The part of the highest rank gets what all others left; these leave it a seventh of the limit at least.
     """
@@ -117,7 +117,8 @@ def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *
     text = user_message((parts[at].title, found[at].text) for at in order)
     held: tuple[tuple[str, Shown, int], ...] = (("Instructions", Shown(), gauge.tokens(head.text)),)
     held += tuple((parts[at].title, found[at], gauge.tokens(found[at].text)) for at in order)
-    return Prompt(messages=(head, text), limit=limit, gauge=gauge, held=held, omitted=tuple(omitted))
+    messages = (head, text) if head.text else (text,)
+    return Prompt(messages=messages, limit=limit, gauge=gauge, held=held, omitted=tuple(omitted))
 
 
 def _filled(part: Section, space: int, gauge: Gauge, omitted: list[str]) -> Shown:

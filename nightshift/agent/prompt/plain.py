@@ -27,16 +27,17 @@ from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Language
 from nightshift.core.tasks.verdicts import Failure
 
-MENDS_AT = 2
-"""The iteration of three in which code is mended."""
+MENDS_AT = 4
+"""Each fourth iteration mends the code of the one before; the others begin afresh."""
 MOST_FILES = 2
 """Files that a task may name to be asked for at once, without a plan."""
 _FAILURE_CHARS = 1200
 _MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
 """The line of an excerpt at which a test failed."""
-_AGAIN = "Write no explanation."
+_AGAIN, _BODIES = "Write no explanation.", "Write the body of each function."
 _NAMES = {Language.PYTHON: "Python", Language.JAVASCRIPT: "JavaScript", Language.GO: "Go"}
 _HEAD = "Phase: {}\n\nYou write the code that the user asks for.\n"
+"""The system text of requests that are no bare question."""
 _TESTS = (
     "The code of this task is written already; you see what it offers. Write tests for it with {}. Take each expected "
     "value from the words above, and test nothing that they leave open. {} tests are enough."
@@ -55,7 +56,7 @@ class Approach(StrEnum):
 
 def choose_temperature(approach: Approach, iteration: int) -> float:
     """Choose how bold an answer may be: a fresh one is to differ from all before it."""
-    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: min(1.0, 0.65 + 0.05 * iteration)}[approach]
+    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: min(1.0, 0.7 + 0.05 * iteration)}[approach]
 
 
 def is_plain(context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase) -> bool:
@@ -73,7 +74,7 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def choose_approach(state: AttemptState) -> Approach:
-    """Choose the way of an iteration: after a failure the code is mended once, then begun afresh twice, and so on.
+    """Choose the way of an iteration: after a failure two fresh answers, then the last code is mended, and so on.
 
     A small model repeats the code that it is shown more often than it mends it. Only code that was judged can be
     mended, and no code twice.
@@ -81,7 +82,7 @@ def choose_approach(state: AttemptState) -> Approach:
     if not state.feedback:
         return Approach.FIRST
     is_new = state.seen.count(state.seen[-1]) == 1 if state.seen else False
-    return Approach.MEND if state.verdict and is_new and state.iteration % 3 == MENDS_AT else Approach.AFRESH
+    return Approach.MEND if state.verdict and is_new and state.iteration % MENDS_AT == 0 else Approach.AFRESH
 
 
 def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
@@ -103,11 +104,12 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
         sections.the_answers(about),
         sections.the_conventions(about),
         Section(title="", fill=lambda space: _files(about, paths, approach, space), rank=9),
-        fixed("", _failure(about.state, approach), rank=2),
+        *([fixed("", _failure(about.state), rank=2)] if approach is Approach.MEND else []),
         fixed("", _request(about.context, paths), rank=0),
     ]
     heat = choose_temperature(approach, about.state.iteration)
-    return _compose(about, Phase.CODING, parts, heat)
+    head = _HEAD.format(Phase.CODING) if approach is Approach.MEND else ""
+    return _compose(about, head, parts, heat)
 
 
 def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
@@ -123,18 +125,24 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
         fixed("", _TESTS.format(runner, _MOST_TESTS), rank=0),
         fixed("", _request(about.context, [path]), rank=0),
     ]
-    return _compose(about, Phase.TESTING, parts, choose_temperature(Approach.AFRESH, 0) if earlier else 0.0)
+    heat = choose_temperature(Approach.AFRESH, 0) if earlier else 0.0
+    return _compose(about, _HEAD.format(Phase.TESTING), parts, heat)
 
 
-def _compose(about: sections.PromptContext, phase: Phase, parts: Sequence[Section], heat: float) -> Prompt:
-    prompt = sections.composed(about, Message(role="system", text=_HEAD.format(phase)), parts)
-    return replace(prompt, explores=False, is_plain=True, temperature=heat)
+def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section], heat: float) -> Prompt:
+    prompt = sections.composed(about, Message(role="system", text=head), parts)
+    *before, last = prompt.messages
+    messages = (*before, replace(last, text=last.text.rstrip()))
+    return replace(prompt, messages=messages, explores=False, is_plain=True, temperature=heat)
 
 
-def ask_again(first: Prompt) -> Prompt:
-    """Return a request again whose answer held no file: bolder, and without the answer, which would be copied."""
+def ask_again(first: Prompt, *, lacks_bodies: bool = False) -> Prompt:
+    """Return a request again whose answer held no file, or functions without bodies.
+
+    It is bolder, and without the answer, which would be copied.
+    """
     *before, last = first.messages
-    again = replace(last, text=f"{last.text.rstrip()} {_AGAIN}\n")
+    again = replace(last, text=f"{last.text} {_BODIES if lacks_bodies else _AGAIN}")
     return replace(first, messages=(*before, again), temperature=0.8)
 
 
@@ -155,15 +163,12 @@ def _indent(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in text.rstrip("\n").split("\n"))
 
 
-def _failure(state: AttemptState, approach: Approach) -> str:
-    """Say what is wrong with the last answer; to begin afresh only the assertion that failed, as one more example."""
+def _failure(state: AttemptState) -> str:
+    """Say what is wrong with the last answer."""
     failure = next(iter(state.verdict.failures), None) if state.verdict else None
     line = _failing_line(failure) if failure else ""
-    if approach is Approach.MEND:
-        text = f"{line}\n{failure.kind}: {failure.message}".strip() if failure else state.feedback
-        return f"It is wrong:\n\n{_indent(text[:_FAILURE_CHARS])}\n\nFind the mistake."
-    is_example = approach is Approach.AFRESH and line.startswith("assert ") and state.iteration % 3 == 0
-    return f"This has to hold:\n\n{_indent(line)}" if is_example else ""
+    text = f"{line}\n{failure.kind}: {failure.message}".strip() if failure else state.feedback
+    return f"It is wrong:\n\n{_indent(text[:_FAILURE_CHARS])}\n\nFind the mistake."
 
 
 def _failing_line(failure: Failure) -> str:

@@ -1,4 +1,4 @@
-"""Tells whether a function has a body yet."""
+"""Tells whether functions have bodies yet."""
 
 from __future__ import annotations
 
@@ -19,3 +19,13 @@ def _is_vacuous(statement: ast.stmt) -> bool:
         case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
             return True
     return False
+
+
+def is_shell(text: str) -> bool:
+    """Tell whether Python code has functions, and none of them does anything."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return bool(functions) and all(map(is_stub, functions))
