@@ -54,8 +54,9 @@ class Approach(StrEnum):
 
 
 def choose_temperature(approach: Approach, iteration: int) -> float:
-    """Choose how bold an answer may be: a fresh one is to differ from all before it."""
-    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: min(1.0, 0.65 + 0.05 * iteration)}[approach]
+    """Choose how bold an answer may be: a fresh one is to differ from all before it, so it rises, and stays below 1."""
+    afresh = round(1 - 0.2 * 0.8 ** (iteration - 3), 4)
+    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: afresh}[approach]
 
 
 def is_plain(context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase) -> bool:
@@ -123,7 +124,7 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
         fixed("", _TESTS.format(runner, _MOST_TESTS), rank=0),
         fixed("", _request(about.context, [path]), rank=0),
     ]
-    return _compose(about, Phase.TESTING, parts, choose_temperature(Approach.AFRESH, 0) if earlier else 0.0)
+    return _compose(about, Phase.TESTING, parts, choose_temperature(Approach.AFRESH, 1) if earlier else 0.0)
 
 
 def _compose(about: sections.PromptContext, phase: Phase, parts: Sequence[Section], heat: float) -> Prompt:
@@ -131,11 +132,12 @@ def _compose(about: sections.PromptContext, phase: Phase, parts: Sequence[Sectio
     return replace(prompt, explores=False, is_plain=True, temperature=heat)
 
 
-def ask_again(first: Prompt) -> Prompt:
-    """Return a request again whose answer held no file: bolder, and without the answer, which would be copied."""
+def ask_again(first: Prompt, number: int) -> Prompt:
+    """Return a request again whose answer held no file: bolder each time, and without the answer, which is copied."""
     *before, last = first.messages
     again = replace(last, text=f"{last.text.rstrip()} {_AGAIN}\n")
-    return replace(first, messages=(*before, again), temperature=0.8)
+    left = 1 - (first.temperature or 0.0)
+    return replace(first, messages=(*before, again), temperature=round(1 - 0.2 * left / number, 4))
 
 
 def _words(about: sections.PromptContext, space: int) -> Shown:
