@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nightshift.agent import changed_tests, exploring, feedback, syntax, whole_project
+from nightshift.agent import changed_tests, exploring, feedback, syntax
 from nightshift.agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_question
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.draft import Draft, Taken
@@ -53,8 +53,6 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     """One try: from the model's text to a sound change. Raises what the model raises."""
     if refused := _refused_by_owner(context, state):
         return refused
-    if state.removes_project:
-        return await asyncio.to_thread(whole_project.removal, state, services.tree)
     if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
         return _asked(replace(state, iteration=state.iteration + 1), question)
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())

@@ -21,7 +21,6 @@ from nightshift.agent import (
     interface,
     syntax,
     test_paths,
-    whole_project,
 )
 from nightshift.agent.assertions import all_idle, asserts_something, excuses, idle_tests
 from nightshift.agent.change_check import Checked
@@ -59,13 +58,6 @@ _MOST_LINES = 200
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
-    if state.removes_project:
-        return await _removal(context, replace(state, asks=()), services)
-    return await _change(context, state, services)
-
-
-async def _change(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """The step of any task but one that removes a whole project."""
     written, changed = state.written_tests, state.changed_tests
     own = {**test_paths.moved(written, services.tree), **changed}
     before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
@@ -99,16 +91,6 @@ async def _change(context: AttemptContext, state: AttemptState, services: AgentS
     step = replace(step, data={**step.data, **checked.data})
     step = _give_up_tests(step) if is_repeated else step
     return _told(step, left_out) if step.outcome is Outcome.REDO else step
-
-
-async def _removal(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """The step of a task that removes a whole project."""
-    state = await asyncio.to_thread(whole_project.allowed, context, state, services)
-    if state.ending:
-        return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=state.reason)
-    if state.asks:
-        return _held(Checked(state=state, asks=state.asks))
-    return await _suite(context, state, services, None)
 
 
 async def _with_tests(

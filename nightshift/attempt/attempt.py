@@ -432,7 +432,7 @@ class Attempt:
         whole = git.followed(whole) if task.hub_fence else whole
         project = beginning(spec) if whole.is_own else None
         scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
-        if why := scope.fault(git.tree(whole, stored.base) if stored and stored.moved else whole.tree):
+        if why := scope.fault(whole.tree):
             raise GitError(f"project: {why}")
         workspace = git.within(whole, scope)
         if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):

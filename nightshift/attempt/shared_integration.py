@@ -82,9 +82,9 @@ class SharedIntegration(Integration):
     def _kind(self, state: AttemptState) -> str:
         """What may be judged in one run with this one; empty for what has a run of its own kind."""
         spec, verdict = self.task.spec, state.verdict
-        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests or state.moved
+        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests
         documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
-        return "" if own_kind or documents or state.removes_project else f"{spec.language}"
+        return "" if own_kind or documents else f"{spec.language}"
 
     async def _in_turn(
         self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState
