@@ -19,6 +19,7 @@ from nightshift.attempt.commit_record import changed_files
 from nightshift.attempt.evidence import Note, Sealed, UnreadableNote, check_seal, note_text, read_note
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.revert import CommitServices
+from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.attempt.verify import Standing, belongs, choose_environment, plan_rerun
 from nightshift.attempt.waiting_commit import (
     Waiting,
@@ -49,7 +50,6 @@ from nightshift.core.tasks.revisions import Commit, LogLine
 from nightshift.core.tasks.states import OPEN
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Result, Verdict
-from nightshift.core.uninterrupted import run_to_end
 from nightshift.storage.db.commit_ledger import PendingIntegration
 from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.state_store import Commit as Entry

@@ -49,6 +49,7 @@ def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged:
     other = next((path for path, id_ in ids.items() if entries.get(path) != id_), None)
     return "" if other is None else f"{workspace.scope.full(other)} is not as it was judged"
 
+
 def differing(old: Tree, new: Tree) -> frozenset[str]:
     """The paths at which two trees hold other bytes."""
     return frozenset(path for path, _ in old.entries().items() ^ new.entries().items())

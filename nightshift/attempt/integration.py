@@ -20,6 +20,7 @@ from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.evidence import to_note
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.core.code.dependencies import closure, dependants
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.errors import BaseGone, GitError, GitStopped, MergeConflict, RemoteAway
@@ -34,7 +35,6 @@ from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Change, Files, Task
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
-from nightshift.core.uninterrupted import run_to_end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

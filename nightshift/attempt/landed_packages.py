@@ -14,9 +14,7 @@ from nightshift.storage.db.state_store import StateStore
 _KEY = "landed_packages"
 
 
-def remember(
-    store: StateStore, project: str | None, packages: Mapping[str, str]
-) -> Future[None]:
+def remember(store: StateStore, project: str | None, packages: Mapping[str, str]) -> Future[None]:
     """Add packages of a project, name to version.
 
     The newest version of a name counts. Not for two at the same time.

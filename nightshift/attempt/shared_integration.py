@@ -13,12 +13,12 @@ from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.integration import Integration, Landed, Reopened, commit_data
 from nightshift.attempt.merge_queue import Candidate, JointWork, merge
 from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.core.errors import Parked, RemoteAway
 from nightshift.core.events import Kind
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
-from nightshift.core.uninterrupted import run_to_end
 from nightshift.remote.hub.landing import Landing, Turn, Waiting
 
 REMOTE_S = 60.0
