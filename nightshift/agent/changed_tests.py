@@ -52,7 +52,7 @@ class Settled:
     failed: Trial | None = None
 
 
-async def settled(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
+async def settle(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
     """Decide on the changes of existing tests that came with a change.
 
     Raises:
@@ -100,8 +100,8 @@ async def settled(context: AttemptContext, state: AttemptState, services: AgentS
     return Settled(state=state, asks=() if failed else tuple(asks), left_out=left_out, failed=trial if failed else None)
 
 
-def proposed(before: Change, now: Change, tree: Tree) -> Change:
-    """The proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
+def propose(before: Change, now: Change, tree: Tree) -> Change:
+    """Return the proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
     return {path: now[path] if path in now else base_text(tree, path) for path in sorted({*before, *now})}
 
 

@@ -74,7 +74,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     draft = Draft(services.tree, change, context.task.spec, context.tests_beside(state))
     work = _explore if prompt.explores else _converse
     left = await work(context, state, services, dialogue, draft, prompt)
-    proposed = changed_tests.proposed(state.test_changes, draft.test_changes, services.tree)
+    proposed = changed_tests.propose(state.test_changes, draft.test_changes, services.tree)
     after = replace(
         dialogue.charge(state), change=draft.sources, test_changes=proposed, summary=left.summary or state.summary
     )
@@ -189,10 +189,10 @@ async def _converse(
         reply = await dialogue.ask(prompt)
         said = _read_claim(reply, prompt, hint)
         why = await find_contradiction(draft, context, state, services) if isinstance(said, Done) else ""
-        if said and not why and (end := _ended(context, said)):
+        if said and not why and (end := _end_by_claim(context, said)):
             return end
         summary = summary or _own_summary(reply, prompt)
-        taken = _answered(context, said, why) if said else _take(context, state, services, draft, reply)
+        taken = _complain_about(context, said, why) if said else _take(context, state, services, draft, reply)
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
         if is_usable:
@@ -221,7 +221,7 @@ def _own_summary(reply: Completion, prompt: Prompt) -> str:
     return "" if is_copied(line, prompt.messages) else line
 
 
-def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
+def _end_by_claim(context: AttemptContext, said: endings.Said) -> _Left | None:
     """How a reply without files ends the conversation; None where the owner has answered what it says."""
     if isinstance(said, Done):
         return _Left(summary=" ".join(said.summary.split())[:200])
@@ -229,7 +229,7 @@ def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
     return _Left(question=question) if answer_to(context, question) is None else None
 
 
-def _answered(context: AttemptContext, said: endings.Said, why: str) -> Taken:
+def _complain_about(context: AttemptContext, said: endings.Said, why: str) -> Taken:
     """Return the complaint about a claim that given tests contradict, or a question that the owner has answered."""
     if isinstance(said, Done):
         return Taken(faults=(f"It is not done already: {why}",))

@@ -66,7 +66,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         checked = await change_check.check(context, replace(state, own_tests={}), services)
         if stopped := _stopped(checked, before):
             return stopped
-        found = await changed_tests.settled(context, replace(checked.state, own_tests=state.own_tests), services)
+        found = await changed_tests.settle(context, replace(checked.state, own_tests=state.own_tests), services)
         if found.failed:
             broken = replace(found.state, verdict=_broken(found.state, found.failed))
             return _told(_failed(broken, before), found.left_out)
