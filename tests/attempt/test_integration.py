@@ -343,9 +343,10 @@ async def test_work_on_a_project_that_was_removed_meanwhile_is_planned_anew(site
     in_stat = site.parts.git.within(site.open(other), Scope(project="stat"))
     judged = await site.judged(in_stat, other, {"calc.py": ADD + "\n\nOFTEN = 1\n"})
     late = replace(judged, project="stat", plan="Project: stat", own_tests={"tests/test_more.py": TEST_DOUBLE})
-    git(site.workspace, "rm", "-rqf", "--cached", "stat")
-    removed = git(site.workspace, "commit-tree", git(site.workspace, "write-tree"), "-p", "main", stdin="gone")
-    git(site.workspace, "update-ref", "refs/heads/main", removed)
+    git(start.repo, "read-tree", "main")
+    git(start.repo, "rm", "-rqf", "--cached", "stat")
+    removed = git(start.repo, "commit-tree", git(start.repo, "write-tree"), "-p", "main", stdin="gone")
+    git(start.repo, "update-ref", "refs/heads/main", removed)
     end = await site.land(in_stat, other, late)
     assert isinstance(end, Reopened)
     assert end.why == "the project stat is not there any more: another task removed it"
