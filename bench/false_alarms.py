@@ -46,7 +46,6 @@ from nightshift.core.tasks.change_checks import ChangeCheckJob, Finding, Severit
 from nightshift.core.tasks.held_out import SHARE
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
-from nightshift.core.tasks.word_examples import read_examples
 from nightshift.sandbox import SNIPPET_LIMITS, choose, run_python
 from nightshift.sandbox.pool import Warmed, warmed
 from nightshift.sandbox.runtime import Program, Runtime, open_runtime
@@ -59,6 +58,7 @@ from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.wheels import Unobtainable, Unreachable
 from nightshift.verdict.held.holding import hold
 from nightshift.verdict.runner import SuiteRunner
+from nightshift.verdict.word_examples import read_examples
 
 T = TypeVar("T")
 

@@ -44,6 +44,7 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.step_store import StepStore
 from nightshift.storage.memory.embedders import choose
 from nightshift.storage.memory.store import LongTermMemory
+from nightshift.verdict.languages.authoring import CodeReader
 from nightshift.verdict.runner import SuiteRunner
 
 GOAL = 0.5
@@ -135,6 +136,7 @@ class Room:
             tree=FileTree({}),
             events=Emitter(self.events.emit),
             settings=AgentSettings(recall_limit=self.recall),
+            languages=CodeReader(),
         )
         state = AttemptState(phase=FIRST, base=tools.tree.commit, attempt=task.attempt)
         async for step in Machine(tools).steps(AttemptContext(task=task, whole_tree=False), state):

@@ -48,7 +48,6 @@ from typing import Any, Literal
 from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, installed
 from bench.overhead import books, plain_environment, processor_group, processors
-from nightshift.agent.assertions import excuses
 from nightshift.core.code.dependencies import ImportCache, dependants
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
@@ -59,6 +58,7 @@ from nightshift.sandbox.runtime import open_runtime
 from nightshift.verdict.checks.catalogue import PYTHON
 from nightshift.verdict.checks.python import scan
 from nightshift.verdict.languages.python.faults import mutated
+from nightshift.verdict.languages.test_texts import excuses
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
 

@@ -12,19 +12,15 @@ they end or by the names that they use. The same people agree, and what is left 
 
 from __future__ import annotations
 
-import ast
 import difflib
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 
-from nightshift.agent import syntax
-from nightshift.agent.assertions import idle_tests, let_off
-from nightshift.agent.gone_tests import about_gone, units_of
 from nightshift.agent.kinds import asks_to_take_away
-from nightshift.agent.python_outline import parse_python
 from nightshift.agent.services import AgentServices
 from nightshift.agent.suite_job import job_for
 from nightshift.agent.view import base_text
@@ -56,7 +52,7 @@ class Settled:
     failed: Trial | None = None
 
 
-async def settled(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
+async def settle(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
     """Decide on the changes of existing tests that came with a change.
 
     Raises:
@@ -68,17 +64,19 @@ async def settled(context: AttemptContext, state: AttemptState, services: AgentS
     if not wanted:
         return Settled(state=state)
     trial = await services.suite.try_out(replace(job_for(context, state, services), only=tuple(sorted(wanted))))
-    broken = trial.failing | set(trial.before)
+    broken, languages = trial.failing | set(trial.before), services.languages
     taken, asks, left_out, failed = dict[str, str | None](), list[Ask](), dict[str, str](), False
     for path, text in sorted(wanted.items()):
         before = base_text(services.tree, path) or ""
         failing = {name.partition("::")[2].partition("[")[0] for name in broken if name.partition("::")[0] == path}
-        away = about_gone(before, state.change, lambda each: base_text(services.tree, each)) if "" in failing else None
         passed = any(one.result is Result.PASSED and one.id.partition("::")[0] == path for one in trial.results)
-        if text is None:
-            why = _kept(context, state, services) or _stays(path, before, failing | (away or set()), passed=passed)
+        about = (failing, state.change, partial(base_text, services.tree))
+        if languages is None:
+            why = "is a test of the repository, and nothing here can read it"
+        elif text is None:
+            why = _kept(context, state, services) or languages.refuse_removal(path, before, *about, passed=passed)
         else:
-            why = _fault(path, before, text, failing, away)
+            why = languages.refuse_change(path, before, text, *about)
         if why := why or _denied(context, path, services):
             left_out[path] = why
             failed |= bool(failing)
@@ -102,8 +100,8 @@ async def settled(context: AttemptContext, state: AttemptState, services: AgentS
     return Settled(state=state, asks=() if failed else tuple(asks), left_out=left_out, failed=trial if failed else None)
 
 
-def proposed(before: Change, now: Change, tree: Tree) -> Change:
-    """The proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
+def propose(before: Change, now: Change, tree: Tree) -> Change:
+    """Return the proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
     return {path: now[path] if path in now else base_text(tree, path) for path in sorted({*before, *now})}
 
 
@@ -115,49 +113,6 @@ def _kept(context: AttemptContext, state: AttemptState, services: AgentServices)
     old = services.tree.entries()
     new = {path for path, text in state.change.items() if text is not None and path not in {*old, *state.declared}}
     return f"stays while the change adds files ({', '.join(sorted(new)[:5])})" if new - set(LAID_OUT) else ""
-
-
-def _stays(path: str, before: str, failing: Collection[str], *, passed: bool) -> str:
-    """Why a test file has to stay, whoever agrees; empty where it is about nothing but what is taken away."""
-    if not failing:
-        return "passes with the change as it stands, so it stays"
-    tree = parse_python(before) if path.endswith(".py") else None
-    names = [name for name, _ in _tests(tree.body) if name not in failing] if tree else []
-    if names:
-        what = f"also tests what stays ({', '.join(names[:5])})"
-        return f"{what}; take out the other tests alone, and add one that fails while what they test is there"
-    return "has tests that pass as they stand; take out the others alone" if passed else ""
-
-
-def _fault(path: str, before: str, text: str, failing: Collection[str], away: Collection[str] | None) -> str:
-    """Why a changed test file may not stand, whoever agrees; empty where it may.
-
-    Where the file fails as a whole, `away` are its tests of what is taken away; None where nothing of that is known.
-    """
-    if not failing:
-        return "passes with the change as it stands, so it stays"
-    if found := syntax.fault(path, text):
-        return f"is not valid: {found.kind}: {found.message}"
-    if "" not in failing and (names := _touched(before, text, failing)):
-        return f"changes {', '.join(names[:5])}, which pass as they stand"
-    if away is not None and (names := _touched(before, text, away)):
-        return f"changes {', '.join(names[:5])}, which test what stays"
-    if more := let_off(path, text) - let_off(path, before):
-        names = sorted({name for name, _ in more} - {""})[:5]
-        where = f" in {', '.join(names)}" if names else ""
-        return f"lets tests off ({', '.join(sorted({word for _, word in more}))}){where}"
-    idle = sorted(set(idle_tests(path, text)) - set(idle_tests(path, before)))
-    return f"has tests that assert nothing: {', '.join(idle[:5])}" if idle else ""
-
-
-def _touched(before: str, text: str, failing: Collection[str]) -> list[str]:
-    """The tests of a Python file that pass as they stand and are not as they were."""
-    old, new = (dict(_tests(tree.body)) if (tree := parse_python(one)) else {} for one in (before, text))
-    return [name for name, body in old.items() if name not in failing and new.get(name) != body]
-
-
-def _tests(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
-    return ((name, ast.dump(node)) for name, (node, *_) in units_of(body))
 
 
 # --- who agrees

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nightshift.agent import changed_tests, exploring, feedback, syntax, whole_project
+from nightshift.agent import changed_tests, exploring, feedback, syntax
 from nightshift.agent.asking import ASKED_BEFORE, agreed_refusal, answer_to, as_ask, as_question
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.draft import Draft, Taken
@@ -23,13 +23,14 @@ from nightshift.agent.project_choice import begun_project
 from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.context import expected_files
-from nightshift.agent.prompt.text import quoted, system
+from nightshift.agent.prompt.text import prompt_file, quoted, system
 from nightshift.agent.prompt.working import working_prompt
 from nightshift.agent.replies import parse
 from nightshift.agent.replies.templates import is_copied
 from nightshift.agent.services import AgentServices, EditFormat
 from nightshift.agent.tools import endings
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
+from nightshift.agent.tools.running import find_contradiction
 from nightshift.agent.tools.toolbox import Toolbox
 from nightshift.agent.view import View, settled
 from nightshift.core.code.stubs import is_shell
@@ -53,8 +54,6 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     """One try: from the model's text to a sound change. Raises what the model raises."""
     if refused := _refused_by_owner(context, state):
         return refused
-    if state.removes_project:
-        return await asyncio.to_thread(whole_project.removal, state, services.tree)
     if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
         return _asked(replace(state, iteration=state.iteration + 1), question)
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
@@ -76,7 +75,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     draft = Draft(services.tree, change, context.task.spec, context.tests_beside(state))
     work = _explore if prompt.explores else _converse
     left = await work(context, state, services, dialogue, draft, prompt)
-    proposed = changed_tests.proposed(state.test_changes, draft.test_changes, services.tree)
+    proposed = changed_tests.propose(state.test_changes, draft.test_changes, services.tree)
     after = replace(
         dialogue.charge(state), change=draft.sources, test_changes=proposed, summary=left.summary or state.summary
     )
@@ -133,6 +132,8 @@ async def _explore(
         toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge, servers)
         loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
         end = await loop.explore(prompt)
+    if end.reply and not isinstance(end.ending, Question):
+        services.count_form(end.reply, bool(draft.taken or end.ending))
     data = {"tool_calls": end.calls, "forms": counted(loop.forms)}
     if isinstance(end.ending, Question):
         return _Left(question=end.ending, data=data)
@@ -185,26 +186,25 @@ async def _converse(
     What it says in sentences counts when it says so again after it was told the line for it.
     """
     first, summary, taken, hint = prompt, "", Taken(), ""
-    for number in range(services.settings.reasks + 1):
+    for number in range(1, services.settings.reasks + 2):
         reply = await dialogue.ask(prompt)
         said = _read_claim(reply, prompt, hint)
-        is_claim = isinstance(said, Done)
-        missing = await asyncio.to_thread(_missing, context, state, services) if is_claim else ()
-        if said and not missing and (end := _ended(context, said)):
+        why = await find_contradiction(draft, context, state, services) if isinstance(said, Done) else ""
+        if said and not why and (end := _end_by_claim(context, said)):
             return end
-        summary = summary or _summary(reply)
-        taken = _answered(context, said, missing) if said else _take(context, state, services, draft, reply)
+        summary = summary or _own_summary(reply, prompt)
+        taken = _complain_about(context, said, why) if said else _take(context, state, services, draft, reply)
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
         lacks_bodies = (
-            first.is_plain and number == 0 and any(is_shell(draft.change[path] or "") for path in draft.taken)
+            first.is_plain and number == 1 and any(is_shell(draft.change[path] or "") for path in draft.taken)
         )
         if is_usable and not lacks_bodies:
             return _Left(summary=summary)
         if first.is_plain:
-            prompt = plain.ask_again(first, lacks_bodies=lacks_bodies)
+            prompt = plain.ask_again(first, number, lacks_bodies=lacks_bodies)
             continue
-        hint = "" if said or taken.paths or endings.implied(reply) is None else endings.FORMS
+        hint = "" if said or taken.paths or endings.implied(reply) is None else prompt_file("formats/endings_again")
         prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken, hint))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
@@ -219,7 +219,13 @@ def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | 
     return None if is_copied(words, prompt.messages) else said
 
 
-def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
+def _own_summary(reply: Completion, prompt: Prompt) -> str:
+    """Read the line about the change; none where it says what the instructions say."""
+    line = _summary(reply)
+    return "" if is_copied(line, prompt.messages) else line
+
+
+def _end_by_claim(context: AttemptContext, said: endings.Said) -> _Left | None:
     """How a reply without files ends the conversation; None where the owner has answered what it says."""
     if isinstance(said, Done):
         return _Left(summary=" ".join(said.summary.split())[:200])
@@ -227,17 +233,10 @@ def _ended(context: AttemptContext, said: endings.Said) -> _Left | None:
     return _Left(question=question) if answer_to(context, question) is None else None
 
 
-def _missing(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[str, ...]:
-    """The files that given tests import and that do not exist: nothing is done already as long as they do not."""
-    view = View(services.tree, state.change)
-    needed = expected_files(context, state, view) if context.task.spec.tests else ()
-    return tuple(path for path in needed if path not in view)
-
-
-def _answered(context: AttemptContext, said: endings.Said, missing: Sequence[str]) -> Taken:
-    """The complaint about a claim that the given tests contradict, or a question that the owner has answered."""
+def _complain_about(context: AttemptContext, said: endings.Said, why: str) -> Taken:
+    """Return the complaint about a claim that given tests contradict, or a question that the owner has answered."""
     if isinstance(said, Done):
-        return Taken(faults=(f"Nothing is done already: the given tests need {', '.join(missing)}, which is missing.",))
+        return Taken(faults=(f"It is not done already: {why}",))
     return Taken(faults=(f"{ASKED_BEFORE} {answer_to(context, as_question(said))}",))
 
 
@@ -306,7 +305,8 @@ def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None
 # --- what is asked for
 
 
-_WRITE, _SEND = "Write the files.", "Find the cause of the failure in the files above, and send the files that change."
+_MOST_NAMED = 10
+_WRITE, _SEND = "Write the files", "Find the cause of the failure in the files above, and send the files that change."
 _BEGIN, _MEND = "Begin.", "Find the cause of the failure, and mend it."
 _START_AFRESH = (
     "Earlier tries went in circles, so their details are left out. Begin again from the words of the task and the "
@@ -337,9 +337,15 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         sections.the_files(about),
         sections.the_change(about),
         *sections.the_history(about),
-        sections.closing(_now(state, _WRITE, _SEND)),
+        sections.closing(_now(state, _name_files(about), _SEND)),
     ]
     return state, sections.composed(about, head, parts)
+
+
+def _name_files(about: sections.PromptContext) -> str:
+    """Ask for the files by their names, where these are few and known: what stands last decides most."""
+    paths = expected_files(about.context, about.state, about.view)
+    return f"{_WRITE}: {', '.join(paths)}." if 0 < len(paths) <= _MOST_NAMED else f"{_WRITE}."
 
 
 def _formats(about: sections.PromptContext) -> tuple[str, ...]:

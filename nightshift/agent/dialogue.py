@@ -39,6 +39,7 @@ class Dialogue:
         self._spent, self._models, self.calls = Spent(), list[str](), 0
         self._saw_held_out, self._heard = state.saw_held_out, state.heard
         self._asked: Prompt | None = None
+        self._sent = list[tuple[Message, ...]]()
 
     @property
     def phase(self) -> Phase:
@@ -63,6 +64,7 @@ class Dialogue:
         """
         again = self._asked is not None and self._asked.held == prompt.held
         self._asked = prompt
+        self._sent.append(prompt.messages)
         while True:
             asked = await self._with_later(prompt)
             request = self._request(asked, json_reply=json_reply)
@@ -87,7 +89,10 @@ class Dialogue:
         return with_later(prompt, later)
 
     def again(self, first: Prompt, reply: str, complaint: str) -> Prompt:
-        """The question once more, below it the reply and what is wrong with it.
+        """Ask the question once more, below it the reply and what is wrong with it.
+
+        Where the very same was sent before, since the reply is the same again, the reply is left out, as it would be
+        copied once more, and the answer may be bolder.
 
         Args:
             first: the question as it was asked at first; what came in between is left out.
@@ -100,7 +105,12 @@ class Dialogue:
             reply or "(an empty reply)", min(REPLY_TOKENS, space - first.gauge.tokens(wrong)), first.gauge
         )
         mine, theirs = Message(role="assistant", text=shown), Message(role="user", text=wrong)
-        return first.with_messages((*first.messages, mine, theirs))
+        asked = first.with_messages((*first.messages, mine, theirs))
+        if asked.messages not in self._sent:
+            return asked
+        *before, last = first.messages
+        messages = (*before, replace(last, text=f"{last.text.rstrip()}\n\n{wrong}"))
+        return replace(first, messages=messages, temperature=round(1 - 0.4 / self.calls, 2))
 
     def place(self, seq: int) -> ToolPlace:
         """Where the tool call of this number in the last reply stands."""

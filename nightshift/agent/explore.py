@@ -77,6 +77,8 @@ class Explored:
     final: Completion | None = None
     why: str = ""
     calls: int = 0
+    reply: Completion | None = None
+    """The last one."""
 
 
 class Explorer:
@@ -98,6 +100,7 @@ class Explorer:
         self._turns, self._briefs = list[_Turn](), list[str]()
         self._seen = Counter[tuple[str, str, str, str]]()
         self._protocol: ToolProtocol | None = None
+        self._last: Completion | None = None
         self._bad, self._switched, self._failed_tests = 0, False, ""
         self.forms = Counter[tuple[str, str, str, bool]]()
         """How many replies were read and not read (False), by backend, model and protocol."""
@@ -112,7 +115,7 @@ class Explorer:
             reply = await self._dialogue.ask(
                 self._prompt(first, left), tools=self._toolbox.tools, protocol=self._protocol
             )
-            asked = read_calls(reply, self._toolbox.tools)
+            self._last, asked = reply, read_calls(reply, self._toolbox.tools)
             if not asked.calls and self._answers and reply.text.strip() and not asked.fault:
                 self._note_form(reply, good=True)
                 return self._ended(final=reply)
@@ -121,14 +124,14 @@ class Explorer:
         return self._ended(why=f"{self._steps} steps were used up")
 
     def _ended(self, ending: Ending | None = None, final: Completion | None = None, why: str = "") -> Explored:
-        return Explored(ending=ending, final=final, why=why, calls=len(self._briefs))
+        return Explored(ending=ending, final=final, why=why, calls=len(self._briefs), reply=self._last)
 
     async def _run_calls(self, reply: Completion, asked: Calls) -> Explored | None:
         """Run what a reply asks for; how the conversation ends, if it does."""
         turn = _Turn(_as_message(reply, asked))
         self._turns.append(turn)
         if not asked.calls:
-            return self._without_call(reply, asked, turn)
+            return await self._without_call(reply, asked, turn)
         self._note_form(reply, good=not asked.fault)
         self._bad = 0
         failed = False
@@ -158,13 +161,14 @@ class Explorer:
             return self._ended(final=reply)  # the whole answer at once, as from a model that ignores the tools
         return None
 
-    def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
+    async def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
         """A reply in words: the end where it follows a change and the vendor's own form, else a fault of form."""
         if reply.protocol is ToolProtocol.NATIVE and reply.finish is Finish.STOP and self._toolbox.draft.taken:
             self._note_form(reply, good=True)
             return self._ended(final=reply)
         self._note_form(reply, good=False)
-        if end := self._in_words(reply):
+        end, why = await self._in_words(reply)
+        if end:
             return end
         self._bad += 1
         if self._bad >= BAD_REPLIES:
@@ -172,18 +176,19 @@ class Explorer:
                 return self._ended(why=f"{BAD_REPLIES} replies in a row held no tool call")
             native = reply.protocol is ToolProtocol.NATIVE
             self._protocol, self._switched, self._bad = ToolProtocol.TEXT if native else ToolProtocol.NATIVE, True, 0
-        turn.results.append(("", Message(role="user", text=self._complaint(reply, asked))))
+        turn.results.append(("", Message(role="user", text=why or self._complaint(reply, asked))))
         return None
 
-    def _in_words(self, reply: Completion) -> Explored | None:
-        """The end where a model that may end its work says so in words, in the known form or twice in a row."""
+    async def _in_words(self, reply: Completion) -> tuple[Explored | None, str]:
+        """End the work of a model that says so in words, in the known form or twice; or say why it may not end."""
         said = endings.stated(reply) or (endings.implied(reply) if self._bad else None)
         if said is None or specs.DONE not in self._toolbox.tools:
-            return None
+            return None, ""
         if isinstance(said, Done):
-            return self._ended(said)
+            result = await self._toolbox.finish(said)
+            return (self._ended(said), "") if result.ending else (None, result.text)
         question = as_question(said)
-        return self._ended(question) if self._toolbox.answer_to(question) is None else None
+        return (self._ended(question) if self._toolbox.answer_to(question) is None else None), ""
 
     def _complaint(self, reply: Completion, asked: Calls) -> str:
         if asked.fault:

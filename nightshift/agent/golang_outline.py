@@ -10,38 +10,20 @@ from nightshift.core.code.golang import node_text, parse
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MAX_CHARS = 400_000
-_MAX_LINE = 300
+MAX_CHARS = 400_000
+MAX_LINE = 300
 _MOST_MEMBERS = 40
 _FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
 
 
 def signatures(text: str) -> list[str]:
     """A file's face: its package, functions and methods without bodies, types with their fields."""
-    root = parse(text) if len(text) <= _MAX_CHARS else None
+    root = parse(text) if len(text) <= MAX_CHARS else None
     return [
-        line.rstrip()[:_MAX_LINE] for node in (root.named_children if root else ()) for line in _face(node).split("\n")
+        line.rstrip()[:MAX_LINE]
+        for node in (root.named_children if root else ())
+        for line in describe(node).split("\n")
     ]
-
-
-def offered(text: str, lines: frozenset[int], short: int) -> list[str]:
-    """A file's face for whoever tests it, with the comments above what was changed.
-
-    Args:
-        text: the file.
-        lines: those that the change wrote, counting from 1.
-        short: of a file with more declarations than this only the changed ones are shown.
-    """
-    root = parse(text) if len(text) <= _MAX_CHARS else None
-    told = [node for node in (root.named_children if root else ()) if _face(node)]
-    touched = [node for node in told if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))]
-    shown = list[str]()
-    for node in told if len(told) <= short else touched:
-        above = node.prev_named_sibling
-        if node in touched and above is not None and above.type == "comment":
-            shown += node_text(above).split("\n")
-        shown += [line.rstrip()[:_MAX_LINE] for line in _face(node).split("\n")]
-    return shown
 
 
 def names(text: str) -> Iterator[tuple[str, bool]]:
@@ -74,7 +56,8 @@ def _names(node: Node) -> Iterator[Node]:
             yield from _names(child)
 
 
-def _face(node: Node) -> str:
+def describe(node: Node) -> str:
+    """Describe a declaration by its head; empty for what declares nothing that is used from outside."""
     if node.type in _FUNCTIONS:
         body = node.child_by_field_name("body")
         raw = node.text or b""

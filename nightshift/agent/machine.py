@@ -222,8 +222,6 @@ def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step
 
 def _hold_to_one_project(before: AttemptState, step: Step) -> None:
     """Refuse a step that leaves the part of the workspace it works in: only a plan says it, and only once."""
-    chosen = step.state.project != before.project
-    moves = step.state.moved != before.moved and not (before.moved or before.iteration)
-    may = before.phase is Phase.PLANNING and (before.project is None or moves)
-    if (chosen or step.state.moved != before.moved) and not may:
+    may = before.phase is Phase.PLANNING and before.project is None
+    if step.state.project != before.project and not may:
         raise NightshiftError(f"{before.phase} changed the project of a task")

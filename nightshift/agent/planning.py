@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
-from nightshift.agent import exploring, whole_project
+from nightshift.agent import exploring
 from nightshift.agent import project_choice as choice
 from nightshift.agent.asking import DECIDE, agreed_refusal, answer_to, as_ask, as_question
 from nightshift.agent.change_check import asks_for
@@ -40,11 +40,9 @@ from nightshift.agent.replies.fences import blocks
 from nightshift.agent.services import AgentServices
 from nightshift.agent.tools import arguments
 from nightshift.core.code.paths import clash_among, is_test_path, path_fault
-from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.brief import Question
 from nightshift.core.tasks.change_checks import Ask, package_subject
-from nightshift.core.tasks.projects import whole_of
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.subtasks import FEWEST, MOST, Subtask, as_plan
 from nightshift.core.tasks.task import TaskSpec
@@ -55,7 +53,7 @@ _MAX_PLAN_CHARS = 4000
 _MAX_DECLINED_CHARS = 600
 _NO_PLAN = "That is no plan. Send the numbered list of steps; where something is left open, say what you assume."
 _STEPS = re.compile(
-    r"^[ \t]*(?:(?:\d{1,2}[.):]|[-*•+]|#{1,4})[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|(?:step|phase)[ \t]+\d|(?:re)?moves:)",
+    r"^[ \t]*(?:(?:\d{1,2}[.):]|[-*•+]|#{1,4})[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|(?:step|phase)[ \t]+\d)",
     re.MULTILINE | re.IGNORECASE,
 )
 _DECLINES = re.compile(
@@ -94,19 +92,8 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     state = replace(state, plan=plan or _FALLBACK)
     if choice.is_open(context, state):
         state = await asyncio.to_thread(choice.chosen, context, state, services.tree)
-    moved = await asyncio.to_thread(choice.moved, context, state, services.tree)
-    if moved.moved and (why := moved.scope.fault(whole_of(services.tree))):
-        text = f"{', '.join(moved.moved)} cannot be moved into {moved.project}: {why}. Do without the move?"
-        question = Question(text=text, default="", is_refusal=True)
-        if answer_to(context, question) is None:
-            return _held(state, question, data)
-    else:
-        state = moved
-    state = await asyncio.to_thread(whole_project.removed, context, state, services.tree)
     context = context.within(state.project)
     note += f" in the project {state.project}" if state.project else ""
-    note += f", with all files of {', '.join(state.moved)}" if state.moved else ""
-    note += ", which goes as a whole" if state.removes_project else ""
     note += f": {declined}" if declined else ""
     if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
         return _needs_packages(state, asks)
@@ -119,8 +106,7 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
         return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
     if _was_held(context, state):
         return _planned(state, "its packages were decided on")
-    is_plain = plain.is_plain(context, state, services, Phase.CODING)
-    if not is_plain or choice.may_move(context, state, services.tree) or whole_project.may_remove(context, state):
+    if not plain.is_plain(context, state, services, Phase.CODING):
         return None
     if choice.is_open(context, state):
         state = choice.chosen(context, state, services.tree)
@@ -224,19 +210,11 @@ def _split(state: AttemptState, parts: tuple[Subtask, ...]) -> Step:
     return Step(phase=Phase.PLANNING, outcome=Outcome.SPLIT, state=state, note=note, data=data)
 
 
-def _names_projects(context: AttemptContext, state: AttemptState, tree: Tree) -> bool:
-    """Tell whether the plan may name projects of the workspace."""
-    about_whole = choice.may_move(context, state, tree) or whole_project.may_remove(context, state)
-    return about_whole or choice.is_open(context, state)
-
-
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:
     about = sections.prompt_context(context, state, services, Phase.PLANNING)
     more = [
         *(["split"] if _may_split(context, state) else []),
         *(["projects"] if choice.is_open(context, state) else []),
-        *(["moves"] if choice.may_move(context, state, services.tree) else []),
-        *(["removals"] if whole_project.may_remove(context, state) else []),
     ]
     head = system(Phase.PLANNING, sections.language_file(context), *sections.kind_file(context), *more)
     again = bool(state.plan)
@@ -244,7 +222,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
         sections.the_task(about),
         sections.the_answers(about),
         sections.the_tests(about),
-        *([choice.the_projects(about)] if _names_projects(context, state, services.tree) else []),
+        *([choice.the_projects(about)] if choice.is_open(context, state) else []),
         sections.the_repository(about),
         sections.the_conventions(about),
         sections.the_lessons(about),

@@ -2,9 +2,6 @@
 
 What a plan says is looked at as data: a name that can be none, or whose place is taken, chooses nothing. Where it says
 nothing, the task goes where what it depends on went, or where the files lie that it names, else to the root.
-
-A plan may also move all files of projects into the one it names, which merges or renames them; only where the words of
-the task ask for that, and only projects that are there.
 """
 
 from __future__ import annotations
@@ -31,14 +28,6 @@ _LINE = re.compile(
     r"^\W*project\W*?[:=][\s*`'\"]*(?P<name>[\w./-]+)[\s*`'\"]*(?:\(new\))?[\s.:,;–—-]*(?P<about>.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
-_MOVES = re.compile(r"^\W*moves\W*?[:=][\s*`'\"]*(?P<names>.+)$", re.MULTILINE | re.IGNORECASE)
-_ASKS_TO_MOVE = re.compile(
-    r"\b(?:merg(?:e[sd]?|ing)|renam(?:e[sd]?|ing)|combin(?:e[sd]?|ing)|unif(?:y|ies|ied|ying)|join(?:s|ed|ing)?"
-    r"|consolidat(?:e[sd]?|ing)|absorb(?:s|ed|ing)?|fold(?:s|ed|ing)?|fus(?:e[sd]?|ing)|into (?:one|a single) project"
-    r"|new name|(?:is|be) (?:now )?called|call it|mov(?:e[sd]?|ing) (?:\S+ ){0,3}project)\b",
-    re.IGNORECASE,
-)
-_PROJECT = re.compile(r"\bprojects?\b", re.IGNORECASE)
 _NO_PROJECT = frozenset({"", "none", "root", "workspace", "no", "n-a"})
 _MOST = 60
 _MAX_ABOUT_CHARS = 200
@@ -48,44 +37,6 @@ _USED = "The tasks that this one depends on worked in: "
 def is_open(context: AttemptContext, state: AttemptState) -> bool:
     """Tell whether the plan says where the task works."""
     return not context.whole_tree and state.project is None and projects.beginning(context.task.spec) is None
-
-
-def may_move(context: AttemptContext, state: AttemptState, tree: Tree) -> bool:
-    """Tell whether the plan may move projects into the one in which the task works: its words are about such."""
-    words = context.task.spec.description
-    if context.whole_tree or state.moved or state.iteration or not _ASKS_TO_MOVE.search(words):
-        return False
-    known = projects.projects_of(projects.whole_of(tree))
-    named = context.task.spec.project or _PROJECT.search(words) or any(projects.is_named(name, words) for name in known)
-    return bool(known and named) and (bool(state.project) or is_open(context, state))
-
-
-def moved(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
-    """The state with the projects that its plan moves; one that its owner named may get another name so.
-
-    Args:
-        context: of the task.
-        state: with a plan, and with the project where that is chosen.
-        tree: of the workspace, or the part of it that the task sees.
-    """
-    found = _MOVES.search(state.plan) if may_move(context, state, tree) else None
-    whole = projects.whole_of(tree)
-    known = projects.projects_of(whole)
-    names = (
-        dict.fromkeys(word.strip("./").lower() for word in re.split(r"[\s,;`'\"*]+", found["names"])) if found else ()
-    )
-    wanted = [name for name in names if name in known]
-    line = _LINE.search(state.plan)
-    to = (_named(line["name"], whole, known) if line else None) or state.project
-    if state.project and to != state.project and state.project not in wanted:
-        to = state.project
-    wanted = [name for name in wanted if name != to]
-    if not (to and wanted):
-        return state
-    plan = state.plan
-    for name in (to, *wanted):
-        plan = projects.without_folder(plan, name, ())
-    return replace(state, project=to, moved=tuple(wanted), plan=plan)
 
 
 def chosen(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:

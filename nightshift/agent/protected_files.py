@@ -19,6 +19,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from nightshift.core.code.paths import is_test_path
+from nightshift.core.tasks.projects import PYTEST
 
 _STEERING = frozenset(
     {
@@ -49,7 +50,8 @@ def refusal(
     name = PurePosixPath(path).name
     if path in given:
         return "is one of the given tests, which are fixed"
-    if name in _STEERING or name.endswith(".pth"):
+    is_laid_out = path in PYTEST and PYTEST[path] == before
+    if (name in _STEERING or name.endswith(".pth")) and not (takes_away and text is None and is_laid_out):
         return "steers how tests or Python start, which is fixed"
     if "node_modules" in path.split("/"):
         return "belongs to an installation, not to the sources"

@@ -30,6 +30,7 @@ from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.recall import with_lessons
 from nightshift.agent.replies import find_json
+from nightshift.agent.replies.templates import has_placeholder
 from nightshift.agent.services import AgentServices
 from nightshift.core.events import EscalationData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Reflection, Step, Try
@@ -315,10 +316,13 @@ def needs_no_thought(state: AttemptState) -> Reflection | None:
 async def ask_model(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Reflection:
-    """The model's reflection, or the one by rule when its reply is unusable."""
+    """Ask for a reflection; the one by rule takes the place of an unusable reply, and a copy of the form counts so."""
     prompt = await asyncio.to_thread(_request, context, state, services)
     reply = await exploring.answered(context, state, services, dialogue, prompt, json_reply=True)
-    return read_reflection(reply.text) or by_rule(state)
+    reflection = read_reflection(reply.text)
+    if reflection is None and has_placeholder(reply.text):
+        services.count_form(reply, False)
+    return reflection or by_rule(state)
 
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:

@@ -16,7 +16,7 @@ from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Completion
 from nightshift.core.events import Emitter
 from nightshift.core.gauge import Gauge
-from nightshift.core.ports import ChangeCheck, Memory, Model, ServerTools, Shell, Suite, ToolLog
+from nightshift.core.ports import ChangeCheck, Languages, Memory, Model, ServerTools, Shell, Suite, ToolLog
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.remarks import Gravity
@@ -138,6 +138,8 @@ class AgentServices:
     """The texts of commits, for searches."""
     environment: Callable[[Tree], Awaitable[Environment]] | None = None
     """Finds and makes the environment of a part of the workspace that a plan chose."""
+    languages: Languages | None = None
+    """Reads code and tests; without it no tests are written, and existing ones stay as they are."""
     shell: Shell | None = None
     """Runs commands of the model's; without it no tool does."""
     said: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing

@@ -42,8 +42,6 @@ def writes_documents(context: AttemptContext, state: AttemptState, services: Age
 
     What a new project is begun with is not the model's.
     """
-    if state.moved or state.removes_project:
-        return False
     given = context.task.spec.files
 
     def before(path: str) -> str | None:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import PurePosixPath
 
 from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.services import AgentServices
 from nightshift.core.code.dependencies import is_suite
-from nightshift.core.code.documents import is_documentation
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.task import Change
@@ -23,28 +21,21 @@ _MOST_FILES = 60
 
 
 def only_takes_away(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Tell whether the task asks to take away, its change does nothing else, and there are tests to judge it by."""
-    if state.removes_project:
-        return True
+    """Tell whether the task asks to take away, its change does nothing else, and there are tests to judge it by.
+
+    Where nothing at all is left, as of a project that goes, no test could be.
+    """
     spec, change = context.task.spec, {p: t for p, t in state.change.items() if p not in state.declared}
     change |= dict.fromkeys(state.removed_tests)
-    if state.moved:
-        return _only_moves(change, services.tree)
-    if None not in change.values() or len(change) > _MOST_FILES or not asks_to_take_away(spec):
+    if None not in change.values() or not asks_to_take_away(spec):
+        return False
+    if not any(change.values()) and services.tree.entries().keys() <= change.keys():
+        return True
+    if len(change) > _MOST_FILES:
         return False
     given = spec.files
     before = {path: given[path] if path in given else text_of(services.tree, path) for path in change}
     return _has_tests(services.tree, change) and adds_nothing(before, change)
-
-
-def _only_moves(change: Change, tree: Tree) -> bool:
-    """Tell whether a task that moves projects changes nothing besides, but for words about them and what it takes away.
-
-    It has no tests that could fail without it, since it sees the files where it moves them; their own tests judge it.
-    """
-    code = {path: text for path, text in change.items() if not is_documentation({path: text}, partial(text_of, tree))}
-    before = {path: text_of(tree, path) for path in code}
-    return _has_tests(tree, change) and adds_nothing(before, code)
 
 
 def _has_tests(tree: Tree, change: Change) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from nightshift.agent.interface import touched_names
+from nightshift.agent.services import AgentServices
 from nightshift.agent.view import base_text
 from nightshift.core.code import golang
 from nightshift.core.code.javascript import TYPED, is_source
@@ -29,15 +29,16 @@ _FORMS = {Language.PYTHON: "test_{}.py", Language.JAVASCRIPT: "{}.test.mjs", Lan
 _SCRIPT_TEST = re.compile(r"\.(test|spec)\.[cm]?[jt]sx?$")
 
 
-def suggested(context: AttemptContext, tree: Tree, change: Change) -> str:
-    """A free path for the tests of a change."""
-    language = context.task.spec.language
+def suggest(context: AttemptContext, services: AgentServices, change: Change) -> str:
+    """Return a free path for the tests of a change."""
+    language, tree, reader = context.task.spec.language, services.tree, services.languages
     module = _main_module(tree, change, language)
     text = change.get(module) or ""
     # Go's tests lie beside the code, in its package.
     folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree, language)
     words = _snake(slug(context.task.spec.description))[:_MOST_CHARS].strip("_")
-    what = [_snake(name)[:_MOST_CHARS] for name in touched_names(module, text, base_text(tree, module))[:1]]
+    touched = reader.list_touched(module, text, base_text(tree, module)) if reader else []
+    what = [_snake(name)[:_MOST_CHARS] for name in touched[:1]]
     stem = _stem(module) or words
     taken = {path.rpartition("/")[2] for path in tree.entries() if is_test_path(path)}
     form = _form_of_script(module, tree) if language is Language.JAVASCRIPT else _FORMS[language]

@@ -18,12 +18,9 @@ from nightshift.agent import (
     changed_tests,
     exploring,
     feedback,
-    interface,
     syntax,
     test_paths,
-    whole_project,
 )
-from nightshift.agent.assertions import all_idle, asserts_something, excuses, idle_tests
 from nightshift.agent.change_check import Checked
 from nightshift.agent.coding import blames_tests
 from nightshift.agent.dialogue import Dialogue
@@ -40,6 +37,7 @@ from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.events import DroppedData, FindingData, JudgedData, Kind, Level
 from nightshift.core.gauge import Gauge
+from nightshift.core.ports import LEFT_OUT
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, Try
 from nightshift.core.tasks.reasons import with_failure
 from nightshift.core.tasks.states import Ending, Outcome, Phase
@@ -59,13 +57,6 @@ _MOST_LINES = 200
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
-    if state.removes_project:
-        return await _removal(context, replace(state, asks=()), services)
-    return await _change(context, state, services)
-
-
-async def _change(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """The step of any task but one that removes a whole project."""
     written, changed = state.written_tests, state.changed_tests
     own = {**test_paths.moved(written, services.tree), **changed}
     before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
@@ -75,7 +66,7 @@ async def _change(context: AttemptContext, state: AttemptState, services: AgentS
         checked = await change_check.check(context, replace(state, own_tests={}), services)
         if stopped := _stopped(checked, before):
             return stopped
-        found = await changed_tests.settled(context, replace(checked.state, own_tests=state.own_tests), services)
+        found = await changed_tests.settle(context, replace(checked.state, own_tests=state.own_tests), services)
         if found.failed:
             broken = replace(found.state, verdict=_broken(found.state, found.failed))
             return _told(_failed(broken, before), found.left_out)
@@ -84,9 +75,9 @@ async def _change(context: AttemptContext, state: AttemptState, services: AgentS
         state, left_out = found.state, found.left_out
     if writes_documents(context, state, services):
         state = replace(state, own_tests={})
-    elif _needs_tests(context, state) and only_takes_away(context, state, services):
+    elif _needs_tests(context, state, services) and only_takes_away(context, state, services):
         state = replace(state, own_tests=state.changed_tests)
-    elif _needs_tests(context, state):
+    elif _needs_tests(context, state, services):
         state, answer = await _with_tests(context, state, services)
         is_repeated = answer.is_repeated
         if answer.faults:
@@ -99,16 +90,6 @@ async def _change(context: AttemptContext, state: AttemptState, services: AgentS
     step = replace(step, data={**step.data, **checked.data})
     step = _give_up_tests(step) if is_repeated else step
     return _told(step, left_out) if step.outcome is Outcome.REDO else step
-
-
-async def _removal(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """The step of a task that removes a whole project."""
-    state = await asyncio.to_thread(whole_project.allowed, context, state, services)
-    if state.ending:
-        return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=state.reason)
-    if state.asks:
-        return _held(Checked(state=state, asks=state.asks))
-    return await _suite(context, state, services, None)
 
 
 async def _with_tests(
@@ -217,10 +198,10 @@ def _without_blame(state: AttemptState) -> tuple[Try, ...]:
     return (*state.tries[:-1], replace(last, reflection=replace(last.reflection, tests_at_fault=False)))
 
 
-def _needs_tests(context: AttemptContext, state: AttemptState) -> bool:
+def _needs_tests(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
     """Tests are written when nothing was given to judge by, and written again when they were found at fault."""
     spec = context.task.spec
-    if spec.tests or spec.test_command or spec.cases:
+    if spec.tests or spec.test_command or spec.cases or services.languages is None:
         return False
     return not state.own_tests or blames_tests(state)
 
@@ -376,11 +357,11 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     about = sections.prompt_context(context, state, services, Phase.TESTING)
     if plain.is_plain(context, state, services, Phase.TESTING):
         code = Section(title="", fill=lambda space: _interface(state, services, space, about.gauge), rank=9)
-        return plain.tests_prompt(about, code, test_paths.suggested(context, services.tree, state.change))
+        return plain.tests_prompt(about, code, test_paths.suggest(context, services, state.change))
     head = system(
         Phase.TESTING, sections.tests_file(context, services.tree, state.change), *sections.kind_file(context)
     )
-    path = test_paths.suggested(context, services.tree, state.change)
+    path = test_paths.suggest(context, services, state.change)
     again = "Mend what the complaint names." if state.own_tests else "Write the tests."
     earlier = [replace(sections.the_tests(about), title="Your earlier tests")] if state.own_tests else []
     if state.own_tests or blames_tests(state):
@@ -402,11 +383,13 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
 def _interface(state: AttemptState, services: AgentServices, space: int, gauge: Gauge) -> Shown:
     """What the changed files offer and what they import of others, as many as fit; the rest by name."""
     view, shown, names = View(services.tree, state.change), dict[str, str](), list[str]()
+    if (reader := services.languages) is None:
+        return Shown()
     space -= 60
     changed = [path for path, text in state.change.items() if text is not None and path in view]
     elsewhere = set(view.paths())
     for path in changed:
-        lines = interface.offered(path, state.change[path] or "", base_text(services.tree, path))
+        lines = reader.describe_offer(path, state.change[path] or "", base_text(services.tree, path))
         if not lines:
             names.append(path)
             continue
@@ -417,10 +400,11 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
             names.append(path)
         else:
             shown[path] = text
-            elsewhere -= {path} if interface.is_whole(lines) else set()
+            elsewhere -= set() if lines[-1].startswith(LEFT_OUT) else {path}
     parts = [*shown.values(), *([f"Changed as well: {', '.join(names)}"] if names else [])]
     for path in changed:
-        used = interface.imported(path, state.change[path] or "", base_text(services.tree, path), elsewhere, view.text)
+        text, before = state.change[path] or "", base_text(services.tree, path)
+        used = reader.describe_imports(path, text, before, elsewhere, view.text)
         space -= gauge.tokens(used)
         parts += [f"Imported by {path}:\n\n{used}"] if used and space >= 0 else []
     text = quoted("interface", "\n\n".join(parts)) if parts else "(no file was changed)"
@@ -436,7 +420,7 @@ def _read(
     reply: Completion, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The tests with a reply's files in place, and what is wrong with them."""
-    free = test_paths.suggested(context, services.tree, state.change)
+    free = test_paths.suggest(context, services, state.change)
     try:
         parsed = parse(reply, expected=list(state.own_tests) or [free])
     except BadReply as bad:
@@ -464,11 +448,5 @@ def _file_faults(path: str, tests: Mapping[str, str], services: AgentServices, c
         return [f"{path}: {why}."]
     if found := syntax.fault(path, text):
         return [f"{path} is not valid: {found.kind}: {found.message}"]
-    if not asserts_something(path, text):
-        return [f"{path}: holds no test with an assertion."]
-    if words := excuses(path, text):
-        return [f"{path}: lets tests off ({', '.join(words)}); a test that does not run proves nothing."]
-    # One beside tests that assert may show that a call raises nothing; what they are worth, the mutants tell.
-    if all_idle(path, text):
-        return [f"{path}: its tests assert nothing: {', '.join(idle_tests(path, text)[:5])}"]
-    return []
+    why = services.languages.find_test_fault(path, text) if services.languages else ""
+    return [f"{path}: {why}."] if why else []

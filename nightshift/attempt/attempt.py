@@ -60,6 +60,7 @@ from nightshift.queue import store as task_store
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 from nightshift.verdict.held.holding import hold
+from nightshift.verdict.languages.authoring import CodeReader
 from nightshift.verdict.languages.python import commands, own_packages
 from nightshift.verdict.languages.repository_commands.find import find, judged_here
 
@@ -432,7 +433,7 @@ class Attempt:
         whole = git.followed(whole) if task.hub_fence else whole
         project = beginning(spec) if whole.is_own else None
         scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
-        if why := scope.fault(git.tree(whole, stored.base) if stored and stored.moved else whole.tree):
+        if why := scope.fault(whole.tree):
             raise GitError(f"project: {why}")
         workspace = git.within(whole, scope)
         if found := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
@@ -481,6 +482,7 @@ class Attempt:
             suite=WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths),
             memory=self.services.memory,
             tree=workspace.tree,
+            languages=CodeReader(),
             shell=self.services.shell,
             server_tools=self.services.server_tools,
             said=self._said,

@@ -19,6 +19,7 @@ from nightshift.attempt.commit_record import changed_files
 from nightshift.attempt.evidence import Note, Sealed, UnreadableNote, check_seal, note_text, read_note
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.revert import CommitServices
+from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.attempt.verify import Standing, belongs, choose_environment, plan_rerun
 from nightshift.attempt.waiting_commit import (
     Waiting,
@@ -49,7 +50,6 @@ from nightshift.core.tasks.revisions import Commit, LogLine
 from nightshift.core.tasks.states import OPEN
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Result, Verdict
-from nightshift.core.uninterrupted import run_to_end
 from nightshift.storage.db.commit_ledger import PendingIntegration
 from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.state_store import Commit as Entry
@@ -315,7 +315,7 @@ class BranchIntegrator:
         """The note of a run on the merged tree, whose paths are those at which this tree differs from its parent's."""
         git, scope = self._services.git, note.scope
         base, tree = (git.tree(_repo(waiting.entry), each) for each in (commit.parent, commit.id))
-        inside = {scope.inside(path) for path in differing(scope.whole(base), tree)}
+        inside = {scope.inside(path) for path in differing(base, tree)}
         tests = {*note.tests, *note.own_tests, *note.removed_tests}
         changed = tuple(sorted(path for path in inside if path is not None and path not in tests))
         return replace(note, commit=commit.id, tree=commit.tree, base=commit.parent, changed=changed)
@@ -404,8 +404,8 @@ class BranchIntegrator:
             note = read_note(text) if text else None
         except UnreadableNote:
             return
-        if note and (note.packages or note.moved):
-            landed_packages.remember(self._services.state, note.project, note.packages, note.moved).result()
+        if note and note.packages:
+            landed_packages.remember(self._services.state, note.project, note.packages).result()
 
     async def _read_beside(self, entry: Entry) -> None:
         """Mark the commits of the forks beside it as read: the one to read is what was integrated."""

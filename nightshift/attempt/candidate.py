@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nightshift.core.code.git_ids import blob_id, format_of
 from nightshift.core.code.tree import Tree
-from nightshift.core.tasks.projects import WHOLE
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Verdict
@@ -43,21 +42,12 @@ def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged:
     if facts.tree == parent.tree:
         return f"it changes nothing on {parent.id[:10]}"
     full = {workspace.scope.full(path) for path in judged.change}
-    if unjudged := sorted(_find_changed_paths(git, workspace, candidate) - full):
+    if unjudged := sorted(git.changed(workspace, candidate.parent, candidate.id) - full):
         return f"{unjudged[0]} was not judged"
     entries, form = git.tree(workspace, candidate.id).entries(), format_of(candidate.id)
     ids = {path: None if text is None else blob_id(encode(text), form) for path, text in sorted(judged.change.items())}
     other = next((path for path, id_ in ids.items() if entries.get(path) != id_), None)
     return "" if other is None else f"{workspace.scope.full(other)} is not as it was judged"
-
-
-def _find_changed_paths(git: GitManager, workspace: Workspace, candidate: Commit) -> frozenset[str]:
-    """The paths of the repository that a candidate changes beside the projects that it moves."""
-    if not workspace.scope.moved:
-        return git.changed(workspace, candidate.parent, candidate.id)
-    whole = replace(workspace, scope=WHOLE)
-    before, after = (git.tree(whole, commit) for commit in (candidate.parent, candidate.id))
-    return differing(workspace.scope.whole(before), after)
 
 
 def differing(old: Tree, new: Tree) -> frozenset[str]:

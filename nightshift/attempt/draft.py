@@ -12,6 +12,7 @@ from dataclasses import replace
 from nightshift.attempt.commit_record import Landing, change_to_commit, changed_files, commit_row
 from nightshift.attempt.evidence import to_note
 from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.core.errors import UnknownCommit
 from nightshift.core.events import CommitData, Emitter, Kind
 from nightshift.core.tasks.attempt_state import AttemptState
@@ -22,7 +23,6 @@ from nightshift.core.tasks.revisions import Workspace
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.task import Task, digest
 from nightshift.core.tasks.verdicts import Evidence, Label, Result, Verdict
-from nightshift.core.uninterrupted import run_to_end
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 from nightshift.storage.db.state_store import describe_draft
 

@@ -83,6 +83,7 @@ class Note:
     project: str | None = None
     """The part of the repository that all paths are relative to, and that the run saw (`core.tasks.projects.Scope`)."""
     moved: tuple[str, ...] = ()
+    """Projects whose files the task moved into its own, as version 0.1.0 did; such a commit is not judged again."""
     """Projects whose files the commit moves into its own, before the change."""
     changed: tuple[str, ...] = ()
     """Paths of the change that was judged, without tests."""
@@ -112,7 +113,7 @@ class Note:
     @property
     def scope(self) -> Scope:
         """The part of the repository that it is about."""
-        return Scope(project=self.project, given=(*self.tests, *self.start), moved=self.moved)
+        return Scope(project=self.project, given=(*self.tests, *self.start))
 
 
 def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a default)
@@ -157,7 +158,6 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
         allow=spec.allow,
         language=spec.language,
         project=state.project,
-        moved=state.moved,
         changed=tuple(sorted(state.change if changed is None else changed)),
         start=digests({**spec.files, **steering(state.project, state.change)}),
         limits=NotedLimits(**asdict(limits)),

@@ -20,6 +20,7 @@ from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.evidence import to_note
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.services import AttemptServices
+from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.core.code.dependencies import closure, dependants
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.errors import BaseGone, GitError, GitStopped, MergeConflict, RemoteAway
@@ -34,7 +35,6 @@ from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Change, Files, Task
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
-from nightshift.core.uninterrupted import run_to_end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,7 +363,7 @@ class Integration:
 
         It does if every test that the change can break sees the same bytes on the tip, with the change and without it.
         """
-        if not workspace.is_own or self.task.spec.test_command or state.moved:
+        if not workspace.is_own or self.task.spec.test_command:
             return False
         git, base, imports, mine = self.services.git, workspace.tree, self.services.imports, judged.change
         tip, merged = git.tree(workspace, candidate.parent), git.tree(workspace, candidate.id)
@@ -385,15 +385,15 @@ class Integration:
     # --- what stands in the way
 
     def _find_lost_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
-        """Have the task planned anew where a project that it works on or moves is gone; None where all are there."""
-        git, mine = self.services.git, {*filter(None, (state.project,)), *state.moved}
+        """Have the task planned anew where the project that it works on is gone; None where it is there."""
+        git, mine = self.services.git, {*filter(None, (state.project,))}
         if self._resumed or not mine or (tip := git.tip(workspace)) == state.base:
             return None
         then, now = (set(projects_of(git.tree(None, commit))) for commit in (state.base, tip))
         gone = sorted((mine & then) - now)
         if not gone:
             return None
-        why = f"the project {gone[0]} is not there any more: another task moved or removed it"
+        why = f"the project {gone[0]} is not there any more: another task removed it"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
         return Reopened(why=why, state=self._plan_anew(state, tip, why))
 
@@ -415,8 +415,6 @@ class Integration:
             base=tip,
             phase=Phase.PLANNING,
             project=beginning(self.task.spec),
-            moved=(),
-            removes_project=False,
             plan="",
             change=dict(self.task.spec.files),
             own_tests={},
@@ -524,8 +522,8 @@ class Integration:
         files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit)
         entry = commit_row(landing, subject, files, self.services.clock(), self.services.mask)
         await asyncio.wrap_future(self.services.state.record_commit(entry))
-        if integrated and workspace.is_own and (state.packages or state.moved):
-            packages = landed_packages.remember(self.services.state, state.project, state.packages, state.moved)
+        if integrated and workspace.is_own and state.packages:
+            packages = landed_packages.remember(self.services.state, state.project, state.packages)
             await asyncio.wrap_future(packages)
         reason = self._describe(workspace, state, judged.verdict)
         self.standing = Landed(reason=reason, commit=commit.id, branch=commit.branch, integrated=integrated)

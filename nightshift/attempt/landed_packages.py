@@ -5,7 +5,7 @@ Each project has its own, since two may pin different versions of a package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 
 from nightshift.core.tasks.projects import ROOT
@@ -14,15 +14,12 @@ from nightshift.storage.db.state_store import StateStore
 _KEY = "landed_packages"
 
 
-def remember(
-    store: StateStore, project: str | None, packages: Mapping[str, str], moved: Iterable[str] = ()
-) -> Future[None]:
-    """Add packages of a project, name to version, and those of projects that were moved into it.
+def remember(store: StateStore, project: str | None, packages: Mapping[str, str]) -> Future[None]:
+    """Add packages of a project, name to version.
 
     The newest version of a name counts. Not for two at the same time.
     """
-    theirs = {name: version for each in moved for name, version in known(store, each).items()}
-    return store.set(_KEY, {**by_project(store), project or ROOT: {**theirs, **known(store, project), **packages}})
+    return store.set(_KEY, {**by_project(store), project or ROOT: {**known(store, project), **packages}})
 
 
 def known(store: StateStore, project: str | None) -> dict[str, str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from nightshift.core.code.dependencies import ImportCache, dependants, is_suite, nearest_first
 from nightshift.core.code.paths import at_or_below
 from nightshift.core.ports import Suite
-from nightshift.core.tasks.projects import moved_in
 from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 
 
@@ -36,7 +35,7 @@ class WithRegression(Suite):
         return await self.suite.try_out(job if job.only else await asyncio.to_thread(self._with_dependants, job))
 
     def _with_dependants(self, job: SuiteJob) -> SuiteJob:
-        changed = self.changed | job.change.keys() | moved_in(job.base)
+        changed = self.changed | job.change.keys()
         if not changed:
             return job
         found = dependants(job.base, changed, self.imports, unknown=job.whole_tree)

@@ -13,12 +13,12 @@ from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.integration import Integration, Landed, Reopened, commit_data
 from nightshift.attempt.merge_queue import Candidate, JointWork, merge
 from nightshift.attempt.regression import WithRegression
+from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.core.errors import Parked, RemoteAway
 from nightshift.core.events import Kind
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
-from nightshift.core.uninterrupted import run_to_end
 from nightshift.remote.hub.landing import Landing, Turn, Waiting
 
 REMOTE_S = 60.0
@@ -82,9 +82,9 @@ class SharedIntegration(Integration):
     def _kind(self, state: AttemptState) -> str:
         """What may be judged in one run with this one; empty for what has a run of its own kind."""
         spec, verdict = self.task.spec, state.verdict
-        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests or state.moved
+        own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests
         documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
-        return "" if own_kind or documents or state.removes_project else f"{spec.language}"
+        return "" if own_kind or documents else f"{spec.language}"
 
     async def _in_turn(
         self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState

@@ -41,6 +41,7 @@ _REVERT = (
     "`nightshift verify` can look at the commits around it"
 )
 _NOT_JUDGED = "the commit was integrated without a run, as its owner asked, so there is no evidence for it"
+_MOVED = "the task moved all files of {} into its project, which this version does not do again"
 _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 
 
@@ -96,6 +97,8 @@ class Verification:
         if not is_its_own(its_own):
             why = "the note does not belong to this commit, so nothing was run"
             return replace(report, checks=(*checks, unchecked("tests", why)))
+        if note.moved:
+            return replace(report, checks=(*checks, unchecked("tests", _MOVED.format(", ".join(note.moved)))))
         tree, base = (self._git.tree(self._repo, commit) for commit in (facts.id, note.base))
         sealed = evidence.check_seal(text, self._key)
         checks += tuple(await asyncio.to_thread(lambda: [*claims(note, facts, tree, base, sealed)]))
@@ -216,7 +219,7 @@ def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Seale
     if note.strange:
         yield unchecked("fields", f"this version does not know {listed(list(note.strange))}")
     yield _trailers(note, facts)
-    yield _paths(note, differing(note.scope.whole(base), tree))
+    yield _paths(note, differing(base, tree))
 
 
 def _same_id(what: str, then: str, now: str, good: str) -> Check:

@@ -1,8 +1,8 @@
-"""The ports: what a package needs from others, at most three methods each."""
+"""The ports: what a package needs from others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nightshift.core.tasks.attempt_state import AttemptState
     from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport
     from nightshift.core.tasks.lesson import Lesson
+    from nightshift.core.tasks.task import Change
     from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
     from nightshift.core.tools import ToolCall, ToolPlace, ToolRecord, ToolSpec
 
@@ -120,6 +121,66 @@ class ChangeCheck(Protocol):
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         """What must be mended, what the owner must decide, and what the run may use."""
+        ...
+
+
+LEFT_OUT = "… and "
+"""Begins the last line of what a file offers where it counts the definitions that are left out."""
+
+
+class Languages(Protocol):
+    """Reads code and tests of each language; nothing is run. `before` is a file without the change, None for none."""
+
+    def describe_offer(self, path: str, text: str, before: str | None) -> list[str]:
+        """Describe what a changed file offers, a line each, without bodies."""
+        ...
+
+    def describe_imports(
+        self, path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]
+    ) -> str:
+        """Describe the definitions of other files that what a change touches uses; empty without any."""
+        ...
+
+    def list_touched(self, path: str, text: str, before: str | None) -> list[str]:
+        """List the public names that a change touches, those most changed first."""
+        ...
+
+    def find_test_fault(self, path: str, text: str) -> str:
+        """Say why a file of tests proves nothing; empty for one that may."""
+        ...
+
+    def refuse_removal(
+        self,
+        path: str,
+        before: str,
+        failing: Collection[str],
+        change: Change,
+        read: Callable[[str], str | None],
+        *,
+        passed: bool,
+    ) -> str:
+        """Say why a test file has to stay, whoever agrees; empty where it is about nothing but what is taken away.
+
+        Args:
+            path: of the file.
+            before: its text.
+            failing: its tests that fail with the change; an empty name where it fails as a whole.
+            change: without the tests.
+            read: gives the text of a path without the change.
+            passed: whether one of its tests passed.
+        """
+        ...
+
+    def refuse_change(
+        self,
+        path: str,
+        before: str,
+        text: str,
+        failing: Collection[str],
+        change: Change,
+        read: Callable[[str], str | None],
+    ) -> str:
+        """Say why a changed test file may not stand, whoever agrees; empty where it may. For the rest as above."""
         ...
 
 

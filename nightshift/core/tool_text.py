@@ -39,13 +39,14 @@ def _described(spec: ToolSpec) -> str:
 
 
 def _form(spec: ToolSpec) -> str:
-    """The block of a call, with a word in capitals for each argument that it needs."""
-    needed = {one.name: _placeholder(one) for one in spec.parameters if one.required or one.name in spec.body}
+    """The block of a call, with a placeholder for each argument that it needs."""
+    needed = {one.name: placeholder(one) for one in spec.parameters if one.required or one.name in spec.body}
     return block(ToolCall(name=spec.name, arguments=needed), spec)
 
 
-def _placeholder(parameter: ToolParameter) -> Any:
-    return 1 if parameter.type == "integer" else parameter.name.upper()
+def placeholder(parameter: ToolParameter) -> Any:
+    """Return what stands for an argument in the form of a call: no reader takes it for one."""
+    return 1 if parameter.type == "integer" else f"<{parameter.name}>"
 
 
 def block(call: ToolCall, spec: ToolSpec | None) -> str:

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from nightshift.core.clock import Clock, utc_now
-from nightshift.core.code.project_moves import MovedTree
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import GitError, UnknownCommit
 from nightshift.core.events import Emitter, Kind, Level
@@ -37,7 +36,7 @@ from nightshift.git.discovery import MAIN, base_of, refuse_submodule_folder, rem
 from nightshift.git.fetching import FETCHED, fetch
 from nightshift.git.maintenance import RepositoryMaintenance
 from nightshift.git.merging import rebased
-from nightshift.git.objects import RawCommit, edits_for, edits_with_move, person
+from nightshift.git.objects import RawCommit, edits_for, person
 from nightshift.git.processes import Processes
 from nightshift.git.pushing import push
 from nightshift.git.registry import Repositories, Where
@@ -199,9 +198,7 @@ class GitManager:
         found = self._repositories.find(workspace)
         found.refuse_gone(parent)
         tree, full = found.tree(parent), workspace.scope.all_full(change)
-        whole = workspace.scope.whole(tree)
-        edits = edits_with_move(full, whole, tree.records) if isinstance(whole, MovedTree) else None
-        edits = edits_for(full, tree.records) if edits is None else edits
+        edits = edits_for(full, tree.records)
         if not edits:
             return None
         by = self._signature(found.author)

@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeVar
 
 from nightshift.core.code.git_ids import IdFormat, blob_id, format_of
 from nightshift.core.code.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
-from nightshift.core.code.project_moves import MovedTree
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8
@@ -296,25 +295,6 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
             if old is None or old.id != blob_id(data, id_format):
                 writes.append(Edit(path=path, mode="100755" if old and old.mode == "100755" else "100644", data=data))
     return removals + writes
-
-
-def edits_with_move(change: Change, moved: MovedTree, before: Mapping[str, Record]) -> list[Edit]:
-    """The edits that move projects and make a change on top of that; modes of files go with them.
-
-    Raises:
-        GitError: as `edits_for`.
-    """
-    now = {path: record for path, record in before.items() if path not in moved.removed}
-    for path, id_ in moved.entries().items():
-        source = before[moved.sources.get(path, path)]
-        if path not in before or before[path].id != id_:
-            now[path] = Record(source.mode, id_)
-    edits = {edit.path: edit for edit in edits_for(change, now)}
-    removals = [Edit(path=path, mode=before[path].mode, data=None) for path in sorted(moved.removed)]
-    removals += [edit for edit in edits.values() if edit.data is None and edit.path in before]
-    new = sorted(path for path, record in now.items() if before.get(path) != record and path not in edits)
-    writes = [Edit(path=path, mode=now[path].mode, data=moved.read(path)) for path in new]
-    return [*removals, *writes, *(edit for edit in edits.values() if edit.data is not None)]
 
 
 def _check_folders(change: Change, before: Mapping[str, Record]) -> None:

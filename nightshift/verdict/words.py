@@ -1,7 +1,7 @@
 """Holds a change that passed to the words of its task: examples are called, names and files are looked for.
 
 Self-written tests cannot see that a change answers another task, for they do so too. The words of the task often say
-enough to see it (`core.tasks.word_examples`, `core.tasks.word_names`). The calls are made in the sandbox like those of
+enough to see it (`verdict.word_examples`, `verdict.word_names`). The calls are made in the sandbox like those of
 held-out cases, and compared outside. What the change does not do is no failure of its tests: `Verdict.unmet` has it,
 and whoever walks the phases decides.
 
@@ -20,7 +20,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nightshift.core.code import literals
-from nightshift.core.code.definitions import find_bound, find_functions
 from nightshift.core.code.documents import is_document
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.paths import is_test_path
@@ -28,12 +27,13 @@ from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.held_out import Compare, ValueCase
 from nightshift.core.tasks.task import Files, Language
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
-from nightshift.core.tasks.word_examples import Example, read_examples
-from nightshift.core.tasks.word_names import find_paths, read_names
 from nightshift.sandbox.inside import values
 from nightshift.verdict.answer import Reply
+from nightshift.verdict.definitions import find_bound, find_functions
 from nightshift.verdict.held.asking import Asker
 from nightshift.verdict.held.weighing import Finding, plainly, weigh
+from nightshift.verdict.word_examples import Example, read_examples
+from nightshift.verdict.word_names import find_paths, read_names
 
 _MOST, _SHOWN = 5, 80
 """Sentences in a verdict, and characters of a value in one."""

@@ -156,14 +156,26 @@ async def test_what_is_done_already_is_judged_as_it_stands() -> None:
     assert (work.phase, work.iteration, dict(work.change)) == (P.COMMIT, 1, {})
     assert work.summary == "add.py adds since the last release"
     assert bench.model.phases == [P.PLANNING, P.CODING]
-    assert len(bench.suite.jobs) == 1
+    assert len(bench.suite.jobs) == 2, "the claim, and the verdict"
 
 
-async def test_what_is_not_done_after_all_is_told_by_the_tests_that_fail_and_run_once() -> None:
-    bench = Bench(model_for(DONE_ALREADY, DONE_ALREADY, RIGHT), base={"add.py": "def add(a, b):\n    return a - b\n"})
+@pytest.mark.parametrize("base", [{}, {"add.py": "def add(a, b):\n    return a - b\n"}, {"add.py": "def add(a, b):\n"}])
+@pytest.mark.parametrize("claims", [1, 2])
+async def test_a_claim_that_a_given_test_contradicts_is_not_believed_and_costs_no_try(
+    base: dict[str, str], claims: int
+) -> None:
+    bench = Bench(model_for(*[DONE_ALREADY] * claims, RIGHT), base=base)
     work = await bench.run(case_for(tests=TESTS))
-    assert (work.phase, work.iteration, len(bench.suite.jobs)) == (P.COMMIT, 3, 2)
-    assert "test_add.py::test_add" in bench.model.prompt(3)
+    assert (work.phase, work.iteration) == (P.COMMIT, 1)
+    assert bench.model.phases == [P.PLANNING, *[P.CODING] * (claims + 1)]
+    assert ("test_add.py" if base else "add.py") in bench.model.requests[-1].messages[-1].text
+
+
+async def test_a_claim_that_is_never_given_up_ends_the_try_without_a_judged_run() -> None:
+    bench = Bench(model_for(DONE_ALREADY, forever=True), base={"add.py": "def add(a, b):\n    return a - b\n"})
+    work = await bench.run(case_for(tests=TESTS, iterations=1))
+    assert (work.phase, work.verdict) == (P.ABANDON, None)
+    assert P.TESTING not in bench.walk
 
 
 async def test_a_task_without_tests_that_is_done_already_is_judged_by_tests_written_for_it() -> None:
@@ -232,7 +244,7 @@ async def test_sentences_that_end_the_work_count_when_they_are_said_twice(prose:
     bench = Bench(model_for(prose, prose), base={"add.py": "def add(a, b):\n    return a + b\n"})
     work = await bench.run(case_for(tests=TESTS))
     assert bench.model.phases == CODING_TWICE
-    assert "`Cannot: why" in bench.model.requests[2].messages[-1].text
+    assert "`Cannot: <why" in bench.model.requests[2].messages[-1].text
     if ends == "done":
         assert work.phase is P.COMMIT
     else:

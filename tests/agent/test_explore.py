@@ -345,7 +345,7 @@ async def test_a_task_that_cannot_be_done_is_the_owners_business() -> None:
 
 @pytest.mark.parametrize("said", [["Cannot: it is gone."], ["I cannot do this: it is gone."] * 2])
 async def test_a_refusal_in_words_goes_to_the_owner_too_and_is_not_asked_again(said: list[str]) -> None:
-    bench = bench_for(*map(textual, said), *map(textual, said), DONE)
+    bench = bench_for(*map(textual, said), *map(textual, said), EDIT, DONE)
     case = case_for(tests=TESTS)
     held = await bench.run(case)
     (ask,) = held.asks
@@ -353,13 +353,21 @@ async def test_a_refusal_in_words_goes_to_the_owner_too_and_is_not_asked_again(s
     assert len(codings(bench)) == len(said)
     told = replace(case, granted=frozenset({ask.subject}), answers={ask.subject: "Go on."})
     await bench.run(replace(told, iterations=1), replace(held, phase=P.CODING, held_in=None, asks=()))
-    assert len(codings(bench)) == 2 * len(said) + 1
+    assert len(codings(bench)) == 2 * len(said) + 2
 
 
 async def test_what_is_done_already_may_be_said_in_words() -> None:
     bench = bench_for(textual("Done already: it adds."), base={"add.py": "def add(a, b):\n    return a + b\n"})
     work = await bench.run(case_for(tests=TESTS))
     assert (work.phase, work.summary, dict(work.change)) == (P.COMMIT, "it adds.", {})
+
+
+@pytest.mark.parametrize("claim", [DONE, textual("Done already: it adds.")])
+async def test_that_nothing_has_to_be_done_is_not_believed_while_a_given_test_fails(claim: str | Completion) -> None:
+    bench = bench_for(claim, EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert (work.phase, work.iteration, len(codings(bench))) == (P.COMMIT, 1, 3)
+    assert "test_add.py::test_add" in codings(bench)[1].messages[-1].text
 
 
 # --- commands

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from nightshift.agent import project_choice, whole_project
+from nightshift.agent import project_choice
 from nightshift.agent.machine import Machine
 from nightshift.agent.prompt.neighbours import neighbours
-from nightshift.core.code.dependencies import is_suite
 from nightshift.core.code.tree import Tree, read_text
 from nightshift.core.errors import NightshiftError
 from nightshift.core.gauge import Gauge
@@ -18,7 +17,7 @@ from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, St
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
 from nightshift.core.tasks.projects import PYTEST, ROOT, Scope
 from nightshift.core.tasks.states import Outcome, Phase
-from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import Label, SuiteJob, Trial, Verdict
 from nightshift.verdict import removal
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 from tests.support.trees import TextTree
@@ -163,25 +162,6 @@ async def test_only_a_plan_chooses_and_only_once() -> None:
             _ = [step async for step in machine.steps(case(), start)]
 
 
-async def test_only_the_first_plan_moves_projects_and_only_once() -> None:
-    async def moving(_context: object, before: AttemptState, _services: object) -> Step:
-        return Step(phase=before.phase, outcome=Outcome.OK, state=replace(before, moved=("stat",)))
-
-    first = AttemptState(phase=Phase.PLANNING, base="0" * 40, project="shop")
-    bench = Bench(model_for(), base=MERGED)
-    async for step in Machine(bench.tools, {Phase.PLANNING: moving}).steps(case(), first):
-        assert step.state.moved == ("stat",)
-        break
-    for start in (
-        replace(first, phase=Phase.CODING),
-        replace(first, iteration=1),
-        replace(first, moved=("almanac",)),
-    ):
-        machine = Machine(Bench(model_for(), base=MERGED).tools, {start.phase: moving})
-        with pytest.raises(NightshiftError, match="changed the project"):
-            _ = [step async for step in machine.steps(case(), start)]
-
-
 class Wants:
     """Asks for every package that a plan names and that is not decided on."""
 
@@ -256,149 +236,47 @@ async def test_testing_changes_no_other_file() -> None:
         await bench.run(case_for())
 
 
-# --- projects that are merged or renamed
+# --- projects that are removed
 
 STAT = {
     "stat/README.md": "# stat\n\nMeans of columns.\n",
     "stat/requirements.txt": "pytest\n",
+    "stat/pytest.ini": PYTEST["pytest.ini"],
     "stat/mean.py": "def mean(x):\n    return sum(x) / len(x)\n",
     "stat/tests/test_mean.py": "from mean import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n",
 }
-MERGED = {**WORKSPACE, **STAT}
-MERGE = "Merge stat into shop: `mean(x)` in mean.py returns what it did, beside till.py, and README.md names both"
-
-
-@pytest.mark.parametrize(
-    ("description", "plan", "project", "moved"),
-    [
-        ("Merge stat into shop", "Project: shop\nMoves: stat\n1. README.md", "shop", ("stat",)),
-        ("Rename stat to figures", "Project: figures\n**Moves:** `stat`\n1. README.md", "figures", ("stat",)),
-        ("Combine stat and almanac", "Project: both - all\nMoves: stat, almanac", "both", ("stat", "almanac")),
-        ("Merge stat into shop", "Project: shop\nMoves: shop, etc, ../calc.py", "shop", ()),
-        ("Use the mean of stat in shop", "Project: shop\nMoves: stat", "shop", ()),
-        ("Move the function mean from stat to shop", "Project: shop\nMoves: stat", "shop", ()),
-        ("Merge stat into shop", "Project: none\nMoves: stat", ROOT, ()),
-        ("Join two lists, in lists.py", "Project: shop\nMoves: stat", "shop", ()),
-    ],
-)
-def test_a_plan_moves_projects_where_the_task_asks_for_that(
-    description: str, plan: str, project: str, moved: tuple[str, ...]
-) -> None:
-    tree, context = TextTree(MERGED), case(description)
-    found = project_choice.moved(context, project_choice.chosen(context, state(plan), tree), tree)
-    found = found if found.moved else project_choice.chosen(context, state(plan), tree)
-    assert (found.project, found.moved) == (project, moved)
-
-
-def test_a_project_that_its_owner_named_may_get_another_name_and_no_other_place() -> None:
-    tree, context = Scope(project="stat").of(TextTree(MERGED)), case("Rename it to figures", project="stat")
-    named = replace(state("Project: figures\nMoves: stat\n1. stat/mean.py"), project="stat")
-    found = project_choice.moved(context, named, tree)
-    assert (found.project, found.moved) == ("figures", ("stat",))
-    assert "1. mean.py" in found.plan
-    merged = replace(state("Project: shop\nMoves: almanac"), project="stat")
-    assert project_choice.moved(context, merged, tree).project == "stat"
-
-
-class BaseSuite(PlainSuite):
-    """Judges by all tests of the base where nothing was added, as `nightshift.attempt.regression` has it done."""
-
-    async def judge(self, job: SuiteJob) -> Verdict:
-        """The verdict; `jobs` has what was asked."""
-        there = {path: read_text(job.base, path) for path in job.base.entries() if is_suite(path)}
-        return await super().judge(replace(job, given={**job.given, **there}) if job.takes_away else job)
+REMOVE = "Remove the project stat with all of its files: `mean(x)` in mean.py is not used any more"
 
 
 class RemovalSuite(PlainSuite):
-    """Passes what leaves nothing, as the real suite does."""
+    """Passes what leaves nothing, and tries out tests of the base by name, as the real suite does."""
+
+    async def try_out(self, job: SuiteJob) -> Trial:
+        """The run of the named tests."""
+        there = {path: read_text(job.base, path) for path in job.only}
+        return await super().try_out(replace(job, given={**there, **job.given}))
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """The verdict; `jobs` has what was asked."""
         return removal.passed(job) if removal.leaves_nothing(job) else await super().judge(job)
 
 
-async def test_a_merged_project_is_judged_by_the_tests_of_both_where_they_lie_now() -> None:
-    readme = block("README.md", "# shop\n\nA till, and means of columns.\n")
-    model = model_for(readme, PLANNING=["Project: shop\nMoves: stat\n1. README.md: both"])
-    bench = Bench(model, BaseSuite(), base=MERGED)
-    end = await bench.run(case(MERGE))
-    assert (end.phase, end.project, end.moved) == (Phase.COMMIT, "shop", ("stat",))
-    assert sorted(end.change) == ["README.md"]
-    (job,) = bench.suite.jobs
-    assert {"till.py", "mean.py", "tests/test_mean.py"} <= job.base.entries().keys()
-    assert (job.takes_away, sorted(job.given)) == (True, ["tests/test_mean.py"])
-    assert "# Moving projects" in model.prompt(0)
-    assert "all files of stat" in model.prompt(1)
-    assert "Means of columns." in model.prompt(1)
-
-
-async def test_a_move_that_cannot_be_made_is_asked_about_and_done_without_or_refused() -> None:
-    clash = {**MERGED, "shop/mean.py": "mean = 1\n"}
-    plans = ["Project: shop\nMoves: stat\n1. README.md: both"] * 3
-    bench = Bench(model_for(RIGHT, PLANNING=plans, TESTING=[OWN]), base=clash)
-    held = await bench.run(case(MERGE))
-    assert held.phase is Phase.AWAITING_APPROVAL
-    assert "stat cannot be moved into shop: more than one of shop, stat has mean.py" in held.reason
-    (ask,) = held.asks
-    on = replace(held, phase=Phase.PLANNING, asks=(), held_in=None)
-    done = await bench.run(replace(case(MERGE), granted=frozenset({ask.subject})), on)
-    assert (done.phase, done.project, done.moved) == (Phase.COMMIT, "shop", ())
-    refused = await bench.run(replace(case(MERGE), denied=frozenset({ask.subject})), on)
-    assert refused.phase is Phase.ABANDON
-    assert "cannot be moved" in refused.reason
-
-
-async def test_other_tasks_are_told_nothing_of_moves() -> None:
-    model = model_for(RIGHT, PLANNING=["Project: adder\nMoves: stat\n1. add.py"], TESTING=[OWN])
-    bench = Bench(model, base=MERGED)
-    end = await bench.run(case())
-    assert (end.project, end.moved) == ("adder", ())
-    assert "# Moving projects" not in model.prompt(0)
-
-
-# --- projects that are removed
-
-REMOVE = "Remove the project stat with all of its files: `mean(x)` in mean.py is not used any more"
-
-
-def is_removed(description: str = REMOVE, plan: str = "Project: stat\nRemoves: stat", **more: Any) -> bool:
-    context, tree = case(description, **more), TextTree(MERGED)
-    before = project_choice.chosen(context, state(plan), tree)
-    return whole_project.removed(context, before, tree).removes_project
-
-
-def test_a_plan_removes_a_project_only_where_the_task_names_it_and_asks_for_nothing_else() -> None:
-    assert is_removed()
-    assert is_removed("Remove the stat project")
-    assert not is_removed("Remove the mean from shop and statistics")
-    assert not is_removed("Write docs for stat")
-    assert not is_removed("Remove stat, and write a new parser in shop")
-    assert not is_removed(plan="Project: shop\nRemoves: stat")
-    assert not is_removed(plan="Project: stat\n1. mean.py goes")
-    assert not is_removed(tests={"tests/test_x.py": "def test_x():\n    assert 1\n"}, project="stat")
-
-
-async def test_a_project_that_the_agent_wrote_goes_without_a_model_and_without_a_question() -> None:
-    model = model_for(PLANNING=["Project: stat\nRemoves: stat"])
-    bench = Bench(model, base=MERGED, wrote=["stat/tests/test_mean.py"])
-    bench.suite = RemovalSuite()
+@pytest.mark.parametrize("wrote", [["stat/tests/test_mean.py"], []])
+async def test_a_project_goes_file_by_file_and_its_tests_with_it_or_with_the_owners_yes(wrote: list[str]) -> None:
+    gone = [path.removeprefix("stat/") for path in STAT]
+    deleted = "\n".join(f"```text path={path} delete\n```" for path in gone)
+    model = model_for(deleted, PLANNING=["Project: stat\n1. All files go."])
+    bench = Bench(model, RemovalSuite(), base={**WORKSPACE, **STAT}, wrote=wrote)
     end = await bench.run(case(REMOVE))
+    if not wrote:
+        assert end.phase is Phase.AWAITING_APPROVAL
+        (ask,) = end.asks
+        on = replace(end, phase=Phase.TESTING, asks=(), held_in=None)
+        inside = {path.removeprefix("stat/"): text for path, text in STAT.items()}
+        there = Bench(model, RemovalSuite(), base=inside)
+        end = await there.run(replace(case(REMOVE), granted=frozenset({ask.subject})), on)
     assert (end.phase, end.project) == (Phase.COMMIT, "stat")
-    assert end.change == dict.fromkeys(["README.md", "mean.py", "requirements.txt"])
+    assert end.change == dict.fromkeys(sorted(set(gone) - {"tests/test_mean.py"}))
     assert end.removed_tests == ("tests/test_mean.py",)
-    assert bench.walk == [Phase.PLANNING, Phase.CODING, Phase.TESTING]
-
-
-async def test_tests_that_the_agent_did_not_write_alone_go_with_the_owner_s_yes() -> None:
-    model = model_for(PLANNING=["Project: stat\nRemoves: stat"] * 3)
-    bench = Bench(model, RemovalSuite(), base=MERGED)
-    held = await bench.run(case(REMOVE))
-    assert held.phase is Phase.AWAITING_APPROVAL
-    (ask,) = held.asks
-    assert ask.subject == "project:stat:gone"
-    assert "May the whole project stat be removed, with these tests: tests/test_mean.py?" in ask.question
-    on = replace(held, phase=Phase.TESTING, asks=(), held_in=None)
-    granted = await bench.run(replace(case(REMOVE), granted=frozenset({ask.subject})), on)
-    assert granted.phase is Phase.COMMIT
-    denied = await bench.run(replace(case(REMOVE), denied=frozenset({ask.subject})), on)
-    assert (denied.phase, denied.reason) == (Phase.ABANDON, "its owner keeps the project stat")
+    assert end.verdict is not None
+    assert end.verdict.evidence.label is Label.REMOVED

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.agent.library import FileTree
-from nightshift.agent.test_paths import moved, suggested
+from nightshift.agent.test_paths import moved, suggest
 from nightshift.core.code.paths import is_test_path
-from tests.support.agent_parts import case_for
+from tests.support.agent_parts import Bench, case_for, model_for
+from tests.support.trees import TextTree
 
 TWO = "def add(a, b):\n    return a + b\n"
 
 
 def path_for(change: dict[str, str | None], base: dict[str, str] | None = None, **fields: str) -> str:
-    return suggested(case_for("Write a sum, please", **fields), FileTree(base or {}), change)
+    bench = Bench(model_for(), base=base or {})
+    return suggest(case_for("Write a sum, please", **fields), bench.tools, change)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_a_name_is_found_however_many_are_taken() -> None:
 
 
 def test_tests_whose_place_newer_work_took_move_on() -> None:
-    base = FileTree({"tests/test_a.py": "theirs", "b.test.mjs": "theirs"})
+    base = TextTree({"tests/test_a.py": "theirs", "b.test.mjs": "theirs"})
     own = {"tests/test_a.py": "mine", "b.test.mjs": "mine", "tests/test_c.py": "mine"}
     assert moved(own, base) == {"tests/test_a_2.py": "mine", "b_2.test.mjs": "mine", "tests/test_c.py": "mine"}
     assert all(map(is_test_path, moved(own, base)))

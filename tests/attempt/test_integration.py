@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.attempt import landed_packages
 from nightshift.attempt.evidence import read_note
 from nightshift.attempt.integration import Integration, Landed, Reopened
 from nightshift.core.events import Emitter, Kind
@@ -334,86 +332,28 @@ async def test_lines_that_two_tasks_of_a_project_changed_are_written_again_with_
     assert dict(again.state.change) == {"b.py": ""}
 
 
-async def _moving(site: Site, **more: str) -> tuple[Task, Workspace, AttemptState]:
-    """A task that renames the project stat, judged on a workspace that has it and was given more files at its root."""
-    seed = site.task(1, tests={"stat/tests/test_calc.py": TEST_ADD})
-    files = {"stat/calc.py": ADD, "stat/README.md": "# stat\n", "stat/requirements.txt": "pytest\n", **more}
+async def test_work_on_a_project_that_was_removed_meanwhile_is_planned_anew(site: Site) -> None:
+    seed, files = site.task(1, tests={"stat/tests/test_calc.py": TEST_ADD}), {
+        "stat/calc.py": ADD, "stat/README.md": "# stat\n", "stat/requirements.txt": "pytest\n",
+    }  # fmt: skip
     start = site.open(seed)
-    assert isinstance(
-        await site.land(start, seed, AttemptState(phase=Phase.COMMIT, base=start.base, change=files)), Landed
-    )
-    task = site.task(2)
-    scope = Scope(project="figures", moved=("stat",))
-    workspace = site.parts.git.within(site.open(task), scope)
-    judged = await site.judged(workspace, task, {"README.md": "# figures\n\nSums.\n"})
-    assert judged.verdict
-    assert [case.id for case in judged.verdict.results] == ["tests/test_calc.py::test_add"]
-    return task, workspace, replace(judged, project="figures", moved=("stat",))
-
-
-async def test_work_on_a_project_that_landed_while_it_was_renamed_has_its_new_name_too(site: Site) -> None:
-    task, workspace, work = await _moving(site)
-    other = site.task(3)
-    in_stat = site.parts.git.within(site.open(other), Scope(project="stat"))
-    newer = {"calc.py": ADD + "\n\nOFTEN = 1\n", "more.py": "MORE = 1\n"}
-    judged = await site.judged(in_stat, other, newer)
-    assert isinstance(await site.land(in_stat, other, replace(judged, project="stat")), Landed)
-    runs = len(site.suite.jobs)
-    landed = await site.land(workspace, task, work)
-    assert isinstance(landed, Landed)
-    assert len(site.suite.jobs) > runs, "it was not judged together with newer work"
-    tip = site.parts.git.tree(None, site.parts.git.resolve(None, "main"))
-    assert sorted(tip.entries()) == [
-        "figures/README.md", "figures/calc.py", "figures/more.py", "figures/requirements.txt",
-        "figures/tests/test_calc.py",
-    ]  # fmt: skip
-    assert "OFTEN" in tip.read("figures/calc.py").decode()
-    assert tip.read("figures/README.md") == b"# figures\n\nSums.\n"
-    ledger = CommitLedger(site.parts.db, site.parts.events).page(1, task_id=2)[0]
-    assert {"stat/calc.py", "figures/calc.py", "figures/README.md"} <= {file.path for file in ledger.files or ()}
-    note = read_note(git(workspace.repo, "notes", "--ref=nightshift", "show", str(landed.commit)))
-    assert (note.project, note.moved, note.changed) == ("figures", ("stat",), ("README.md",))
-    message = git(workspace.repo, "log", "-1", "--format=%B", str(landed.commit))
-    assert "All files of stat were moved into figures." in message
-
-
-async def test_work_on_a_project_that_was_renamed_meanwhile_is_planned_anew(site: Site) -> None:
-    task, workspace, work = await _moving(site)
-    other = site.task(3)
+    begun = AttemptState(phase=Phase.COMMIT, base=start.base, change=files)
+    assert isinstance(await site.land(start, seed, begun), Landed)
+    other = site.task(2)
     in_stat = site.parts.git.within(site.open(other), Scope(project="stat"))
     judged = await site.judged(in_stat, other, {"calc.py": ADD + "\n\nOFTEN = 1\n"})
     late = replace(judged, project="stat", plan="Project: stat", own_tests={"tests/test_more.py": TEST_DOUBLE})
-    assert isinstance(await site.land(workspace, task, work), Landed)
+    git(start.repo, "read-tree", "main")
+    git(start.repo, "rm", "-rqf", "--cached", "stat")
+    removed = git(start.repo, "commit-tree", git(start.repo, "write-tree"), "-p", "main", stdin="gone")
+    git(start.repo, "update-ref", "refs/heads/main", removed)
     end = await site.land(in_stat, other, late)
     assert isinstance(end, Reopened)
-    assert end.why == "the project stat is not there any more: another task moved or removed it"
+    assert end.why == "the project stat is not there any more: another task removed it"
     state = end.state
     assert (state.phase, state.project, state.plan, dict(state.change)) == (Phase.PLANNING, None, "", {})
     assert state.base == site.parts.git.resolve(None, "main")
     assert not state.own_tests
-    tip = site.parts.git.tree(None, state.base)
-    assert not any(path.startswith("stat/") for path in tip.entries())
-
-
-async def test_a_file_that_newer_work_put_where_another_is_moved_to_sends_the_task_back(site: Site) -> None:
-    task, workspace, work = await _moving(site)
-    other = site.task(3)
-    at_root = site.open(other)
-    change = {"figures/calc.py": "OTHER = 1\n"}
-    begun = AttemptState(phase=Phase.COMMIT, base=at_root.base, change=change)
-    assert isinstance(await site.land(at_root, other, begun), Landed)
-    again = await site.land(workspace, task, work)
-    assert isinstance(again, Reopened)
-    assert "together with" not in again.why, "a file was left behind"
-    tip = site.parts.git.tree(None, again.state.base)
-    assert "rename these in one of them first" in (work.scope.fault(tip) or "")
-
-
-async def test_packages_that_landed_in_a_project_go_with_it(site: Site) -> None:
-    task, workspace, work = await _moving(site)
-    await asyncio.wrap_future(landed_packages.remember(site.parts.state, "stat", {"moonphase": "1.0"}))
-    assert isinstance(await site.land(workspace, task, work), Landed)
-    assert landed_packages.known(site.parts.state, "figures") == {"moonphase": "1.0"}
 
 
 @pytest.mark.parametrize(("words", "commits"), [("Add add()", False), ("Write tests for calc.py", True)])

@@ -20,7 +20,6 @@ from nightshift.core.clock import utc_now
 from nightshift.core.errors import NoEvidence, UnknownCommit
 from nightshift.core.events import Emitter
 from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.states import Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
@@ -197,33 +196,20 @@ async def test_documentation_is_checked_again(site: Site, block: str) -> None:
     assert detail(report, "tests") == "the documentation was checked again, and no test reaches it"
 
 
-async def test_a_commit_that_renames_a_project_holds_and_hides_no_edit_in_what_it_moves(site: Site) -> None:
-    project = {f"stat/{path}": text for path, text in {**ADD, **TESTS, "README.md": "# stat\n"}.items()}
-    await site.land(site.task(1), AttemptState(phase=Phase.COMMIT, base=site.open(site.task(1)).base, change=project))
-    task, scope = site.task(2), Scope(project="figures", moved=("stat",))
-    workspace = site.parts.git.within(site.open(task), scope)
-    change = {"README.md": "# figures\n\nSums.\n"}
-    job = SuiteJob(base=workspace.tree, change=change, whole_tree=False, takes_away=True)
-    verdict = await WithRegression(site.parts.suite, site.parts.imports).judge(job)
-    work = AttemptState(
-        phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, project="figures", moved=("stat",)
-    )
-    end = await Integration(task, site.parts, Emitter(lambda _: None)).land(workspace, work)
-    assert isinstance(end, Landed)
+async def test_a_commit_of_an_older_version_that_moved_a_project_is_not_judged_again_and_not_doubted(
+    site: Site,
+) -> None:
+    await site.commit(1, ADD, own=TESTS)
+    repo = site.workspace
+    commit = git(repo, "rev-parse", "main")
+    note = note_of(repo, commit)
+    write_note(repo, commit, note | {"moved": ["stat"]})
     report = await site.verify("main")
-    assert report.judgement is Judgement.HOLDS, report.checks
-    assert detail(report, "tests") == "the same test passes"
-    commit, repo = str(end.commit), site.workspace
-    edited = commit_files(repo, commit, {"figures/calc.py": "X = 1\n"}, git(repo, "log", "-1", "--format=%B", commit))
-    message = git(repo, "log", "-1", "--format=%B", commit)
-    made = git(repo, "commit-tree", f"{edited}^{{tree}}", "-p", f"{commit}^", stdin=message)
-    note = note_of(repo, commit) | {"commit": made, "tree": git(repo, "rev-parse", f"{made}^{{tree}}")}
-    write_note(repo, made, note)
-    found = await site.verify(made)
-    assert "files" in wrong(found)
-    assert detail(found, "files") == "the commit changes figures/calc.py, which was not judged"
-    write_note(repo, made, note | {"moved": ["../stat"]})
-    assert "project: must be lower-case" in detail(await site.verify(made), "note")
+    assert not wrong(report)
+    assert not report.ran
+    assert "moved all files of stat" in detail(report, "tests")
+    write_note(repo, commit, note | {"moved": ["../stat"]})
+    assert "project: must be lower-case" in detail(await site.verify("main"), "note")
 
 
 async def test_a_verdict_that_was_carried_over_to_newer_work_or_made_anew_on_it_holds(site: Site) -> None:

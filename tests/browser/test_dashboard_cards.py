@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind, Level
+from nightshift.core.model_profile import ModelProfile
 from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, ParkedTasks, WorkerStatus
 from nightshift.core.tasks.queueing import PauseReason, PauseSource
 from nightshift.core.tasks.states import CircuitState, DaemonState, Phase
@@ -112,12 +113,12 @@ def test_a_model_that_is_not_asked_says_why(page: Page, app_context: AppContext,
     down = ModelStatus(
         name="openai", model="gpt", available=False, circuit=CircuitState.OPEN, calls=1212, failures=9,
         tokens_in=812_031, tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
-        measured="library 3 of 4", checked_at=utc_now(),
+        measured="library 3 of 4", checked_at=utc_now(), form=ModelProfile(fails_usual_forms=True).why_plain,
     )  # fmt: skip
     says.change(app_context, models=(down,))
     card = page.locator("[data-model=openai]")
     for text in ("circuit open", "429: until 14:05", "2.3 s", "1,212 calls", "9 failed", "812k in, 92.3k out",
-                 "$3.42 + ?", "solved: library 3 of 4"):  # fmt: skip
+                 "$3.42 + ?", "solved: library 3 of 4", "in plain words until midnight UTC"):  # fmt: skip
         expect(card).to_contain_text(text)
     expect(card.get_by_role("img", name="not reachable")).to_be_visible()
 

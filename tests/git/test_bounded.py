@@ -79,7 +79,7 @@ def test_the_part_that_a_task_sees_is_made_once(bench: Bench) -> None:
     assert list(root.tree.entries()) == ["a.py"]
     assert bench.git.tree(root, made.id) is root.tree
     for number in range(repository.TREES + 1):
-        bench.git.tree(replace(where, scope=Scope(project="shop", moved=(str(number),))), made.id)
+        bench.git.tree(replace(where, scope=Scope(project=f"shop{number}")), made.id)
     assert len(bench.git._repositories.find(where).parts) <= repository.TREES
     assert bench.git.tree(where, made.id).entries().keys() == files.keys()
 

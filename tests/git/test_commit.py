@@ -12,7 +12,6 @@ import pytest
 
 from nightshift.core.code.git_ids import blob_id
 from nightshift.core.errors import GitError
-from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.revisions import Author, Commit, Workspace
 from nightshift.core.tasks.task import Change
 from tests.git.conftest import Bench, message
@@ -244,32 +243,3 @@ def test_the_dates_come_from_the_clock(bench: Bench, repo: Path) -> None:
     made = commit(bench, where, {"a.py": "2"})
     assert git(repo, "log", "-1", "--format=%cI", made.id) == "2031-05-06T07:08:09+00:00"
     assert bench.git.recent_commits(where, 1, made.id)[0].at == bench.now.replace(microsecond=0)
-
-
-def test_a_commit_that_moves_a_project_keeps_bytes_and_modes_and_makes_the_change_on_top(bench: Bench) -> None:
-    where = bench.git.open(None, None, 7, "Rename it")
-    repo = where.repo
-    old = repo / "stat"
-    write(
-        old,
-        {"README.md": "# stat\n", "requirements.txt": "", "run.sh": "#!/bin/sh\n", "stat.py": "x = 1\n", "go.py": ""},
-    )
-    (old / "odd.dat").write_bytes(bytes(range(256)))
-    (old / "run.sh").chmod(0o755)
-    (old / "go.sh").write_text("#!/bin/sh\n")
-    (old / "go.sh").chmod(0o755)
-    git(repo, "add", "-A")
-    git(repo, "commit", "-qm", "stat")
-    at = bench.git.within(bench.git.open(None, None, 7, "Rename it"), Scope(project="figures", moved=("stat",)))
-    made = commit(bench, at, {"stat.py": "x = 2\n", "run.sh": "#!/bin/sh\nls\n", "go.py": None, "new.py": ""})
-    assert git(repo, "ls-tree", "-r", "--name-only", made.id).split() == [
-        "figures/README.md", "figures/go.sh", "figures/new.py", "figures/odd.dat", "figures/requirements.txt",
-        "figures/run.sh", "figures/stat.py",
-    ]  # fmt: skip
-    modes = {line.split("\t")[1]: line[:6] for line in git(repo, "ls-tree", "-r", made.id).split("\n")}
-    assert (modes["figures/run.sh"], modes["figures/go.sh"], modes["figures/stat.py"]) == ("100755", "100755", "100644")
-    tree = bench.git.tree(None, made.id)
-    assert tree.read("figures/odd.dat") == bytes(range(256))
-    assert tree.read("figures/stat.py") == b"x = 2\n"
-    assert tree.read("figures/README.md") == b"# figures\n"
-    assert git(repo, "fsck", "--strict", "--no-dangling") == ""

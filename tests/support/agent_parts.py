@@ -27,6 +27,7 @@ from nightshift.core.tasks.states import Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
+from nightshift.verdict.languages.authoring import CodeReader
 
 REFLECTION = json.dumps({"error_pattern": "off by one", "root_cause": "the bound", "suggested_fix": "mend the bound"})
 
@@ -211,6 +212,7 @@ class Bench:
             settings=self.settings,
             change_checks=self.change_checks,
             wrote=lambda path: path in self.wrote,
+            languages=CodeReader(),
             gauge=lambda _phase, _escalation: Gauge(profile=self.profile),
             count_form=lambda _reply, is_usable: self.forms.append(is_usable),
         )

@@ -1,7 +1,7 @@
 """The tasks of an owner in one workspace, with the replies of a model that knows its trade.
 
-Ten make small programs, as the owner's documents name them; the others change, rename, merge, remove and document
-what these made. A reply holds paths within the task's project. What a task's tests pin, and a later one contradicts,
+Ten make small programs, as the owner's documents name them; the others change, remove and document what these
+made. A reply holds paths within the task's project. What a task's tests pin, and a later one contradicts,
 is there on purpose.
 """
 
@@ -15,16 +15,15 @@ from dataclasses import dataclass, field
 class Tale:
     """A task: the project that a plan puts it into, what the coder sends, and what the writer of tests sends.
 
-    `moves` and `removes` are what the plan says of whole projects. Where `files` hold tests, these are earlier ones of
-    the agent that the task contradicts.
+    `removes` are files that the coder takes away. Where `files` hold tests, these are earlier ones of the agent that
+    the task contradicts.
     """
 
     words: str
     project: str
     files: Mapping[str, str] = field(default_factory=dict)
     tests: Mapping[str, str] = field(default_factory=dict)
-    moves: str = ""
-    removes: str = ""
+    removes: tuple[str, ...] = ()
 
 
 STATS = '''"""Statistics of a column of a CSV file."""
@@ -853,17 +852,14 @@ A REST API for books, kept in SQLite; the application is made by `create_app` in
 Install what it needs with `pip install -r requirements.txt`, and start it with `flask run`.
 """
 
-ACCOUNTS_README = """# accounts
-
-Registration of users by their address (`accounts.py`), and checks of records by rules (`validation.py`).
-
-The tests:
-
-```sh
-pip install -r requirements.txt
-pytest
-```
-"""
+LIMITER_FILES = (
+    "README.md",
+    "requirements.txt",
+    "pytest.ini",
+    "limiter.py",
+    "tests/test_limiter.py",
+    "tests/test_wait.py",
+)
 
 CHANGED = (
     Tale(
@@ -900,12 +896,6 @@ CHANGED = (
         tests={"tests/test_delete.py": BOOKS_DELETE_TESTS},
     ),
     Tale(
-        words="Merge the validation utility into the accounts project",
-        project="accounts",
-        moves="validation",
-        files={"README.md": ACCOUNTS_README},
-    ),
-    Tale(
         words="Registration refuses addresses with a plus sign; they are valid",
         project="accounts",
         files={"accounts.py": ACCOUNTS_2},
@@ -917,13 +907,12 @@ CHANGED = (
         files={"limiter.py": LIMITER_2},
         tests={"tests/test_wait.py": WAIT_TESTS},
     ),
-    Tale(words="Rename the project links to shortener", project="shortener", moves="links"),
-    Tale(words="Write docstrings for the link shortener", project="shortener", files={"links.py": LINKS_2}),
+    Tale(words="Write docstrings for the link shortener", project="links", files={"links.py": LINKS_2}),
     Tale(words="Document the todo tool in its README", project="todo", files={"README.md": TODO_README}),
     Tale(
         words="Document the endpoints of the books API in its README",
         project="books",
         files={"README.md": BOOKS_README},
     ),
-    Tale(words="Remove the limiter project, nobody uses it", project="limiter", removes="limiter"),
+    Tale(words="Remove the limiter project, nobody uses it", project="limiter", removes=LIMITER_FILES),
 )

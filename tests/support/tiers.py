@@ -81,7 +81,7 @@ TESTS: Mapping[str, int] = {
     "tests/remote/mcp_client/": 1,
     "tests/storage/memory/test_local_embedders.py::test_the_model_takes_over_when_all_memories_are_embedded_with_it": 0,
     "tests/storage/memory/test_transformer.py": 0,
-    "tests/core/tasks/test_lesson_standing.py": 1,
+    "tests/storage/memory/test_lesson_standing.py": 1,
     "tests/storage/db/test_power_loss.py::test_a_cut_at_every_frame_leaves_what_was_acknowledged": 0,
     "tests/models/test_gpt4all_local.py": 0,
     "tests/models/test_routing.py::test_a_weak_model_that_became_good_is_found_out": 0,

@@ -208,9 +208,7 @@ def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
     answers = (context.answers.get(one.subject, "") or one.answer for one in asked)
     said = (one.text for one in context.said)
     words = "\n".join([context.task.spec.description, state.plan, *filter(None, answers), *said])
-    for name in filter(None, (state.project, *state.moved)):
-        words = projects.without_folder(words, name, view.paths())
-    return words
+    return projects.without_folder(words, state.project, view.paths())
 
 
 def _imported(path: str, text: str, view: View) -> list[str]:

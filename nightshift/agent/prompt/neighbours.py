@@ -23,12 +23,6 @@ def where(state: AttemptState, tree: Tree) -> str:
     """A line on the project that a task works in; empty where it works in none."""
     if not state.project:
         return ""
-    if state.moved:
-        return (
-            f"This is the project {state.project} of a workspace. Its folder is the root of all paths and imports. "
-            f"The task moves all files of {', '.join(state.moved)} into it: they are here already, tests included, at "
-            "the same paths. README.md was put together by rule; make it true and whole."
-        )
     new = "" if tree.entries() else " It is new: README.md and the dependency file are a beginning, to be gone on with."
     return f"This is the project {state.project} of a workspace. Its folder is the root of all paths and imports.{new}"
 
@@ -39,7 +33,7 @@ def neighbours(context: AttemptContext, state: AttemptState, tree: Tree, space: 
     if state.project is None or whole is tree or space <= 0:
         return ""
     words = {word.rstrip("-_") for word in re.findall(r"[a-z][a-z0-9_-]*", context.task.spec.description.lower())}
-    known = [name for name in projects.projects_of(whole) if name not in {state.project, *state.moved}]
+    known = [name for name in projects.projects_of(whole) if name != state.project]
     used = {path.partition("/")[0] for path in context.built_on}
     about = [*(name for name in known if name in used), *(name for name in known if name in words - used)]
     paths = [path for name in about[:_MOST_PROJECTS] for path in _files(whole, name)]

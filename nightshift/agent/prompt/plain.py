@@ -55,8 +55,9 @@ class Approach(StrEnum):
 
 
 def choose_temperature(approach: Approach, iteration: int) -> float:
-    """Choose how bold an answer may be: a fresh one is to differ from all before it."""
-    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: min(1.0, 0.7 + 0.05 * iteration)}[approach]
+    """Choose how bold an answer may be: a fresh one is to differ from all before it, so it rises, and stays below 1."""
+    afresh = round(1 - 0.2 * 0.8 ** (iteration - 2), 4)
+    return {Approach.FIRST: 0.0, Approach.MEND: 0.4, Approach.AFRESH: afresh}[approach]
 
 
 def is_plain(context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase) -> bool:
@@ -125,7 +126,7 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
         fixed("", _TESTS.format(runner, _MOST_TESTS), rank=0),
         fixed("", _request(about.context, [path]), rank=0),
     ]
-    heat = choose_temperature(Approach.AFRESH, 0) if earlier else 0.0
+    heat = choose_temperature(Approach.AFRESH, 1) if earlier else 0.0
     return _compose(about, _HEAD.format(Phase.TESTING), parts, heat)
 
 
@@ -136,14 +137,15 @@ def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section],
     return replace(prompt, messages=messages, explores=False, is_plain=True, temperature=heat)
 
 
-def ask_again(first: Prompt, *, lacks_bodies: bool = False) -> Prompt:
+def ask_again(first: Prompt, number: int, *, lacks_bodies: bool = False) -> Prompt:
     """Return a request again whose answer held no file, or functions without bodies.
 
-    It is bolder, and without the answer, which would be copied.
+    It is bolder each time, and without the answer, which would be copied.
     """
     *before, last = first.messages
     again = replace(last, text=f"{last.text} {_BODIES if lacks_bodies else _AGAIN}")
-    return replace(first, messages=(*before, again), temperature=0.8)
+    left = 1 - (first.temperature or 0.0)
+    return replace(first, messages=(*before, again), temperature=round(1 - 0.2 * left / number, 4))
 
 
 def _words(about: sections.PromptContext, space: int) -> Shown:

@@ -40,8 +40,8 @@ _COMPATIBLE = {
     for language in languages.split()
 }
 NOTHING = (
-    "The reply holds no file. Send each file as one fenced block whose info string carries its path, for example "
-    "```python path=pkg/mod.py"
+    "The reply holds no file. Send each file as one fenced block whose info string carries its path: "
+    "```python path=<path>"
 )
 CUT = "The reply was cut off before its end. Be shorter: no explanations, only what is still missing."
 

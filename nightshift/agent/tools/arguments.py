@@ -9,9 +9,12 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from nightshift.agent.replies.names import tidy
+from nightshift.agent.replies.templates import is_placeholder
 from nightshift.agent.tools import specs
 from nightshift.core.code.paths import path_fault
 from nightshift.core.errors import BadReply
+from nightshift.core.tool_text import placeholder
+from nightshift.core.tools import ToolParameter
 
 _PATHS = ("file_path", "filepath", "filename", "file", "target_file")
 
@@ -145,8 +148,10 @@ def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
     """The arguments of a call of the tool `name`.
 
     Raises:
-        BadReply: they do not fit; the message says which one and why.
+        BadReply: they do not fit, or are the words of the form; the message says which one and why.
     """
+    if (spec := specs.named(name)) and (copied := [one.name for one in spec.parameters if _is_copied(one, arguments)]):
+        raise BadReply(f"{name}: {copied[0]}: holds the words of the form; say it yourself.")
     try:
         read = _MODELS[name].model_validate(dict(arguments))
     except ValidationError as error:
@@ -155,6 +160,13 @@ def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
     if path and (fault := path_fault(path)):
         raise BadReply(f"{name}: path: {path[:200]!r} {fault}; paths are relative to the repository's root.")
     return read
+
+
+def _is_copied(parameter: ToolParameter, arguments: Mapping[str, Any]) -> bool:
+    """Tell whether an argument is the placeholder of its form (`core.tool_text`) or the words that describe it."""
+    given = arguments.get(parameter.name)
+    words = given.strip() if isinstance(given, str) else ""
+    return words in {placeholder(parameter), parameter.description} or is_placeholder(words)
 
 
 def _fault(error: ValidationError) -> str:

@@ -17,10 +17,6 @@ from nightshift.core.dialogue import Completion, Finish
 
 Said = Done | Ask | Cannot
 
-FORMS = (
-    "If there is nothing to write, say so in one line: `Done already: why`, `Ask: a question for the owner` or "
-    "`Cannot: why the task cannot be done`."
-)
 _SAYS = re.compile(
     r"[ \t]*[*_#>`-]{0,4}[ \t]*(done already|already done|ask|question|cannot|can['’]t|default)"
     r"[*_`]{0,3}[ \t]*:[*_`]{0,3}[ \t]*(\S.*)",

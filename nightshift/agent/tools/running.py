@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from nightshift.agent import feedback
 from nightshift.agent.draft import Draft
+from nightshift.agent.prompt.context import expected_files
 from nightshift.agent.services import AgentServices
 from nightshift.agent.suite_job import job_for
 from nightshift.agent.tools import arguments
@@ -95,6 +97,24 @@ async def run_tests(
     lines += [f"(failed without your change already, left out: {_some(list(trial.before))})"] if trial.before else []
     lines += [f"(not seen by the run: {_some(unseen, '; ')})"] if unseen else []
     return "\n".join([*lines, f"(took {duration(trial.duration_s)}; {NO_VERDICT})"]), not trial.reason
+
+
+async def find_contradiction(
+    draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
+) -> str:
+    """Say what contradicts that a task is done: a file that given tests need, or given tests that fail; else nothing.
+
+    Raises:
+        SandboxError: nothing could be run.
+    """
+    if not (given := context.task.spec.tests):
+        return ""
+    expected = await asyncio.to_thread(expected_files, context, replace(state, change=draft.sources), draft.view)
+    if missing := [path for path in expected if path not in draft.view]:
+        return f"the given tests need {', '.join(missing)}, which is missing."
+    job = job_for(context, replace(state, change=draft.sources, own_tests={}), services)
+    trial = await services.suite.try_out(replace(job, only=tuple(given)))
+    return f"the given tests fail.\n\n{feedback.shape(trial)}" if trial.reason else ""
 
 
 def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ class Toolbox:
             case arguments.Run() | arguments.RunTests():
                 return await self._ran(asked)
             case arguments.Done():
-                return self._done(asked)
+                return await self.finish(asked)
             case arguments.Ask() | arguments.Cannot():
                 return self._owners(as_question(asked))
         return ToolResult(text=await asyncio.to_thread(self._looked_or_wrote, asked))
@@ -151,11 +151,17 @@ class Toolbox:
         """What the owner said to a question; None where he was not asked."""
         return answer_to(self._context, question)
 
-    def _done(self, asked: arguments.Done) -> ToolResult:
-        """The end, unless a changed file is none of its kind: that is cheaper to mend now than after a failed test."""
+    async def finish(self, asked: arguments.Done) -> ToolResult:
+        """End the work, unless a changed file is none of its kind, or nothing was changed and a given test fails.
+
+        Either is cheaper to mend now than after a failed run.
+        """
         for path, text in self.draft.change.items():
             if text is not None and (found := syntax.fault(path, text)):
                 return ToolResult(text=f"Not yet: {path}: {found.kind}: {found.message}\n{found.excerpt}", ok=False)
+        work = (self.draft, self._context, self._state, self._services)
+        if not self.draft.taken and (why := await running.find_contradiction(*work)):
+            return ToolResult(text=f"Not yet, nothing was changed: {why}", ok=False)
         return ToolResult(text="Done.", ending=asked)
 
 

@@ -157,10 +157,6 @@ class AttemptState:
     project: str | None = None
     """The part of the workspace that `change` and all other paths are relative to (`core.tasks.projects.Scope`): a
     project's name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
-    moved: tuple[str, ...] = ()
-    """Projects whose files the task moves into its own, to merge or rename them; the plan says so."""
-    removes_project: bool = False
-    """Whether the task removes the whole of its project."""
     heard_unmet: bool = False
     """Whether a change was sent back for what the words of the task say (`Verdict.unmet`); that happens once."""
     merged_tests: Files = field(default_factory=dict)
@@ -182,7 +178,7 @@ class AttemptState:
     @property
     def scope(self) -> Scope:
         """The part of the repository that its paths are relative to, for a task that brought no files."""
-        return Scope(project=self.project, moved=self.moved)
+        return Scope(project=self.project)
 
     def within(self, environment: Environment) -> AttemptState:
         """The state with the environment of its base."""

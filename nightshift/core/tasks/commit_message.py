@@ -66,12 +66,10 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     changed, removed = (", ".join(map(full, sorted(one))) for one in (state.changed_tests, state.removed_tests))
     told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
     gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
-    moved = state.moved and _wrapped(f"All files of {', '.join(state.moved)} were moved into {state.project}.")
     is_draft = verdict == Label.DRAFT
     parts = (
         _wrapped(mask(f"A draft: it did not pass: {_tests(state.verdict)}")) if is_draft and state.verdict else "",
         _wrapped(rest),
-        moved,
         told,
         gone,
         named and f"Findings that are left open:\n{named}",

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code.paths import path_fault
-from nightshift.core.code.project_moves import MovedTree, move_fault
 from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.task import Change, Files, Language, TaskSpec
 
@@ -58,12 +57,6 @@ def projects_of(tree: Tree) -> tuple[str, ...]:
     )
 
 
-def is_named(name: str, text: str) -> bool:
-    """Tell whether a text has the name of a project, with any sign or none between its words."""
-    words = "[ _-]?".join(map(re.escape, re.split(r"[-_]", name)))
-    return re.search(rf"(?<![\w-]){words}(?![\w-])", text, re.IGNORECASE) is not None
-
-
 def place_fault(name: str, tree: Tree) -> str | None:
     """Say why a workspace has no place for a project of this name, or None when it has."""
     if why := name_fault(name):
@@ -86,36 +79,25 @@ class Scope:
     """The part of a repository that a task sees.
 
     `project` is None for all of it. At the root of a workspace, `given` are the paths that its task brought: a project
-    in which one of them lies is not hidden from it. `moved` are projects whose files the task moves into its own: it
-    sees them there already (`core.code.project_moves`).
+    in which one of them lies is not hidden from it.
     """
 
     project: str | None = None
     given: tuple[str, ...] = ()
-    moved: tuple[str, ...] = ()
 
     def of(self, tree: Tree) -> Tree:
         """The part of a repository's tree."""
         if self.project is None:
             return tree
         if self.project:
-            return _Below(self.whole(tree), self.project)
+            return _Below(tree, self.project)
         theirs = {path.partition("/")[0] for path in self.given}
         hidden = frozenset(projects_of(tree)) - theirs
         return _Without(tree, hidden) if hidden else tree
 
-    def whole(self, tree: Tree) -> Tree:
-        """The repository's tree with what the task moves at its new place."""
-        there = tree.entries() if self.moved else ()
-        found = [name for name in self.moved if any(path.startswith(f"{name}/") for path in there)]
-        return MovedTree(tree, self.project, found) if self.project and found else tree
-
     def fault(self, tree: Tree) -> str | None:
         """Say why a workspace has no place for the part, or None when it has."""
-        if not self.project:
-            return None
-        why = place_fault(self.project, tree)
-        return why or (move_fault(tree, self.project, self.moved) if self.moved else None)
+        return place_fault(self.project, tree) if self.project else None
 
     def full(self, path: str) -> str:
         """A path of the part as the repository has it."""
@@ -126,11 +108,11 @@ class Scope:
         return {self.full(path): text for path, text in change.items()}
 
     def inside(self, path: str) -> str | None:
-        """A path of the repository as the part has it, before its move or after; None where it lies elsewhere."""
+        """A path of the repository as the part has it; None where it lies elsewhere."""
         if not self.project:
             return path
         folder, _, rest = path.partition("/")
-        return rest if rest and folder in {self.project, *self.moved} else None
+        return rest if rest and folder == self.project else None
 
 
 WHOLE = Scope()
@@ -216,13 +198,6 @@ def place_of(tree: Tree) -> tuple[Tree, str]:
     return (tree.whole, tree.folder) if isinstance(tree, _Below) else (tree, "")
 
 
-def moved_in(tree: Tree) -> frozenset[str]:
-    """The files of a project that the task moves into it, by their paths there; empty for any other part or tree."""
-    if not (isinstance(tree, _Below) and isinstance(tree.whole, MovedTree)):
-        return frozenset()
-    return frozenset(path.removeprefix(tree.folder) for path in tree.whole.sources)
-
-
 def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
     """A text in which paths that begin with the project's folder are as the project has them.
 
@@ -237,8 +212,8 @@ def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
 
 
 def whole_of(tree: Tree) -> Tree:
-    """The tree that a part was taken of, before any move; any other is given back."""
-    while isinstance(tree, _Part | MovedTree):
+    """Return the tree that a part was taken of; any other is given back."""
+    while isinstance(tree, _Part):
         tree = tree.whole
     return tree
 

@@ -337,7 +337,7 @@ LEARNING = (
 
 _TABLES = ("failures", "patterns")
 _COLUMNS = (
-    "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt that saw it ends (core.tasks.lesson_standing)
+    "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt that saw it ends (memory.lesson_standing)
     "retired_at TEXT",
     "retired_by TEXT NOT NULL DEFAULT ''",  # owner or measured; '': not noted
     "judged_from TEXT NOT NULL DEFAULT ''",  # attempts before this time say nothing: its owner restored it

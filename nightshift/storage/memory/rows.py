@@ -9,10 +9,10 @@ from typing import Literal
 
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.tasks.lesson import Lesson
-from nightshift.core.tasks.lesson_standing import Standing
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.elsewhere import TABLES
+from nightshift.storage.memory.lesson_standing import Standing
 from nightshift.storage.memory.vector_index import LessonKind, Near, forget_vectors
 
 _TEXT = {

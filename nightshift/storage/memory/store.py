@@ -3,7 +3,7 @@
 A failure is stored when it happens and completed when the task is solved: with the difference between the change that
 failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
 How an attempt ends is logged for each lesson that was near to it, whether it saw the lesson or not; a lesson that does
-not help retires (`core.tasks.lesson_standing`).
+not help retires (`storage.memory.lesson_standing`).
 
 `storage.memory.embedding_space` decides which embedder finds them.
 """
@@ -24,7 +24,6 @@ from nightshift.core.ports import Sink
 from nightshift.core.shares import Share
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.lesson import Lesson
-from nightshift.core.tasks.lesson_standing import Standing, standing
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
@@ -32,6 +31,7 @@ from nightshift.storage.memory import elsewhere, fingerprints, recall_log, rows
 from nightshift.storage.memory.elsewhere import Item, News
 from nightshift.storage.memory.embedders import Choice, Embedder
 from nightshift.storage.memory.embedding_space import Beside, EmbeddingSpaces
+from nightshift.storage.memory.lesson_standing import Standing, standing
 from nightshift.storage.memory.lessons import as_patch, difference, errors_of, format_lesson, from_patch, lesson_of
 from nightshift.storage.memory.recall_log import Assignment, MemoryUplift, Recalled
 from nightshift.storage.memory.rows import Stored

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightshift.agent.prompt.text import prompt_file
 from nightshift.agent.replies import parse
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
-from nightshift.agent.tools.endings import FORMS, implied, stated
+from nightshift.agent.tools.endings import implied, stated
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, Finish
 from nightshift.core.errors import BadReply
@@ -89,7 +90,7 @@ def test_a_cut_reply_and_the_built_in_engine_imply_nothing(more: dict[str, Any])
 
 
 def test_each_form_that_is_named_to_a_model_is_read() -> None:
-    said = [stated(reply(form)) for form in re.findall(r"`([^`]+)`", FORMS)]
+    said = [stated(reply(form)) for form in re.findall(r"`([^`]+)`", prompt_file("formats/endings_again"))]
     assert [type(one) for one in said] == [Done, Ask, Cannot]
 
 

@@ -18,7 +18,6 @@ from nightshift.core.errors import HubAway, NodeRemoved
 from nightshift.core.shares import Share
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.lesson import Lesson
-from nightshift.core.tasks.lesson_standing import Standing, standing
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
@@ -32,6 +31,7 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import StateStore
 from nightshift.storage.memory import elsewhere, exchange, fingerprints, listing, recall_log, rows
 from nightshift.storage.memory.embedders import choose
+from nightshift.storage.memory.lesson_standing import Standing, standing
 from nightshift.storage.memory.listing import Listed, State
 from nightshift.storage.memory.recall_log import Assignment, Recalled
 from nightshift.storage.memory.rows import Stored

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nightshift.core.shares import Share
-from nightshift.core.tasks.lesson_standing import Standing
 from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.storage.memory import listing, recall_log, rows
+from nightshift.storage.memory.lesson_standing import Standing
 from nightshift.storage.memory.listing import State, Wanted
 from nightshift.storage.memory.recall_log import Assignment, Recalled
 from nightshift.storage.memory.store import LongTermMemory

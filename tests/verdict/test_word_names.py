@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.tasks.word_names import find_paths, read_names
+from nightshift.verdict.word_names import find_paths, read_names
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from nightshift.core.uninterrupted import run_to_end
+from nightshift.attempt.uninterrupted import run_to_end
 
 
 async def test_a_result_is_returned() -> None:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nightshift.core.shares import Share
-from nightshift.core.tasks.lesson_standing import Standing, chance_of_help, standing
+from nightshift.storage.memory.lesson_standing import Standing, chance_of_help, standing
 
 CONTROL = 0.1
 """The share of attempts that see no lesson at all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.agent.assertions import all_idle, asserts_something, excuses, idle_tests, let_off
+from nightshift.verdict.languages.test_texts import all_idle, asserts_something, excuses, idle_tests, let_off
 
 SAMPLE = """import pytest
 
@@ -150,3 +150,13 @@ def test_a_file_is_idle_where_all_its_tests_are(path: str, idle: str, more: str)
     assert idle_tests(path, idle + more)
     assert not all_idle(path, idle + more)
     assert not all_idle(path, "")
+
+
+def test_javascript_tests_that_assert_nothing_are_named() -> None:
+    text = (
+        "import test from 'node:test';\nfunction check(a) { assert.equal(a, 1); }\n"
+        "test('by helper', () => { check(f()); });\n"
+        "test('idle', () => { f(); });\nit('own', () => assert(f()));\ntest('deep', async (t) => {\n"
+        "  await t.test('x', () => { equal(f(), 1); deepEqual(f(), 1); });\n});\n"
+    )
+    assert idle_tests("a.test.mjs", text) == ["idle"]

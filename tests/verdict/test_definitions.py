@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from nightshift.core.code.definitions import find_bound, find_functions
+from nightshift.verdict.definitions import find_bound, find_functions
 
 TEXT = """
 import os.path as where

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.agent.gone_tests import about_gone
 from nightshift.core.tasks.task import Change
+from nightshift.verdict.languages.python.gone_tests import about_gone
 
 BASE = {"cart.py": "def total(x):\n    return x\n\n\ndef tax(x):\n    return x\n", "shop/old.py": "A = 1\n"}
 LEFT = BASE["cart.py"].partition("\n\n\n")[0]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.code import literals
-from nightshift.core.tasks.word_examples import MOST, read_examples
+from nightshift.verdict.word_examples import MOST, read_examples
 
 
 def texts(words: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tells whether self-written tests assert anything at all; how much they notice is measured by the verdict's mutants.
+"""Tells whether test files assert anything at all; how much they notice is measured by mutants.
 
 An assertion counts wherever it stands: one that never runs, or whose failure is caught, notices no mutant.
 """
@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from nightshift.agent import javascript_outline
 from nightshift.agent.python_outline import parse_python
 from nightshift.core.code.javascript import is_source
+from nightshift.verdict.languages.javascript import interface as javascript_tests
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -50,7 +50,7 @@ def let_off(path: str, text: str) -> Counter[tuple[str, str]]:
     """How often each test of a file lets itself off in which way, by its name; an empty name is what lies beside."""
     if is_source(path):
         found = (word for each in _JS_EXCUSE.findall(text) for word in each if word)
-        return Counter([*javascript_outline.let_off(path, text), *(("", word) for word in found)])
+        return Counter([*javascript_tests.let_off(path, text), *(("", word) for word in found)])
     tree = parse_python(text) if path.endswith(".py") else None
     return Counter(_excuses(tree)) if tree else Counter()
 
@@ -58,7 +58,7 @@ def let_off(path: str, text: str) -> Counter[tuple[str, str]]:
 def idle_tests(path: str, text: str) -> list[str]:
     """Names of the tests that assert nothing themselves; a helper that asserts is called from a test's body."""
     if is_source(path):
-        return javascript_outline.idle_tests(path, text)
+        return javascript_tests.idle_tests(path, text)
     tree = parse_python(text) if path.endswith(".py") else None
     if tree is None:
         return []
@@ -70,7 +70,7 @@ def idle_tests(path: str, text: str) -> list[str]:
 def all_idle(path: str, text: str) -> bool:
     """Tell whether a file has tests and none of them asserts anything."""
     if is_source(path):
-        return 0 < len(javascript_outline.idle_tests(path, text)) == javascript_outline.number_of_tests(path, text)
+        return 0 < len(javascript_tests.idle_tests(path, text)) == javascript_tests.number_of_tests(path, text)
     tree = parse_python(text) if path.endswith(".py") else None
     return tree is not None and 0 < len(idle_tests(path, text)) == sum(1 for _ in _tests(tree))
 

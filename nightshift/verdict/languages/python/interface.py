@@ -1,4 +1,4 @@
-"""What a change offers to whoever tests it: definitions with their docstrings, routes, options, defaults; no bodies.
+"""The interface of changed Python files: definitions with their docstrings, routes, options, defaults; no bodies.
 
 Of a long file only what the change touches is shown, what that uses, and what uses it; of other files the definitions
 that it imports.
@@ -11,16 +11,11 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from nightshift.agent import golang_outline, javascript_outline
 from nightshift.agent.python_outline import parse_python, places
-from nightshift.core.code import golang, javascript
-from nightshift.core.code.line_changes import written
+from nightshift.core.ports import LEFT_OUT
 
-SHORT = 40
-"""A file with no more definitions than this is shown with all of them."""
 _DOC_LINES, _LINE_CHARS, _VALUE_CHARS = 30, 200, 60
 _MOST_OPTIONS, _MOST_IMPORTED = 30, 12
-_MORE = "… and "
 _OPTIONS = frozenset({"add_argument", "add_parser", "add_option"})
 _ROUTES = frozenset({"add_url_rule", "add_route", "add_api_route", "add_get", "add_post", "add_put", "add_patch",
                      "add_delete", "Route", "path", "re_path"})  # fmt: skip
@@ -44,60 +39,42 @@ class Definition:
         return not self.name.startswith("_")
 
 
-def offered(path: str, text: str, before: str | None) -> list[str]:
-    """What a changed file offers, a line each, indented as in the file.
+def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
+    """Describe what a changed file offers, a line each, indented as in the file.
 
     Args:
-        path: its ending says which language it is in.
         text: the file with the change.
-        before: the file without it, None where there was none.
+        lines: those that the change wrote, counting from 1.
+        short: of a file with more definitions than this only those near the change are shown.
     """
-    lines = written(before or "", text)
-    if javascript.is_source(path):
-        return javascript_outline.offered(path, text, lines, SHORT)
-    if golang.is_source(path):
-        return golang_outline.offered(text, lines, SHORT)
-    tree = parse_python(text) if path.endswith(".py") else None
+    tree = parse_python(text)
     if tree is None:
         return []
     found = list(_definitions(tree.body))
     touched = [one for one in found if one.lines & lines]
-    kept = found if len(found) <= SHORT else _near(found, touched)
+    kept = found if len(found) <= short else _near(found, touched)
     shown = [line for one in kept for line in _shown(one, whole=one in touched)]
     more = len(found) - len(kept)
-    return [*shown, *_calls(tree), *([f"{_MORE}{more} other definitions"] if more else [])]
+    return [*shown, *_calls(tree), *([f"{LEFT_OUT}{more} other definitions"] if more else [])]
 
 
-def is_whole(lines: Sequence[str]) -> bool:
-    """Tell whether these lines of a Python file are all that it offers."""
-    return not (lines and lines[-1].startswith(_MORE))
-
-
-def touched_names(path: str, text: str, before: str | None) -> list[str]:
-    """The names of the public functions and classes that a change touches, those with the most new lines first."""
-    tree = parse_python(text) if path.endswith(".py") else None
+def touched_names(text: str, lines: frozenset[int]) -> list[str]:
+    """List the public functions and classes that a change touches, those with the most new lines first."""
+    tree = parse_python(text)
     if tree is None:
         return []
-    lines = written(before or "", text)
     named = [one for one in _definitions(tree.body) if isinstance(one.node, _Function | ast.ClassDef) and one.is_public]
     touched = sorted((one for one in named if one.lines & lines), key=lambda one: -len(one.lines & lines))
     return [one.name for one in touched]
 
 
-def imported(path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]) -> str:
-    """The definitions of other files that the touched ones of a Python file import and use; empty without any.
-
-    Args:
-        path: of the changed file.
-        text: the file with the change.
-        before: the file without it.
-        files: the paths that there are.
-        read: gives the text of one.
-    """
-    tree = parse_python(text) if path.endswith(".py") else None
+def describe_imports(
+    path: str, text: str, lines: frozenset[int], files: Container[str], read: Callable[[str], str | None]
+) -> str:
+    """Describe the definitions of other files that the touched ones import and use; empty without any."""
+    tree = parse_python(text)
     if tree is None:
         return ""
-    lines = written(before or "", text)
     used = frozenset[str]().union(*(_names(one.node) for one in _definitions(tree.body) if one.lines & lines))
     shown = dict[str, list[str]]()
     for node in ast.walk(tree):

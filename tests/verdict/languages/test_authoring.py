@@ -7,8 +7,10 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.agent.interface import SHORT, imported, offered, touched_names
 from nightshift.core.code.line_changes import written
+from nightshift.verdict.languages.authoring import SHORT, CodeReader
+
+READER = CodeReader()
 
 SHOP = '''"""A shop."""
 from flask import Flask
@@ -48,7 +50,7 @@ def main(argv):
 
 
 def test_docstrings_routes_options_and_defaults_are_shown_and_no_body_is() -> None:
-    text = "\n".join(offered("shop/app.py", SHOP, None))
+    text = "\n".join(READER.describe_offer("shop/app.py", SHOP, None))
     for shown in (
         "@app.get('/orders/<int:number>')", "def show(number: int, *, full: bool=False) -> dict",
         "Raises KeyError for an unknown one.", "RATE = 0.19", "class Cart", "    limit: int = 10",
@@ -69,7 +71,7 @@ def long_module() -> str:
 def test_of_a_long_file_only_what_the_change_touches_uses_and_is_used_by_is_shown() -> None:
     before = long_module()
     after = before.replace("return helper(x)", "return helper(x) + 1")
-    assert offered("long.py", after, before) == [
+    assert READER.describe_offer("long.py", after, before) == [
         "def helper(x)", "def _core(x)", "def api(x)", f"… and {SHORT} other definitions",
     ]  # fmt: skip
 
@@ -79,35 +81,35 @@ def test_a_method_is_shown_with_its_class_and_how_that_is_made() -> None:
     head = "class Box:\n    def __init__(self, size=3):\n        self.size = size\n\n"
     before = f"{head}{members}    def grow(self, by):\n        pass\n"
     after = before.replace("by):\n        pass", "by):\n        self.size += by")
-    assert offered("box.py", after, before)[:3] == [
+    assert READER.describe_offer("box.py", after, before)[:3] == [
         "class Box",
         "    def __init__(self, size=3)",
         "    def grow(self, by)",
     ]
-    assert touched_names("box.py", after, before) == ["grow"]
+    assert READER.list_touched("box.py", after, before) == ["grow"]
 
 
 def test_definitions_that_touched_code_imports_are_shown_from_where_they_are() -> None:
     files = {"shop/models.py": "class Order:\n    number: int\n\n    def paid(self) -> bool:\n        return 1 > 2\n"}
-    shown = imported("shop/app.py", SHOP, None, files, files.get)
+    shown = READER.describe_imports("shop/app.py", SHOP, None, files, files.get)
     assert shown == "shop/models.py\n    class Order\n        number: int\n        def paid(self) -> bool"
     relative = SHOP.replace("shop.models", ".models")
-    assert imported("shop/app.py", relative, None, files, files.get) == shown
-    assert imported("shop/app.py", SHOP, SHOP.replace("return 0", "return 1"), files, files.get) == ""
+    assert READER.describe_imports("shop/app.py", relative, None, files, files.get) == shown
+    assert READER.describe_imports("shop/app.py", SHOP, SHOP.replace("return 0", "return 1"), files, files.get) == ""
 
 
 def test_javascript_is_shown_by_signatures_comments_and_routes() -> None:
     text = (
         '/** Adds two numbers. */\nexport function add(a, b = 2) {\n  return a + b * 7;\n}\napp.get("/sum", handler);\n'
     )
-    assert offered("sum.mjs", text, None) == [
+    assert READER.describe_offer("sum.mjs", text, None) == [
         "/** Adds two numbers. */", "export function add(a, b = 2)", 'routes: app.get("/sum"',
     ]  # fmt: skip
 
 
 def test_what_cannot_be_read_offers_nothing() -> None:
-    assert offered("a.py", "def f(:", None) == offered("a.md", "# A", None) == []
-    assert imported("a.py", "def f(:", None, {}, lambda _: None) == ""
+    assert READER.describe_offer("a.py", "def f(:", None) == READER.describe_offer("a.md", "# A", None) == []
+    assert READER.describe_imports("a.py", "def f(:", None, {}, lambda _: None) == ""
 
 
 _LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12).map("\n".join)
@@ -126,5 +128,5 @@ def test_lines_that_no_change_wrote_stood_there_before(before: str, after: str) 
 def test_any_function_keeps_its_signature(count: int, is_async: bool) -> None:
     names = ", ".join(f"p{n}=None" for n in range(count))
     text = f"{'async ' * is_async}def f({names}):\n    return 1\n"
-    (line,) = offered("f.py", text, None)
+    (line,) = READER.describe_offer("f.py", text, None)
     assert ast.dump(ast.parse(f"{line}: ...").body[0].args) == ast.dump(ast.parse(text).body[0].args)  # type: ignore[attr-defined]

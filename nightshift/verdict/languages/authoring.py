@@ -1,0 +1,110 @@
+"""The interface of a change and the faults of test files, in each language: the port `core.ports.Languages`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+
+from nightshift.agent.python_outline import parse_python
+from nightshift.agent.syntax import fault
+from nightshift.core.code import golang, javascript
+from nightshift.core.code.line_changes import written
+from nightshift.core.tasks.task import Change
+from nightshift.verdict.languages.go import interface as go_interface
+from nightshift.verdict.languages.javascript import interface as javascript_interface
+from nightshift.verdict.languages.python import interface as python_interface
+from nightshift.verdict.languages.python.gone_tests import about_gone, units_of
+from nightshift.verdict.languages.test_texts import all_idle, asserts_something, excuses, idle_tests, let_off
+
+SHORT = 40
+"""A file with no more definitions than this is described with all of them."""
+
+
+class CodeReader:
+    """Reads code and tests of Python, JavaScript, TypeScript and Go."""
+
+    def describe_offer(self, path: str, text: str, before: str | None) -> list[str]:
+        """Describe what a changed file offers, a line each, indented as in the file."""
+        lines = written(before or "", text)
+        if javascript.is_source(path):
+            return javascript_interface.describe_offer(path, text, lines, SHORT)
+        if golang.is_source(path):
+            return go_interface.describe_offer(text, lines, SHORT)
+        return python_interface.describe_offer(text, lines, SHORT) if path.endswith(".py") else []
+
+    def describe_imports(
+        self, path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]
+    ) -> str:
+        """Describe the definitions of other files that what a change touches in a Python file imports and uses."""
+        lines = written(before or "", text)
+        return python_interface.describe_imports(path, text, lines, files, read) if path.endswith(".py") else ""
+
+    def list_touched(self, path: str, text: str, before: str | None) -> list[str]:
+        """List the public functions and classes that a change touches in a Python file, those most changed first."""
+        return python_interface.touched_names(text, written(before or "", text)) if path.endswith(".py") else []
+
+    def find_test_fault(self, path: str, text: str) -> str:
+        """Say why a file of tests proves nothing; empty for one that may."""
+        if not asserts_something(path, text):
+            return "holds no test with an assertion"
+        if words := excuses(path, text):
+            return f"lets tests off ({', '.join(words)}); a test that does not run proves nothing"
+        # One beside tests that assert may show that a call raises nothing; the mutants tell what such tests are worth.
+        return f"its tests assert nothing: {', '.join(idle_tests(path, text)[:5])}" if all_idle(path, text) else ""
+
+    def refuse_removal(
+        self,
+        path: str,
+        before: str,
+        failing: Collection[str],
+        change: Change,
+        read: Callable[[str], str | None],
+        *,
+        passed: bool,
+    ) -> str:
+        """Say why a test file has to stay; empty where it is about nothing but what is taken away."""
+        if not failing:
+            return "passes with the change as it stands, so it stays"
+        away = about_gone(before, change, read) if "" in failing else None
+        tree = parse_python(before) if path.endswith(".py") else None
+        names = [name for name, _ in _tests(tree.body) if name not in {*failing, *(away or ())}] if tree else []
+        if names:
+            what = f"also tests what stays ({', '.join(names[:5])})"
+            return f"{what}; take out the other tests alone, and add one that fails while what they test is there"
+        return "has tests that pass as they stand; take out the others alone" if passed else ""
+
+    def refuse_change(
+        self,
+        path: str,
+        before: str,
+        text: str,
+        failing: Collection[str],
+        change: Change,
+        read: Callable[[str], str | None],
+    ) -> str:
+        """Say why a changed test file may not stand; empty where it may."""
+        if not failing:
+            return "passes with the change as it stands, so it stays"
+        if found := fault(path, text):
+            return f"is not valid: {found.kind}: {found.message}"
+        if "" not in failing and (names := _list_changed(before, text, failing)):
+            return f"changes {', '.join(names[:5])}, which pass as they stand"
+        away = about_gone(before, change, read) if "" in failing else None
+        if away is not None and (names := _list_changed(before, text, away)):
+            return f"changes {', '.join(names[:5])}, which test what stays"
+        if more := let_off(path, text) - let_off(path, before):
+            names = sorted({name for name, _ in more} - {""})[:5]
+            where = f" in {', '.join(names)}" if names else ""
+            return f"lets tests off ({', '.join(sorted({word for _, word in more}))}){where}"
+        idle = sorted(set(idle_tests(path, text)) - set(idle_tests(path, before)))
+        return f"has tests that assert nothing: {', '.join(idle[:5])}" if idle else ""
+
+
+def _list_changed(before: str, text: str, failing: Collection[str]) -> list[str]:
+    """List the tests of a Python file that pass as they stand and are not as they were."""
+    old, new = (dict(_tests(tree.body)) if (tree := parse_python(one)) else {} for one in (before, text))
+    return [name for name, body in old.items() if name not in failing and new.get(name) != body]
+
+
+def _tests(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
+    return ((name, ast.dump(node)) for name, (node, *_) in units_of(list(body)))

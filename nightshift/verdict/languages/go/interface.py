@@ -1,0 +1,26 @@
+"""The interface of changed Go files."""
+
+from __future__ import annotations
+
+from nightshift.agent.golang_outline import MAX_CHARS, MAX_LINE, describe
+from nightshift.core.code.golang import node_text, parse
+
+
+def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
+    """Describe what a file offers to its tests, with the comments above what was changed.
+
+    Args:
+        text: the file.
+        lines: those that the change wrote, counting from 1.
+        short: of a file with more declarations than this only the changed ones are shown.
+    """
+    root = parse(text) if len(text) <= MAX_CHARS else None
+    told = [node for node in (root.named_children if root else ()) if describe(node)]
+    touched = [node for node in told if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))]
+    shown = list[str]()
+    for node in told if len(told) <= short else touched:
+        above = node.prev_named_sibling
+        if node in touched and above is not None and above.type == "comment":
+            shown += node_text(above).split("\n")
+        shown += [line.rstrip()[:MAX_LINE] for line in describe(node).split("\n")]
+    return shown
