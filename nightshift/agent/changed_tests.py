@@ -27,8 +27,8 @@ from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.python_outline import parse_python
 from nightshift.agent.services import AgentServices
 from nightshift.agent.suite_job import job_for
-from nightshift.agent.view import base_text
-from nightshift.core.code.tree import Tree
+from nightshift.agent.view import View, base_text
+from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.events import DroppedData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
@@ -64,27 +64,28 @@ async def settled(context: AttemptContext, state: AttemptState, services: AgentS
     """
     own = state.written_tests
     state = replace(state, own_tests=own, removed_tests=())
-    wanted = {path: text for path, text in state.test_changes.items() if text != base_text(services.tree, path)}
+    wanted = {path: text for path, text in state.test_changes.items() if text != text_of(services.tree, path)}
     if not wanted:
         return Settled(state=state)
     trial = await services.suite.try_out(replace(job_for(context, state, services), only=tuple(sorted(wanted))))
     broken = trial.failing | set(trial.before)
+    now = View(services.tree, wanted)
     taken, asks, left_out, failed = dict[str, str | None](), list[Ask](), dict[str, str](), False
     for path, text in sorted(wanted.items()):
-        before = base_text(services.tree, path) or ""
+        before, shown = base_text(services.tree, path) or "", now.text(path) or ""
         failing = {name.partition("::")[2].partition("[")[0] for name in broken if name.partition("::")[0] == path}
         away = about_gone(before, state.change, lambda each: base_text(services.tree, each)) if "" in failing else None
         passed = any(one.result is Result.PASSED and one.id.partition("::")[0] == path for one in trial.results)
         if text is None:
             why = _kept(context, state, services) or _stays(path, before, failing | (away or set()), passed=passed)
         else:
-            why = _fault(path, before, text, failing, away)
+            why = _fault(path, before, shown, failing, away)
         if why := why or _denied(context, path, services):
             left_out[path] = why
             failed |= bool(failing)
         elif _is_granted(context, state, services, path, _subject(path, text, before)):
             taken[path] = text
-        elif len(diff := _diff(path, before, text or "")) > MOST_DIFF_CHARS and text is not None:
+        elif len(diff := _diff(path, before, shown)) > MOST_DIFF_CHARS and text is not None:
             left_out[path] = "changes more than its owner could be asked about; change the failing tests alone"
             failed = True
         else:
@@ -104,7 +105,7 @@ async def settled(context: AttemptContext, state: AttemptState, services: AgentS
 
 def proposed(before: Change, now: Change, tree: Tree) -> Change:
     """The proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
-    return {path: now[path] if path in now else base_text(tree, path) for path in sorted({*before, *now})}
+    return {path: now[path] if path in now else text_of(tree, path) for path in sorted({*before, *now})}
 
 
 def _kept(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:

@@ -406,7 +406,7 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
     changed = [path for path, text in state.change.items() if text is not None and path in view]
     elsewhere = set(view.paths())
     for path in changed:
-        lines = interface.offered(path, state.change[path] or "", base_text(services.tree, path))
+        lines = interface.offered(path, view.text(path) or "", base_text(services.tree, path))
         if not lines:
             names.append(path)
             continue
@@ -420,7 +420,7 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
             elsewhere -= {path} if interface.is_whole(lines) else set()
     parts = [*shown.values(), *([f"Changed as well: {', '.join(names)}"] if names else [])]
     for path in changed:
-        used = interface.imported(path, state.change[path] or "", base_text(services.tree, path), elsewhere, view.text)
+        used = interface.imported(path, view.text(path) or "", base_text(services.tree, path), elsewhere, view.text)
         space -= gauge.tokens(used)
         parts += [f"Imported by {path}:\n\n{used}"] if used and space >= 0 else []
     text = quoted("interface", "\n\n".join(parts)) if parts else "(no file was changed)"

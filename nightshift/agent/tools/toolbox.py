@@ -153,8 +153,9 @@ class Toolbox:
 
     def _done(self, asked: arguments.Done) -> ToolResult:
         """The end, unless a changed file is none of its kind: that is cheaper to mend now than after a failed test."""
-        for path, text in self.draft.change.items():
-            if text is not None and (found := syntax.fault(path, text)):
+        view = self.draft.view
+        for path in self.draft.change:
+            if (text := view.text(path)) is not None and (found := syntax.fault(path, text)):
                 return ToolResult(text=f"Not yet: {path}: {found.kind}: {found.message}\n{found.excerpt}", ok=False)
         return ToolResult(text="Done.", ending=asked)
 
