@@ -23,8 +23,8 @@ from functools import partial
 from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.services import AgentServices
 from nightshift.agent.suite_job import job_for
-from nightshift.agent.view import base_text
-from nightshift.core.code.tree import Tree
+from nightshift.agent.view import View, base_text
+from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.events import DroppedData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
@@ -60,14 +60,15 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
     """
     own = state.written_tests
     state = replace(state, own_tests=own, removed_tests=())
-    wanted = {path: text for path, text in state.test_changes.items() if text != base_text(services.tree, path)}
+    wanted = {path: text for path, text in state.test_changes.items() if text != text_of(services.tree, path)}
     if not wanted:
         return Settled(state=state)
     trial = await services.suite.try_out(replace(job_for(context, state, services), only=tuple(sorted(wanted))))
     broken, languages = trial.failing | set(trial.before), services.languages
+    now = View(services.tree, wanted)
     taken, asks, left_out, failed = dict[str, str | None](), list[Ask](), dict[str, str](), False
     for path, text in sorted(wanted.items()):
-        before = base_text(services.tree, path) or ""
+        before, shown = base_text(services.tree, path) or "", now.text(path) or ""
         failing = {name.partition("::")[2].partition("[")[0] for name in broken if name.partition("::")[0] == path}
         passed = any(one.result is Result.PASSED and one.id.partition("::")[0] == path for one in trial.results)
         about = (failing, state.change, partial(base_text, services.tree))
@@ -76,13 +77,13 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
         elif text is None:
             why = _kept(context, state, services) or languages.refuse_removal(path, before, *about, passed=passed)
         else:
-            why = languages.refuse_change(path, before, text, *about)
+            why = languages.refuse_change(path, before, shown, *about)
         if why := why or _denied(context, path, services):
             left_out[path] = why
             failed |= bool(failing)
         elif _is_granted(context, state, services, path, _subject(path, text, before)):
             taken[path] = text
-        elif len(diff := _diff(path, before, text or "")) > MOST_DIFF_CHARS and text is not None:
+        elif len(diff := _diff(path, before, shown)) > MOST_DIFF_CHARS and text is not None:
             left_out[path] = "changes more than its owner could be asked about; change the failing tests alone"
             failed = True
         else:
@@ -102,7 +103,7 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
 
 def propose(before: Change, now: Change, tree: Tree) -> Change:
     """Return the proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
-    return {path: now[path] if path in now else base_text(tree, path) for path in sorted({*before, *now})}
+    return {path: now[path] if path in now else text_of(tree, path) for path in sorted({*before, *now})}
 
 
 def _kept(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:

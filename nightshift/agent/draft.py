@@ -15,6 +15,7 @@ from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHAR
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import BadReply
 from nightshift.core.tasks.task import Change, Files, TaskSpec
+from nightshift.core.text.file_form import written_like
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +79,13 @@ class Draft:
         paths = sorted({path for path, _ in before.items() ^ change.items()})
         self.taken += [path for path in paths if path not in self.taken]
 
-    def put(self, path: str, text: str | None) -> None:
-        """Write a file, or remove it.
+    def put(self, path: str, text: str | None, *, raw: bool = False) -> None:
+        """Write a file in the form that it has (`core.text.file_form`), or remove it.
+
+        Args:
+            path: of the file.
+            text: a model's; with `raw` it has all the bytes already, as from a program that wrote the file.
+            raw: see `text`.
 
         Raises:
             BadReply: it may not be written; the refusal is remembered.
@@ -87,11 +93,11 @@ class Draft:
         if text is not None and (fault := self._find_omission(path, text)):
             raise BadReply(fault)
         paths, refused = list[str](), dict[str, str]()
-        self._put(path, text, paths, refused)
+        self._put(path, text, paths, refused, raw=raw)
         self.refused |= refused
-        if refused:
-            raise BadReply(f"{path} {refused[path]}.")
-        self.taken += [path] if path not in self.taken else []
+        for refused_path, why in refused.items():
+            raise BadReply(f"{refused_path} {why}.")
+        self.taken += [each for each in paths if each not in self.taken]
 
     def take(self, parsed: Parsed) -> Taken:
         """Put a reply's files, edits and deletions onto the change, as far as they may and fit."""
@@ -111,12 +117,20 @@ class Draft:
         self.refused |= refused
         return Taken(paths=tuple(dict.fromkeys(paths)), faults=tuple(faults), refused=tuple(refused.items()))
 
-    def _put(self, path: str, text: str | None, paths: list[str], refused: dict[str, str]) -> None:
+    def _put(
+        self, path: str, text: str | None, paths: list[str], refused: dict[str, str], *, raw: bool = False
+    ) -> None:
+        now = View(self._tree, self._change)
+        path = now.spelled(path)
         if why := self._refusal(path, text):
             refused[path] = why
-        else:
-            self._change[path] = text
+            return
+        try:
+            self._change[path] = text if raw or text is None else written_like(text, now.raw(path))
             paths.append(path)
+        except UnicodeEncodeError as error:
+            sign = error.object[error.start]
+            refused[path] = f"is in {error.encoding}, which has no {sign!r} (U+{ord(sign):04X}); write it otherwise"
 
     def _find_omission(self, path: str, text: str) -> str:
         """Find a line that stands for the rest of a file, or definitions that a text drops unasked; say so."""

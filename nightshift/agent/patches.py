@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from nightshift.agent.view import base_text
+from nightshift.agent.view import View
 from nightshift.core.code.tree import Tree
 from nightshift.core.gauge import Gauge, utf8_size
 from nightshift.core.tasks.task import Change, TaskSpec
@@ -45,8 +45,9 @@ def _piece(group: list[tuple[str, str]]) -> Piece:
 
 
 def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) -> Iterator[tuple[str, str]]:
-    for path, after in sorted(change.items()):
-        before = given.get(path, base_text(tree, path))
+    base, now = View(tree, {}), View(tree, change)
+    for path in sorted(change):
+        before, after = given.get(path, base.text(path)), now.text(path)
         if before == after:
             continue
         head = f"{path} ({'removed' if after is None else 'new' if before is None else 'changed'})"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from nightshift.agent.services import AgentServices
-from nightshift.agent.view import base_text
+from nightshift.agent.view import View, base_text
 from nightshift.core.code import golang
 from nightshift.core.code.javascript import TYPED, is_source
 from nightshift.core.code.javascript_tests import Framework, wanted
@@ -33,7 +33,7 @@ def suggest(context: AttemptContext, services: AgentServices, change: Change) ->
     """Return a free path for the tests of a change."""
     language, tree, reader = context.task.spec.language, services.tree, services.languages
     module = _main_module(tree, change, language)
-    text = change.get(module) or ""
+    text = View(tree, change).text(module) or ""
     # Go's tests lie beside the code, in its package.
     folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree, language)
     words = _snake(slug(context.task.spec.description))[:_MOST_CHARS].strip("_")
@@ -75,7 +75,7 @@ def _main_module(tree: Tree, change: Change, language: Language) -> str:
 
 
 def _weight(path: str, tree: Tree, change: Change) -> tuple[bool, int]:
-    return bool(_stem(path)), len(written(base_text(tree, path) or "", change[path] or ""))
+    return bool(_stem(path)), len(written(base_text(tree, path) or "", View(tree, change).text(path) or ""))
 
 
 def _stem(module: str) -> str:

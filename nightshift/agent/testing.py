@@ -389,7 +389,7 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
     changed = [path for path, text in state.change.items() if text is not None and path in view]
     elsewhere = set(view.paths())
     for path in changed:
-        lines = reader.describe_offer(path, state.change[path] or "", base_text(services.tree, path))
+        lines = reader.describe_offer(path, view.text(path) or "", base_text(services.tree, path))
         if not lines:
             names.append(path)
             continue
@@ -403,7 +403,7 @@ def _interface(state: AttemptState, services: AgentServices, space: int, gauge: 
             elsewhere -= set() if lines[-1].startswith(LEFT_OUT) else {path}
     parts = [*shown.values(), *([f"Changed as well: {', '.join(names)}"] if names else [])]
     for path in changed:
-        text, before = state.change[path] or "", base_text(services.tree, path)
+        text, before = view.text(path) or "", base_text(services.tree, path)
         used = reader.describe_imports(path, text, before, elsewhere, view.text)
         space -= gauge.tokens(used)
         parts += [f"Imported by {path}:\n\n{used}"] if used and space >= 0 else []

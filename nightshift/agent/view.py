@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 
 from nightshift.core.code.paths import Spellings, at_or_below, git_folder
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.tasks.task import Change
+from nightshift.core.text.encoding import decode
+from nightshift.core.text.file_form import readable
 
 MAX_READ_BYTES = 2_000_000
 
@@ -40,13 +43,29 @@ class View:
         return len(entries) - gone + new
 
     def __contains__(self, path: object) -> bool:
+        path = self.spelled(str(path))
         if path in self.change:
-            return self.change[str(path)] is not None
+            return self.change[path] is not None
         return path in self.tree.entries()
 
+    def spelled(self, path: str) -> str:
+        """A path as its file spells it: names that were made on macOS are composed otherwise (NFD)."""
+        if path.isascii() or path in self.change or path in self.tree.entries():
+            return path
+        composed = unicodedata.normalize("NFC", path)
+        same = (each for each in self.paths() if not each.isascii() and unicodedata.normalize("NFC", each) == composed)
+        return next(same, composed)
+
     def text(self, path: str) -> str | None:
-        """A file's text; None when it is missing, binary, not UTF-8 or too large to be shown to a model."""
-        return self.change[path] if path in self.change else base_text(self.tree, path)
+        """A file's text as people read it; None when it is missing, binary or too large to be shown to a model."""
+        path = self.spelled(path)
+        if path in self.change:
+            return None if (text := self.change[path]) is None else readable(text)
+        return base_text(self.tree, path)
+
+    def raw(self, path: str) -> str | None:
+        """A file's text with all its bytes, as a change holds it; None when it is missing."""
+        return self.change[path] if path in self.change else text_of(self.tree, path)
 
 
 def misplaced(path: str, view: View, *, new: bool = True) -> str | None:
@@ -73,12 +92,7 @@ def base_text(tree: Tree, path: str) -> str | None:
     if path not in tree.entries():
         return None
     raw = tree.read(path)
-    if len(raw) > MAX_READ_BYTES or b"\0" in raw:
-        return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return None
+    return None if len(raw) > MAX_READ_BYTES else readable(decode(raw))
 
 
 def settled(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -87,5 +101,5 @@ def settled(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | Non
     return {
         path: text
         for path, text in sorted(change.items())
-        if (path in entries if text is None else text != base_text(tree, path))
+        if (path in entries if text is None else text != text_of(tree, path))
     }

@@ -212,4 +212,12 @@ def _host(settings: Settings, context: AppContext) -> Host:
     token = settings.api_token.get_secret_value() if settings.api_token else None
     if exposed and token is None:
         token = kept_token(settings.token_file)
-    return Host(context, Listen(address=settings.flask_host, port=settings.flask_port, token=token, exposed=exposed))
+    listen = Listen(
+        address=settings.flask_host,
+        port=settings.flask_port,
+        names=tuple(settings.dashboard_names),
+        page=settings.dashboard_url,
+        token=token,
+        exposed=exposed,
+    )
+    return Host(context, listen)

@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr
 from nightshift.config.access import FLASK_HOST, FLASK_PORT
 from nightshift.config.fields import ByHand, SettingsGroup, Takes
 from nightshift.config.times import QuietHours
-from nightshift.config.values import Days, Megabytes, PageAddress, Positive, Seconds, WebAddress
+from nightshift.config.values import DashboardNames, Days, Megabytes, PageAddress, Positive, Seconds, WebAddress
 
 Notice = Literal["done", "failed", "needs_you", "checkpoint", "trouble"]
 
@@ -40,8 +40,6 @@ class NotificationSettings(SettingsGroup):
     """Where each notice is posted (a webhook)."""
     notify_form: Literal["auto", "json", "slack", "discord", "ntfy"] = "auto"
     """How it is written there; auto knows Slack, Discord and ntfy.sh by their addresses, and writes JSON elsewhere."""
-    dashboard_url: Annotated[PageAddress, ByHand("notices lead their reader there, to decide")] = ""
-    """Where you reach the dashboard from your phone; posted notices link to it."""
     notify_secret: SecretStr | None = None
     """What posted notices are signed with."""
     notify_command: Annotated[list[str], ByHand("it names a program that the daemon starts")] = Field(
@@ -59,6 +57,12 @@ class DashboardSettings(SettingsGroup):
     """The address that dashboard and API listen on. Others than this machine's own need api_token."""
     flask_port: Annotated[int, Field(ge=0, le=65535), Takes.RESTART] = FLASK_PORT
     """The port of dashboard and API; 0 takes a free one."""
+    dashboard_url: Annotated[PageAddress, Takes.RESTART, ByHand("it decides by which name pages are reached")] = ""
+    """Where you reach the dashboard from elsewhere, through a proxy for instance; posted notices link to it."""
+    dashboard_names: Annotated[DashboardNames, Takes.RESTART, ByHand("it decides by which name pages are reached")] = (
+        Field(default_factory=list)
+    )
+    """Further names by which you reach it, such as `workstation.example`, with a port where that is not 80 or 443."""
     api_token: Annotated[SecretStr | None, Takes.RESTART, ByHand("it decides who is let in")] = None
     """What visitors must know, here or where the dashboard can be reached from other machines."""
 

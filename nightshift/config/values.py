@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
+from pydantic_settings import NoDecode
 
 # The unit goes into the JSON schema, from which the settings page takes it.
 Positive = Annotated[int, Field(gt=0)]
@@ -28,6 +30,14 @@ Registry = Annotated[
 
 # A host that is reached by TLS, with a port or without.
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]
+# A name in the address of the dashboard, with a port or without.
+DashboardName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]
+# Several of them; in a variable as JSON, or with commas or blanks in between.
+DashboardNames = Annotated[
+    list[DashboardName],
+    NoDecode,
+    BeforeValidator(lambda value: re.findall(r"""[^\s,;\[\]"']+""", value) if isinstance(value, str) else value),
+]
 # The name of an environment variable.
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 

@@ -7,22 +7,20 @@ adds lie in folders which the other can no longer add to, so his own git would f
 
 from __future__ import annotations
 
-import configparser
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.core.code.git_ids import IdFormat
 from nightshift.core.errors import GitError
-from nightshift.core.tasks.revisions import Author
+from nightshift.git.configuration import Configuration, read_configuration
 from nightshift.git.repository import Repository
 from nightshift.git.trees import GitTree
 
 MAIN = "refs/heads/main"
 CLASHING_BRANCH = "refs/heads/agent"
 """Beside a branch of this name git can have none of the form agent/…, which are those of tasks."""
-_PERSON = ("name", "email")
 _SHOWN_CHARS = 200
 """Of a name that no file system takes."""
 
@@ -35,8 +33,12 @@ class Place:
     folder: Path
     common: Path
     bare: bool
-    id_format: IdFormat
-    author: Author
+    configuration: Configuration
+
+    @property
+    def id_format(self) -> IdFormat:
+        """How its objects are named."""
+        return "sha256" if self.configuration.value("extensions.objectformat") == "sha256" else "sha1"
 
 
 def given(repo: str) -> Path:
@@ -53,51 +55,43 @@ def given(repo: str) -> Path:
     return path.resolve()
 
 
-def user_config(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """The files of the user's own git configuration."""
-    home = Path(environ.get("HOME", "/nonexistent"))
-    xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-    return Path("/etc/gitconfig"), xdg / "git" / "config", home / ".gitconfig"
-
-
-def refuse_unusable(place: Place, user_config: Sequence[Path]) -> None:
+def refuse_unusable(place: Place) -> None:
     """Refuse what cannot be worked in; raises GitError for the field `repo`."""
     if place.bare:
         raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
-    if why := foreign(place, user_config):
+    if why := _foreign(place):
         raise GitError(f"repo: {why}")
     if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
         raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
 
 
-def discovered(path: Path, user_config: Sequence[Path]) -> Place:
+def discovered(path: Path, environ: Mapping[str, str]) -> Place:
     """Find the repository that a folder belongs to.
 
-    GitPython reads the configuration. Its own idea of the repository's folder, of the shared one and of the work tree
-    is not used: variables of the daemon's environment (it may be started from a hook) and the repository's
-    `core.worktree` may redirect it.
-    """
-    import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
+    Its folder, the shared one and the work tree are looked for here: variables of the daemon's environment (it may be
+    started from a hook) and the repository's `core.worktree` would redirect git.
 
+    Args:
+        path: a folder in a checkout.
+        environ: the daemon's environment, which says where the owner's own configuration is.
+
+    Raises:
+        GitError: it belongs to none, or git cannot read its configuration.
+    """
     try:
         root = next((folder for folder in (path, *path.parents) if _is_root(folder)), path)
         folder = _folder_of(root)
         pointer = folder / "commondir"
         common = (folder / pointer.read_text().strip()).resolve() if pointer.exists() else folder
-        # A hostile repository may include a file that never ends; the owner's own files may include what they like.
-        local = git.GitConfigParser(common / "config", merge_includes=False)
-        owners = git.GitConfigParser(list(user_config))
-        names = [(local.get("user", n, fallback="") or owners.get("user", n, fallback="")) for n in _PERSON]
-        return Place(
-            root=root,
-            folder=folder,
-            common=common,
-            bare=not (root / ".git").exists(),
-            id_format="sha256" if local.get("extensions", "objectFormat", fallback="") == "sha256" else "sha1",
-            author=Author(name=names[0] or "Nightshift", email=names[1] or "nightshift@localhost"),
-        )
-    except (configparser.Error, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise GitError(f"repo: the repository of {path} cannot be read: {error}") from error
+    return Place(
+        root=root,
+        folder=folder,
+        common=common,
+        bare=not (root / ".git").exists(),
+        configuration=read_configuration(root, folder, common, environ),
+    )
 
 
 def _folder_of(root: Path) -> Path:
@@ -121,17 +115,6 @@ def _folder_of(root: Path) -> Path:
 def _is_root(folder: Path) -> bool:
     """Tell whether this is where a checkout begins, or a repository without one."""
     return (folder / ".git").exists() or all((folder / name).exists() for name in ("HEAD", "objects", "refs"))
-
-
-def remote_url(common: Path) -> str | None:
-    """Where to push: the remote that the configuration prefers, else origin, else the only one."""
-    import git  # noqa: PLC0415  see discovered
-
-    config = git.GitConfigParser(common / "config", merge_includes=False)
-    remotes = [name[8:-1] for name in config.sections() if name.startswith('remote "')]
-    only = remotes[0] if len(remotes) == 1 else "origin"
-    section = f'remote "{config.get("remote", "pushDefault", fallback="") or only}"'
-    return config.get(section, "pushurl", fallback="") or config.get(section, "url", fallback="") or None
 
 
 def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
@@ -171,25 +154,12 @@ def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
                 )
 
 
-def foreign(place: Place, user_config: Sequence[Path]) -> str | None:
-    """Why a repository may not be worked in for the sake of its owner, or None when it may.
-
-    Args:
-        place: the repository.
-        user_config: files of the user's own configuration, whose `safe.directory` counts as it does for git.
-    """
+def _foreign(place: Place) -> str | None:
+    """Why a repository may not be worked in for the sake of its owner, or None when it may."""
     owner, user = place.common.stat().st_uid, os.geteuid()
-    if owner == user or _is_safe(place.root, user_config):
+    if owner == user or place.configuration.is_safe(place.root):
         return None
     return (
         f"{place.root} belongs to another user (uid {owner}; Nightshift runs as uid {user}); run Nightshift as its "
         f"owner, or say that it is safe with `git config --global --add safe.directory {place.root}`"
     )
-
-
-def _is_safe(root: Path, user_config: Sequence[Path]) -> bool:
-    import git  # noqa: PLC0415  see discovered
-
-    config = git.GitConfigParser([str(path) for path in user_config if path.exists()])
-    safe = config.get_values("safe", "directory", default="") if config.has_option("safe", "directory") else []
-    return any(value in {"*", str(root)} for value in safe)

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from nightshift.core.errors import GitError
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import remote_url
 from nightshift.git.repository import Repository
 
 FETCHED = "refs/nightshift/base/"
@@ -29,7 +28,7 @@ def fetch(found: Repository, branch: str, env: Mapping[str, str], timeout_s: flo
     Raises:
         GitError: the other end could not be asked, or not in time.
     """
-    url, here = remote_url(found.common), f"{FETCHED}{branch}"
+    url, here = found.configuration().remote_url, f"{FETCHED}{branch}"
     if not url:
         return ""
     if fault := protocol.url_fault(url):

@@ -32,7 +32,7 @@ from nightshift.git.branches import TRIES, attach, may_move
 from nightshift.git.changed_files import walked
 from nightshift.git.checkout import show_tip
 from nightshift.git.commands import Git
-from nightshift.git.discovery import MAIN, base_of, refuse_submodule_folder, remote_url
+from nightshift.git.discovery import MAIN, base_of, refuse_submodule_folder
 from nightshift.git.fetching import FETCHED, fetch
 from nightshift.git.maintenance import RepositoryMaintenance
 from nightshift.git.merging import rebased
@@ -333,7 +333,7 @@ class GitManager:
 
     def remote(self, where: Where) -> str:
         """Where a push would go, without a password; empty where there is no remote."""
-        return protocol.without_password(remote_url(self._repositories.find(where).common) or "")
+        return protocol.without_password(self._repositories.find(where).configuration().remote_url or "")
 
     def branch(self, where: Where) -> str:
         """The short name of the branch that is checked out; empty where none is.
@@ -346,7 +346,7 @@ class GitManager:
     def set_remote(self, url: str) -> None:
         """Let the daemon's own repository follow a remote that has none yet."""
         own = self._repositories.find(None)
-        if not remote_url(own.common):
+        if not own.configuration().remote_url:
             own.git("config", "remote.origin.url", url)
 
     def clone(self, url: str, folder: Path, timeout_s: float = 600.0) -> None:

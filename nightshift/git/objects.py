@@ -16,7 +16,7 @@ from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8
 
 REGULAR = frozenset({"100644", "100755", "100664"})
-FOLDER = "40000"
+FOLDER, LINK = "40000", "120000"
 _NEVER = frozenset({"", ".", "..", ".git"})
 
 
@@ -273,7 +273,9 @@ def is_text(name: str) -> bool:
 
 
 def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
-    """Turn a change into the edits that really alter the tree, removals first; modes of existing files are kept.
+    """Turn a change into the edits that really alter the tree, removals first.
+
+    Modes of existing files are kept; a new one that names its interpreter is a program, as in the sandbox.
 
     Raises:
         GitError: a path may not be written: a bad name, a link or a submodule, or a file where a folder is.
@@ -293,7 +295,8 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
         elif text is not None:
             data = _encoded(path, text)
             if old is None or old.id != blob_id(data, id_format):
-                writes.append(Edit(path=path, mode="100755" if old and old.mode == "100755" else "100644", data=data))
+                is_program = old.mode == "100755" if old else data.startswith(b"#!")
+                writes.append(Edit(path=path, mode="100755" if is_program else "100644", data=data))
     return removals + writes
 
 

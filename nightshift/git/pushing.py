@@ -14,7 +14,6 @@ from nightshift.core.errors import GitError
 from nightshift.core.tasks.revisions import PushResult
 from nightshift.git import protocol
 from nightshift.git.commands import Answer, Git
-from nightshift.git.discovery import remote_url
 from nightshift.git.history import NOTES
 from nightshift.git.repository import Repository
 
@@ -34,7 +33,7 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
     Raises:
         GitError: the branch was refused, or the push failed or took too long.
     """
-    url = remote_url(found.common)
+    url = found.configuration().remote_url
     if not url:
         return PushResult(pushed=False, tried=False, detail="there is no remote to push to")
     name = f"refs/heads/{branch}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from subprocess import STDOUT
@@ -15,7 +15,8 @@ from nightshift.core.errors import GitError
 from nightshift.core.tasks.revisions import Author, Workspace
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import MAIN, Place, discovered, given, refuse_unusable, user_config
+from nightshift.git.configuration import read_configuration
+from nightshift.git.discovery import MAIN, Place, discovered, given, refuse_unusable
 from nightshift.git.names import Names
 from nightshift.git.objects import RawCommit
 from nightshift.git.processes import Processes
@@ -55,7 +56,7 @@ class Repositories:
         self._workspace, self._author, self._signature = workspace.resolve(), author, signature
         self._home, self._processes = home, processes or Processes()
         self._env = protocol.private_environment(environ)
-        self._user_config = user_config(environ)
+        self._environ = environ
         self._lock = threading.Lock()
         self._known: dict[Path, Repository] = {}
 
@@ -102,10 +103,7 @@ class Repositories:
         """From now on another name stands in commits, also in repositories that are open."""
         with self._lock:
             self._author = author
-            for folder, known in self._known.items():
-                with contextlib.suppress(GitError):  # one that is gone is reported when a task needs it
-                    theirs = discovered(known.root, self._user_config).author
-                    self._known[folder] = replace(known, author=author.over(theirs))
+            self._known = {folder: replace(known, named=author) for folder, known in self._known.items()}
 
     def close(self) -> None:
         """End all processes; whoever waits for git gets GitStopped, and so does whoever asks after that."""
@@ -139,10 +137,10 @@ class Repositories:
         return own
 
     def _opened(self, path: Path) -> Repository:
-        place = discovered(path, self._user_config)
+        place = discovered(path, self._environ)
         if known := self._known.get(place.folder):
             return known
-        refuse_unusable(place, self._user_config)
+        refuse_unusable(place)
         objects = {
             "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
@@ -156,7 +154,8 @@ class Repositories:
             is_own=place.folder == self._workspace / ".git",
             home=self._home,
             id_format=place.id_format,
-            author=self._author.over(place.author),
+            named=self._author,
+            configuration=partial(read_configuration, place.root, place.folder, place.common, self._environ),
             git=git,
             view=view,
             storing=storing,

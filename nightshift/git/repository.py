@@ -21,6 +21,7 @@ from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.revisions import Author
 from nightshift.git.commands import Git, readable, refuse_locked
 from nightshift.git.composing import NewObjects
+from nightshift.git.configuration import Configuration
 from nightshift.git.names import Names
 from nightshift.git.objects import Edit, RawCommit, folders_in, parse_commit
 from nightshift.git.processes import Output
@@ -54,7 +55,8 @@ class Repository:
     """One repository: `git` works in it and sees its references, `view` sees nothing but its objects.
 
     What stores objects does so in the view or through `store`, under the lock `storing`. `home` is the id of the
-    home whose tasks are worked on (see `core.tasks.commit_message.HOME`).
+    home whose tasks are worked on (see `core.tasks.commit_message.HOME`). `named` stands in commits ahead of what git's
+    `configuration` says, which is read anew at each call.
     """
 
     root: Path
@@ -62,7 +64,8 @@ class Repository:
     is_own: bool
     home: str
     id_format: IdFormat
-    author: Author
+    named: Author
+    configuration: Callable[[], Configuration]
     git: Git
     view: Git
     storing: SharedLock
@@ -73,6 +76,11 @@ class Repository:
     unlogged: Session
     trees: dict[str, GitTree] = field(default_factory=dict)
     parts: dict[tuple[str, Scope], Tree] = field(default_factory=dict)
+
+    @property
+    def author(self) -> Author:
+        """Who stands in a commit that is made now. Raises GitError where git cannot read its configuration."""
+        return self.named if self.named.name and self.named.email else self.named.over(self.configuration().author)
 
     def tree(self, commit: str) -> GitTree:
         """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""

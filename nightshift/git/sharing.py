@@ -15,7 +15,7 @@ from pathlib import Path
 from nightshift.core.errors import GitError, RemoteAway
 from nightshift.git import history, protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import MAIN, remote_url
+from nightshift.git.discovery import MAIN
 from nightshift.git.fetching import FETCH_OPTIONS, FETCHED, UPLOAD_PACK, fetch
 from nightshift.git.processes import Processes
 from nightshift.git.pushing import RemoteEnd
@@ -80,7 +80,7 @@ def _joined(found: Repository, local: str | None, there: str) -> bool:
         return not found.move((MAIN, there, local))
     if history.contains(found, local, there):
         return False
-    where = protocol.without_password(remote_url(found.common) or "")
+    where = protocol.without_password(found.configuration().remote_url or "")
     raise GitError(
         f"the workspace {found.root} and {where} have different histories; join them by hand, or move the workspace "
         "away and let it be made anew"
@@ -97,7 +97,7 @@ def publish(
     Raises:
         RemoteAway: the push failed for another reason.
     """
-    url = remote_url(found.common)
+    url = found.configuration().remote_url
     if not url or (fault := protocol.url_fault(url)):
         raise GitError(f"{branch} was not pushed: {fault if url else 'there is no remote to push to'}")
     name = f"{_HEADS}{branch}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from nightshift.core.errors import GitError
 from nightshift.core.repositories import RepositoryStatus
 from nightshift.git import history, protocol
-from nightshift.git.discovery import remote_url
 from nightshift.git.registry import Repositories, Where
 from nightshift.git.repository import Repository
 
@@ -32,7 +31,7 @@ class StatusReader:
         found = self._repositories.find(where)
         head = found.git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=timeout_s).text
         newest = found.resolve("HEAD")[0]
-        remote = remote_url(found.common)
+        remote = found.configuration().remote_url
         upstream, ahead, behind = _tracked(found, head, timeout_s)
         return RepositoryStatus(
             root=str(found.root),

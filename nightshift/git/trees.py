@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import threading
 from collections import OrderedDict
@@ -10,8 +11,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from nightshift.core.errors import GitError
+from nightshift.core.text.encoding import decode
 from nightshift.git.commands import Git
-from nightshift.git.objects import REGULAR, Record, differing, is_text, patched
+from nightshift.git.objects import LINK, REGULAR, Record, differing, is_text, patched
 from nightshift.git.processes import Output
 from nightshift.git.session import Session
 
@@ -170,6 +172,17 @@ class GitTree:
         if len(self.records) == len(self._listed.regular):
             return frozenset()
         return frozenset(path for path, record in self.records.items() if not record.regular)
+
+    def links(self) -> Mapping[str, str]:
+        """Where links lead (`core.code.tree.Linked`)."""
+        if len(self.records) == len(self._listed.regular):
+            return {}
+        named = {
+            path: posixpath.normpath(posixpath.join(posixpath.dirname(path), decode(self._reader.blob(record.id))))
+            for path, record in self.records.items()
+            if record.mode == LINK
+        }
+        return {path: target for path, target in named.items() if not target.startswith(("/", ".."))}
 
     def read(self, path: str) -> bytes:
         """A file's bytes.

@@ -9,7 +9,7 @@ from pathlib import Path
 from nightshift.core.errors import GitError
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import CLASHING_BRANCH, clash_of, discovered, given, refuse_unusable, user_config
+from nightshift.git.discovery import CLASHING_BRANCH, clash_of, discovered, given, refuse_unusable
 
 WALL_S = 10.0
 NEAREST_OF = 5000
@@ -26,9 +26,8 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
     Raises:
         GitError: one of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
     """
-    config = user_config(environ)
-    place = discovered(_existing(repo), config)
-    refuse_unusable(place, config)
+    place = discovered(_existing(repo), environ)
+    refuse_unusable(place)
     git = Git(place.folder, protocol.private_environment(environ))
     if _is_commit(git, CLASHING_BRANCH):
         raise GitError(clash_of(place.root))

@@ -13,6 +13,7 @@ from nightshift.agent.prompt.conventions import MOST_TOKENS, conventions, front_
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.trees import TextTree
 
 GAUGE = Gauge()
 RIGHT = block("shop/add.py", "def add(a, b):\n    return a + b\n")
@@ -119,3 +120,55 @@ async def test_every_phase_that_writes_or_reads_code_sees_them_as_data_and_from_
     shared = Bench(model_for(RIGHT, TESTING=[OWN]), base=BASE)
     await shared.run(case_for(TASK, whole_tree=False))
     assert all("Conventions of this" not in request.messages[1].text for request in shared.model.requests)
+
+
+class LinkedTree(TextTree):
+    """A tree with links beside its files."""
+
+    def __init__(self, files: dict[str, str], links: dict[str, str]) -> None:
+        super().__init__(files)
+        self._links = links
+
+    def links(self) -> dict[str, str]:
+        return self._links
+
+
+RULES = "Every function has the decorator zebra_mark.\n"
+ZEBRA = "---\nname: zebra\ndescription: Mark with zebra_mark.\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "links"),
+    [
+        ({"docs/rules.md": RULES}, {"AGENTS.md": "docs/rules.md"}),
+        ({"docs/rules.md": RULES}, {"AGENTS.md": "CLAUDE.md", "CLAUDE.md": "docs/rules.md"}),
+        ({"shared/agents/AGENTS.md": RULES}, {"src": "shared/agents", "AGENTS.md": "src/AGENTS.md"}),
+        ({"AGENTS.md": "See @docs/rules.md.\n", "docs/rules.md": RULES}, {}),
+        ({"AGENTS.md": "- @docs/a.md\n", "docs/a.md": "@b/c.md", "docs/b/c.md": "@../a.md and\n" + RULES}, {}),
+        ({"CLAUDE.md": "@./AGENTS.txt\n", "AGENTS.txt": RULES}, {}),
+        ({"agents.md": RULES}, {}),
+        ({"GEMINI.md": RULES}, {}),
+        ({".github/copilot-instructions.md": RULES}, {}),
+        ({"AGENTS.md": "Gr\udcfc\udcdfe\n" + RULES}, {}),
+        ({"AGENTS.md": "\ufeff" + RULES.replace("\n", "\r\n")}, {}),
+        ({"shared/skills/zebra/SKILL.md": ZEBRA}, {".claude/skills": "shared/skills"}),
+        ({"shared/zebra/SKILL.md": ZEBRA}, {".agents/skills/zebra": "shared/zebra"}),
+        ({".agents/skills/zebra/SKILL.md": ZEBRA}, {".claude": ".agents"}),
+    ],
+)
+def test_the_owners_words_are_found_behind_links_imports_and_other_names(
+    files: dict[str, str], links: dict[str, str]
+) -> None:
+    text = conventions(LinkedTree({**files, "a.py": ""}, links), ["a.py"], 10_000, GAUGE).text
+    assert text.count("zebra_mark") == 1
+    assert "\ufeff" not in text
+    assert "Gr" not in text or "Grüße" in text
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"AGENTS.md": "Mail me@docs/rules.md"}, {"AGENTS.md": "`@docs/rules.md` is old"}, {"AGENTS.md": "@/etc/x"}],
+)
+def test_what_only_looks_like_an_import_is_none(files: dict[str, str]) -> None:
+    tree = LinkedTree({**files, "docs/rules.md": RULES}, {"loop": "loop", "CLAUDE.md": "loop"})
+    assert "zebra_mark" not in conventions(tree, ["a.py"], 10_000, GAUGE).text

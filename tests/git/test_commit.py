@@ -57,6 +57,73 @@ def test_an_author_that_is_not_set_is_the_one_of_the_repository(bench: Bench, re
     assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Ow ner <night@example.org>"
 
 
+WORK = "[user]\n\tname = Robin Work\n\temail = robin@work.example\n"
+OWNERS: dict[str, tuple[str, dict[str, str]]] = {
+    # what stands in ~/.gitconfig, and what is set in the repository
+    "a folder of its own": (WORK.replace("Work", "Private") + '[includeIf "gitdir:{repo}/"]\n\tpath = work\n', {}),
+    "a remote of its own": (
+        '[includeIf "hasconfig:remote.*.url:https://git.work.example/**"]\n\tpath = work\n',
+        {"remote.origin.url": "https://git.work.example/shop.git"},
+    ),
+    "the branch": ('[includeIf "onbranch:main"]\n\tpath = work\n', {}),
+    "an include": ("[include]\n\tpath = work\n[include]\n\tpath = nowhere\n", {}),
+    "one line": ("[user] name = Robin Work\n[user] email = robin@work.example\n", {}),
+    "the author alone": ("[author]\n\tname = Robin Work\n\temail = robin@work.example\n" + WORK.replace("W", "X"), {}),
+    "the worktree": (WORK.replace("work", "home"), {"extensions.worktreeConfig": "true"}),
+    "an include of the repository": ("", {"include.path": "{home}/work"}),
+}
+
+
+@pytest.mark.parametrize("kind", OWNERS)
+def test_the_author_is_the_one_whom_git_itself_would_take(bench: Bench, repo: Path, kind: str) -> None:
+    home = bench.root / "home"
+    text, local = OWNERS[kind]
+    write(home, {".gitconfig": text.format(repo=repo), "work": WORK})
+    for key, value in local.items():
+        git(repo, "config", key, value.format(home=home))
+    if "extensions.worktreeConfig" in local:
+        git(repo, "config", "--worktree", "user.email", "robin@work.example")
+    manager = bench.another(author=Author(name="", email=""))
+    where = manager.open(str(repo), None, 7, "x")
+    made = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert made
+    assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Robin Work <robin@work.example>"
+
+
+def test_a_name_that_is_changed_holds_from_the_next_commit_on(bench: Bench, repo: Path) -> None:
+    manager = bench.another(author=Author(email="night@example.org"))
+    where = manager.open(str(repo), None, 7, "x")
+    git(repo, "config", "user.name", "Zoé")
+    made = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert made
+    assert git(repo, "log", "-1", "--format=%an", made.id) == "Zoé"
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"), [(b"Zo\xe9", "Zoé"), ("\ufeff".encode(), "Robin Work"), (b'"Ann # <O>" ; mine', "Ann # O")]
+)
+def test_a_configuration_is_read_whatever_its_bytes_are(bench: Bench, repo: Path, raw: bytes, name: str) -> None:
+    home = bench.root / "home"
+    is_mark = raw == "\ufeff".encode()
+    write(
+        home, {".gitconfig": (raw if is_mark else b"") + WORK.encode() + (b"" if is_mark else b"name = " + raw + b"\n")}
+    )
+    manager = bench.another(author=Author())
+    where = manager.open(str(repo), None, 7, "x")
+    made = manager.commit(where, where.base, {"a.py": ""}, message())
+    assert made
+    assert git(repo, "log", "-1", "--format=%an", made.id) == name
+
+
+def test_new_programs_are_executable_and_old_files_stay_what_they_are(bench: Bench, repo: Path) -> None:
+    where = bench.git.open(str(repo), None, 7, "x")
+    made = commit(bench, where, {"new.sh": "#!/bin/sh\n", "b.sh": "x\n", "a.py": "#!/usr/bin/python3\n"})
+    listed = git(repo, "ls-tree", made.id, "new.sh", "b.sh", "a.py")
+    assert {line.split()[-1]: line.split()[0] for line in listed.splitlines()} == {
+        "new.sh": "100755", "b.sh": "100644", "a.py": "100644",
+    }  # fmt: skip
+
+
 def test_another_author_holds_from_the_next_commit_on_also_where_a_task_works_already(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
     bench.git.renew(Author(name="Day", email="day@example.org"), auto_push=False)

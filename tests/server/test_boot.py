@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from flask import Flask
@@ -102,7 +103,7 @@ def test_all_that_a_page_is_made_of_is_there(shared: Client, each: Page) -> None
     if "{" in each.path:
         pytest.skip("about a thing of its own, which the tests of its page have")
     html = shared.get(each.path).text
-    links = re.findall(r'(?:href|src)="(/static/[^"]+)"', html)
+    links = [urljoin(each.path, link) for link in re.findall(r'(?:href|src)="([./]*static/[^"]+)"', html)]
     assert any(link.endswith(each.script) for link in links)
     assert any(link.endswith("vendor/preact.js") for link in links)
     for link in links:

@@ -37,7 +37,8 @@ def post(server: Client, *headers: str, host: str | None = None) -> int:
     [
         ([], 201),
         (["Origin: http://127.0.0.1:{port}", "Sec-Fetch-Site: same-origin"], 201),
-        (["Origin: http://localhost:{port}", "Sec-Fetch-Site: same-origin"], 201),
+        (["Origin: https://127.0.0.1:{port}", "Sec-Fetch-Site: same-origin"], 201),
+        (["Origin: http://localhost:{port}"], 403),
         (["Origin: http://127.0.0.1:{port}"], 201),
         (["Origin: http://127.0.0.1:9999", "Sec-Fetch-Site: same-site"], 403),
         (["Origin: http://127.0.0.1:9999"], 403),
@@ -47,7 +48,6 @@ def post(server: Client, *headers: str, host: str | None = None) -> int:
         (["Sec-Fetch-Site: cross-site"], 403),
         (["Origin: null"], 403),
         (["Origin: null", "Sec-Fetch-Site: same-origin"], 403),
-        (["Origin: https://127.0.0.1:{port}"], 403),
         (["Origin: http://127.0.0.1:{port}.evil.example"], 403),
         (["Origin: http://127.0.0.1:{port}", "Origin: https://evil.example"], 403),
         (["Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"], 403),
@@ -91,10 +91,15 @@ def test_another_page_may_link_to_us_and_nothing_else(
         "evil.example",
         "evil.example:{port}",
         "127.0.0.1.evil.example:{port}",
-        "127.0.0.1",
-        "127.0.0.1:1",
-        "127.0.0.2:{port}",
         "0.0.0.0:{port}",
+        "[::]:{port}",
+        "workstation:{port}",
+        "night.local:{port}",
+        "night.example.local.evil.example",
+        "127.1:{port}",
+        "[1]:{port}",
+        "[::1:{port}",
+        "2130706433:{port}",
         "localhost.:{port}",
         "user@127.0.0.1:{port}",
     ],
@@ -106,9 +111,18 @@ def test_a_rebound_name_reaches_no_half_of_the_server(server: Client, host: str,
     assert b"task_id" not in answer
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"])
-def test_each_name_of_the_loopback_is_served(server: Client, host: str) -> None:
-    assert ask(server.host.port, ["GET /healthz HTTP/1.1"], host=host.format(port=server.host.port))[0] == 200
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"),
+        *("localhost:8000", "127.0.0.1:8000", "localhost", "192.168.1.5:{port}", "[fd00::5]:9000"),
+    ],
+)
+def test_what_nobody_can_rebind_is_served_by_whatever_port_it_is_forwarded_from(server: Client, host: str) -> None:
+    host = host.format(port=server.host.port)
+    assert ask(server.host.port, ["GET /healthz HTTP/1.1"], host=host)[0] == 200
+    assert post(server, f"Origin: http://{host.lower()}", "Sec-Fetch-Site: same-origin", host=host) == 201
+    assert post(server, "Origin: http://localhost:3000", host=host) == 403
 
 
 def test_a_request_without_exactly_one_host_is_refused(server: Client) -> None:
@@ -123,7 +137,7 @@ def test_every_answer_carries_the_security_headers(server: Client) -> None:
         headers = server.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
-        assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
+        assert "require-trusted-types-for 'script'; trusted-types nightshift-turns" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
@@ -185,6 +199,58 @@ def test_a_name_that_the_owner_lists_is_served_with_its_origins(tmp_path: Path) 
         port = client.host.port
         head = ["POST /api/task HTTP/1.1", JSON, LENGTH, "Sec-Fetch-Site: same-origin"]
         for origin in ("https://night.example", "http://night.example"):
-            assert ask(port, [*head, f"Origin: {origin}"], [TASK], host="night.example")[0] == 201
+            for host in ("night.example", "night.example:8443", f"127.0.0.1:{port}"):
+                assert ask(port, [*head, f"Origin: {origin}"], [TASK], host=host)[0] == 201
         assert ask(port, [*head, "Origin: https://day.example"], [TASK], host="night.example")[0] == 403
+        assert ask(port, [*head, "Origin: http://night.example:9000"], [TASK], host="night.example")[0] == 403
+    context.database.close()
+
+
+ROOM = ["Authorization: Bearer sesame", "Content-Type: application/json", LENGTH]
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("night.example", "https://night.example", 201),
+        ("127.0.0.1:{port}", "https://night.example", 201),
+        ("workstation:{port}", "http://workstation:{port}", 201),
+        ("workstation.local:{port}", "http://workstation.local:{port}", 201),
+        ("192.0.2.7:{port}", "http://192.0.2.7:{port}", 201),
+        ("evil.example:{port}", "http://evil.example:{port}", 403),
+        ("workstation:{port}", "http://workstation:9000", 403),
+        ("127.0.0.1:{port}", "https://evil.example", 403),
+    ],
+)
+def test_a_token_opens_the_names_of_the_owners_network_and_the_one_of_his_proxy(
+    tmp_path: Path, host: str, origin: str, status: int
+) -> None:
+    context = make_desk(tmp_path)
+    listen = Listen(address="0.0.0.0", port=0, token="sesame", page="https://Night.example/shift/")
+    with serving(context, listen) as client:
+        port = client.host.port
+        head = ["POST /api/task HTTP/1.1", f"Origin: {origin.format(port=port)}", *ROOM]
+        got, answer = ask(port, head, [TASK], host=host.format(port=port))
+        assert got == status
+        assert got == 201 or b"DASHBOARD_" in answer
+    context.database.close()
+
+
+@pytest.mark.parametrize("below", ["", "/shift"])
+@pytest.mark.parametrize(
+    ("path", "login"), [("/", "./login"), ("/task/5", "../login"), ("/task/5/call/1/2/3", "../../../../../login")]
+)
+def test_a_proxy_may_have_the_pages_below_a_path_and_leave_it_on_or_off(
+    tmp_path: Path, below: str, path: str, login: str
+) -> None:
+    context = make_desk(tmp_path)
+    with serving(context, Listen(port=0, token="sesame", page="https://night.example/shift")) as client:
+        got = client.get(f"{below}{path}", Accept="text/html")
+        assert (got.status, got.headers["location"]) == (303, login)
+        page = client.get(f"{below}/login").text
+        assert 'action="./login"' in page
+        assert '"/' not in page.replace('data-path="/', "")
+        assert client.get(f"{below}/static/login.js").status == 200
+        assert client.get("/shift").headers["location"] == "shift/"
+        assert client.get("/shifty").status in {303, 401}
     context.database.close()

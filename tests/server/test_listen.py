@@ -9,9 +9,7 @@ from nightshift.server.serving.listen import Listen, is_loopback, is_wildcard
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.5.5.5", "::1", "localhost"])
 def test_the_loopback_needs_no_token(address: str) -> None:
     Listen(address=address).check()
-    policy = Listen(address=address).policy(5000)
-    assert policy.hosts == {"127.0.0.1:5000", "localhost:5000", "[::1]:5000"}
-    assert not policy.token_for_socket
+    assert not Listen(address=address).policy().token_for_socket
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "fe80::1", "127.0.0.1.evil.example", "10.0.0.1"])
@@ -20,32 +18,22 @@ def test_any_other_address_is_refused_without_a_token(address: str) -> None:
     with pytest.raises(ConfigError, match=r"FLASK_HOST.*API_TOKEN"):
         Listen(address=address).check()
     Listen(address=address, token="t").check()
-    assert not Listen(address=address, token="t").policy(5000).token_for_socket
+    assert not Listen(address=address, token="t").policy().token_for_socket
 
 
 def test_the_weakest_sandbox_needs_a_token_on_the_loopback_too() -> None:
     with pytest.raises(ConfigError, match="API_TOKEN"):
         Listen(exposed=True).check()
-    assert Listen(exposed=True, token="t").policy(5000).token_for_socket
+    assert Listen(exposed=True, token="t").policy().token_for_socket
 
 
-def test_an_address_of_the_network_is_its_own_only_name() -> None:
-    policy = Listen(address="192.168.1.5", token="t", names=("Night.lan:5000",)).policy(5000)
-    assert policy.hosts == {"192.168.1.5:5000", "night.lan:5000"}
-    assert policy.origins == {"http://192.168.1.5:5000", "http://night.lan:5000", "https://night.lan:5000"}
-    assert not policy.own_address
-
-
-def test_all_addresses_answer_to_the_one_that_was_used() -> None:
-    policy = Listen(address="::", token="t").policy(5000)
-    assert policy.own_address
+def test_names_count_without_their_ports_and_origins_with_them() -> None:
+    policy = Listen(address="192.168.1.5", token="t", names=("Night.lan:5000",), page="https://day.example/x/").policy()
+    assert policy.names == {"night.lan", "day.example"}
+    assert {"http://night.lan:5000", "https://day.example"} <= policy.origins
+    assert policy.below == "/x"
     assert is_wildcard("0.0.0.0")
     assert not is_wildcard("127.0.0.1")
-
-
-def test_the_schemes_own_port_may_be_left_out() -> None:
-    assert "localhost" in Listen().policy(80).hosts
-    assert "localhost" not in Listen().policy(5000).hosts
 
 
 @pytest.mark.parametrize(

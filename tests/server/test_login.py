@@ -50,9 +50,9 @@ def test_the_token_in_a_header_opens_everything(server: Client) -> None:
 
 def test_a_browser_is_led_to_the_login_and_gets_a_session(server: Client) -> None:
     away = server.get("/", Accept="text/html,*/*")
-    assert (away.status, away.headers["location"]) == (303, "/login")
+    assert (away.status, away.headers["location"]) == (303, "./login")
     entered = log_in(server, TOKEN)
-    assert (entered.status, entered.headers["location"]) == (303, "/")
+    assert (entered.status, entered.headers["location"]) == (303, "./")
     cookie = entered.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
@@ -77,7 +77,7 @@ def test_logging_out_forgets_the_session(server: Client) -> None:
 
 def test_a_wrong_token_is_told_and_guessing_is_slowed_down(server: Client) -> None:
     wrong = log_in(server, "wrong")
-    assert wrong.headers["location"] == "/login?wrong=1"
+    assert wrong.headers["location"] == "login?wrong=1"
     assert "set-cookie" not in wrong.headers
     assert "not the token" in server.get("/login?wrong=1").text
     session = log_in(server, TOKEN).headers["set-cookie"].split(";")[0]
@@ -94,7 +94,7 @@ def test_the_owner_is_let_in_whoever_guessed_before_from_the_same_address(server
     for _ in range(3):
         assert server.get("/api/status", Authorization=f"Bearer {TOKEN}").status == 200
         entered = log_in(server, TOKEN)
-        assert (entered.status, entered.headers["location"]) == (303, "/")
+        assert (entered.status, entered.headers["location"]) == (303, "./")
         assert "set-cookie" in entered.headers
         assert server.get("/api/status", Authorization="Bearer guess").status == 429
     headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}

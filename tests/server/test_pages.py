@@ -51,9 +51,9 @@ def test_hostile_texts_are_shown_as_text_on_every_page(client: Client, context: 
         scripts = [attributes for tag, attributes in tags.seen if tag == "script"]
         runs = [attributes for attributes in scripts if attributes.get("type") != "application/json"]
         assert all(set(attributes) <= {"type", "src"} for attributes in runs), path
-        assert all((attributes["src"] or "").startswith("/static/") for attributes in runs)
+        assert all((attributes["src"] or "").lstrip("./").startswith("static/") for attributes in runs)
         images = {attributes["src"] for tag, attributes in tags.seen if tag == "img"}
-        assert all(re.fullmatch(r"/static/v-\w{12}/icons/idle\.svg", image or "") for image in images), images
+        assert all(re.fullmatch(r"[./]*static/v-\w{12}/icons/idle\.svg", image or "") for image in images), images
         assert not [name for _, attributes in tags.seen for name in attributes if name.startswith("on")]
     assert "49" not in Tags(client.get("/task/1/call/1/1/0").text).words
 

@@ -2,26 +2,33 @@
 
 Both are read from the base commit, never from a change, so a model cannot write its own rules; `protected_files` keeps
 them from being written at all unless the task asks for it. Of the files, those nearest to the work are taken first: for
-each file that matters the nearest one above it, and the one at the root. Where a folder has no AGENTS.md, its CLAUDE.md
-stands in. A skill is a folder with a SKILL.md, of which only name and description are shown.
+each file that matters the nearest one above it, and the one at the root. Where a folder has no AGENTS.md, a file of
+another tool's stands in (`_NAMES`). A file may import others (`@docs/rules.md`), as Claude Code has it; links within
+the repository are followed. A skill is a folder with a SKILL.md, of which only name and description are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
 
 from nightshift.agent.prompt.budget import Shown, clipped
 from nightshift.agent.prompt.text import quoted
 from nightshift.agent.view import base_text
 from nightshift.core.code.paths import folders_of
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Linked, Tree, follow_links
 from nightshift.core.gauge import Gauge
 from nightshift.core.text.masking import printable
 
 MOST_TOKENS = 4000
 MOST_SKILLS = 30
-_NAMES = ("AGENTS.md", "CLAUDE.md")
-_SKILL_FOLDERS = (".agents/skills/", ".claude/skills/")
+_NAMES = (
+    *("AGENTS.md", "agents.md", "Agents.md", "CLAUDE.md", "Claude.md", "claude.md", "GEMINI.md", "QWEN.md"),
+    ".github/copilot-instructions.md",
+)
+_IMPORT = re.compile(r"(?<![\w`/])@([\w./+-]*\w)")
+_SKILL_FOLDERS = (".agents/skills", ".claude/skills")
 _SKILL_FILE = "SKILL.md"
 _NAME_CHARS, _DESCRIPTION_CHARS = 64, 200
 _FRONT_CHARS = 8000
@@ -59,10 +66,7 @@ def conventions(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge, *, t
 
 def _files(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge) -> tuple[list[str], bool]:
     parts, cut = list[str](), False
-    for path in nearest(tree, paths):
-        text = (base_text(tree, path) or "").strip()
-        if not text:
-            continue
+    for path, text in _with_imports(tree, nearest(tree, paths), set()):
         room = space - gauge.tokens(f"{path}:\n\n\n\n")
         shown, shorter = clipped(text, room, gauge) if room >= _LEAST_TOKENS else ("", True)
         cut = cut or shorter
@@ -74,30 +78,52 @@ def _files(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge) -> tuple[
 
 def nearest(tree: Tree, paths: Iterable[str]) -> list[str]:
     """The files of conventions that hold for these paths, in their order: each one's nearest, then that of the root."""
-    entries = tree.entries()
     chains = (reversed(["", *(f"{folder}/" for folder in folders_of(path))]) for path in paths)
-    found = (next(filter(None, (_in(folder, entries) for folder in chain)), "") for chain in chains)
-    root = _in("", entries)
+    found = (next(filter(None, (_in(folder, tree) for folder in chain)), "") for chain in chains)
+    root = _in("", tree)
     return [path for path in dict.fromkeys(found) if path and path != root] + ([root] if root else [])
 
 
-def _in(folder: str, entries: Container[str]) -> str:
-    return next((folder + name for name in _NAMES if folder + name in entries), "")
+def _in(folder: str, tree: Tree) -> str:
+    return next((folder + name for name in _NAMES if follow_links(tree, folder + name) in tree.entries()), "")
+
+
+def _with_imports(tree: Tree, paths: Iterable[str], seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Path and text of each file that has one, once, and behind it of those that it imports."""
+    for path in paths:
+        real = follow_links(tree, path)
+        text = (base_text(tree, real) or "").strip() if real not in seen else ""
+        seen.add(real)
+        if text:
+            yield path, text
+            folder = posixpath.dirname(real)
+            named = (posixpath.normpath(posixpath.join(folder, name)) for name in _IMPORT.findall(text))
+            yield from _with_imports(tree, named, seen)
 
 
 def skills(tree: Tree) -> Iterator[tuple[str, str, str]]:
     """Name, description and path of each skill, at most thirty; those without both are passed over."""
     seen = set[str]()
     for folder in _SKILL_FOLDERS:
-        for path in tree.entries():
-            parts = path.removeprefix(folder).split("/")
-            if len(seen) >= MOST_SKILLS or not path.startswith(folder) or parts[1:] != [_SKILL_FILE]:
-                continue
+        for path in _skill_files(tree, f"{follow_links(tree, folder)}/"):
+            if len(seen) >= MOST_SKILLS:
+                return
             front = front_matter((base_text(tree, path) or "")[:_FRONT_CHARS])
             name, about = (_line(front.get(key, "")) for key in ("name", "description"))
             if name and about and name not in seen:
                 seen.add(name)
                 yield _short(name, _NAME_CHARS), _short(about, _DESCRIPTION_CHARS), path
+
+
+def _skill_files(tree: Tree, folder: str) -> Iterator[str]:
+    """The files of skills in a folder, and of those that are links there."""
+    for path in tree.entries():
+        if path.startswith(folder) and path.removeprefix(folder).split("/")[1:] == [_SKILL_FILE]:
+            yield path
+    links = tree.links() if isinstance(tree, Linked) else ()
+    yield from (
+        follow_links(tree, f"{link}/{_SKILL_FILE}") for link in links if posixpath.dirname(link) + "/" == folder
+    )
 
 
 def front_matter(text: str) -> dict[str, str]:

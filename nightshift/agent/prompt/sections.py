@@ -291,8 +291,9 @@ def _change(about: PromptContext, space: int, new: bool) -> Shown:
     if not (about.state.feedback or about.state.tries):
         change = {path: text for path, text in change.items() if path not in LAID_OUT}  # nobody's change yet
     diffs = list[str]()
-    for path, text in change.items():
-        before = given.get(path, base_text(about.view.tree, path))
+    now = View(about.view.tree, change)
+    for path in change:
+        before, text = given.get(path, base_text(about.view.tree, path)), now.text(path)
         if before is None and not new:
             diffs.append(f"{path} is new")  # it stands with the files, whole
         elif before != text:

@@ -173,8 +173,8 @@ def apply_edit(text: str, edit: Edit) -> str:
     """
     if edit.search == edit.replace:
         raise Refused(f"{edit.path}: the block changes nothing: its two texts are the same.")
-    if "\r\n" in text and "\r" not in edit.search and text.count("\n") == text.count("\r\n"):
-        search, new = (part.replace("\n", "\r\n") for part in (edit.search, edit.replace))
+    if "\r" not in text:
+        search, new = (part.replace("\r\n", "\n") for part in (edit.search, edit.replace))
         edit = replace(edit, search=search, replace=new)
     return _applied(text, edit, _lines(edit.search))
 

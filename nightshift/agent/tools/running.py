@@ -51,7 +51,7 @@ async def run(
     written, refused = list[str](), [f"{path} {why}" for path, why in result.dropped.items()]
     for path, text in result.files.items():
         try:
-            draft.put(path, text)
+            draft.put(path, text, raw=True)
         except BadReply as bad:
             refused.append(str(bad).removesuffix("."))
         else:

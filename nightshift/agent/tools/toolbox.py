@@ -156,8 +156,9 @@ class Toolbox:
 
         Either is cheaper to mend now than after a failed run.
         """
-        for path, text in self.draft.change.items():
-            if text is not None and (found := syntax.fault(path, text)):
+        view = self.draft.view
+        for path in self.draft.change:
+            if (text := view.text(path)) is not None and (found := syntax.fault(path, text)):
                 return ToolResult(text=f"Not yet: {path}: {found.kind}: {found.message}\n{found.excerpt}", ok=False)
         work = (self.draft, self._context, self._state, self._services)
         if not self.draft.taken and (why := await running.find_contradiction(*work)):

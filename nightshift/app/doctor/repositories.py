@@ -11,7 +11,8 @@ from nightshift.core.errors import GitError
 from nightshift.core.program import typed
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import discovered, remote_url
+from nightshift.git.configuration import Configuration
+from nightshift.git.discovery import discovered
 
 FSCK_S, DEEP_S, REMOTE_S = 20.0, 600.0, 10.0
 OLD_S = 600.0
@@ -24,18 +25,16 @@ def check_workspace(context: CheckContext) -> Iterator[Finding]:
     if not (folder / "HEAD").exists():
         yield note("workspace", f"{place} does not exist yet; the first task makes it")
         return
-    yield _identity(context, place)
+    configuration = discovered(place, context.settings.process_environment).configuration
+    yield _identity(context, configuration)
     yield from _sound(context, folder)
     yield from _locks(folder)
-    yield from _remote(context, folder)
+    yield from _remote(context, folder, configuration.remote_url)
 
 
-def _identity(context: CheckContext, place: Path) -> Finding:
-    environ = context.settings.process_environment
-    home = Path(environ.get("HOME", "/nonexistent"))
-    theirs = discovered(place, (Path("/etc/gitconfig"), home / ".config/git/config", home / ".gitconfig")).author
-    name = context.settings.git_author_name or theirs.name
-    email = context.settings.git_author_email or theirs.email
+def _identity(context: CheckContext, configuration: Configuration) -> Finding:
+    name = context.settings.git_author_name or configuration.author.name
+    email = context.settings.git_author_email or configuration.author.email
     return ok("identity", f"commits are by {name} <{email}>")
 
 
@@ -70,11 +69,10 @@ def _locks(folder: Path) -> Iterator[Finding]:
         yield ok("lock files", "none was left behind")
 
 
-def _remote(context: CheckContext, folder: Path) -> Iterator[Finding]:
+def _remote(context: CheckContext, folder: Path, url: str | None) -> Iterator[Finding]:
     if not context.settings.git_auto_push:
         yield ok("push", "git_auto_push is off")
         return
-    url = remote_url(folder)
     if not url:
         yield ok("push", "the workspace has no remote, so nothing is pushed")
         return

@@ -35,8 +35,6 @@ def path_fault(path: str) -> str | None:
         return f"must have 1 to {MAX_PATH_BYTES} bytes"
     if any(unicodedata.category(c) in _HIDDEN for c in path) or "\\" in path:
         return "contains a control or format character or a backslash"
-    if unicodedata.normalize("NFC", path) != path:
-        return "is not in Unicode normal form C"
     parts = path.split("/")
     if path.startswith("/") or any(p in {"", ".", ".."} for p in parts):
         return "must be relative, with / between names and without . or .."

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
+from nightshift.core.code.paths import at_or_below
 from nightshift.core.text.encoding import decode
+
+MOST_LINKS = 10
 
 
 class Tree(Protocol):
@@ -43,6 +46,25 @@ class Tagged(Protocol):
         Empty where there is no such tag.
         """
         ...
+
+
+@runtime_checkable
+class Linked(Protocol):
+    """A tree that tells where its symbolic links lead."""
+
+    def links(self) -> Mapping[str, str]:
+        """Path of each link to the path that it names; links that lead out of the tree are left out."""
+        ...
+
+
+def follow_links(tree: Tree, path: str) -> str:
+    """The path of the file or folder that a path leads to, behind at most `MOST_LINKS` links; else an empty text."""
+    links = tree.links() if isinstance(tree, Linked) else {}
+    for _ in range(MOST_LINKS):
+        if not (place := at_or_below((path,), links)):
+            return path
+        path = links[place[1]] + path[len(place[1]) :]
+    return ""
 
 
 def read_text(tree: Tree, path: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from typing import Any
 
@@ -21,6 +22,8 @@ MOST_FILES, MOST_FILE, MOST_BYTES = 40, 1 << 20, 4 << 20
 """What is told of: so many files, the bytes of one, and of all."""
 MOST_NAMED, MOST_NEW = 40, 20_000
 """How many others are named, and how many new entries are looked at."""
+_NUL, _CONTROLS = re.compile(r"\0"), re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+"""What no text holds; the latter where it is no UTF-8 either."""
 
 
 class Before:
@@ -157,11 +160,9 @@ def readable(raw: bytes) -> tuple[str | None, str]:
     """A file's text, and why it is none."""
     if len(raw) > MOST_FILE:
         return None, f"is larger than {MOST_FILE >> 20} MB"
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        return None, "is no UTF-8 text"
-    return text, "is no text" if "\0" in text else ""
+    text = raw.decode("utf-8", "surrogateescape")  # as core.text.encoding, which is not there inside
+    foreign = any("\udc80" <= char <= "\udcff" for char in text)
+    return text, "is no text" if (_CONTROLS if foreign else _NUL).search(text) else ""
 
 
 def named(dropped: dict[str, str]) -> dict[str, str]:

@@ -51,6 +51,11 @@ def header(scope: Scope, name: bytes) -> str | None:
     return ",".join(values) if values else None
 
 
+def way_to_root(path: str) -> str:
+    """The first page's address as pages at a path write it: a proxy may have them all below a path of its own."""
+    return "../" * (path.count("/") - 1) or "./"
+
+
 async def gone(receive: Receive) -> None:
     """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":

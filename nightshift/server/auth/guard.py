@@ -1,10 +1,11 @@
 """The outermost guard around API, pages and stream: decides who may speak to the daemon at all.
 
 Every page in the owner's browser can send requests to 127.0.0.1, and a page whose name is rebound to that address can
-even read the answers. So nothing is inferred: the `Host` must be one of a list of exact texts (that stops rebinding),
-a request that shows signs of a browser must come from one of our own pages (exact `Origin`, Fetch-Metadata; another
-port of the same host is `same-site` and refused), and only a top-level navigation may come from elsewhere. Programs
-send neither header and pass. `Origin` is never compared with `Host`: both are the attacker's when a name is rebound.
+even read the answers. So the `Host` must be one that nobody can rebind: an address, `localhost`, a name that the owner
+lists, or, where a token is asked for as well, one that only a network of his resolves; Vite and Jupyter do it like
+this. A request that shows signs of a browser must come from one of our own pages: its `Origin` is that `Host`, port
+included, or one that the owner lists, and Fetch-Metadata agrees (another port of the same host is `same-site` and
+refused). Only a top-level navigation may come from elsewhere. Programs send neither header and pass.
 
 Where a token is set nothing is shown or done without it, whoever asks and wherever from; only the login, what its page
 is drawn with and `/healthz` are open, and the door for webhooks of forges, which asks for a signature.
@@ -15,7 +16,9 @@ The guard is ASGI and stands before everything, since a check inside Flask would
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -31,6 +34,7 @@ from nightshift.server.auth.asgi import (
     header,
     header_values,
     refuse,
+    way_to_root,
 )
 from nightshift.server.auth.limits import Bucket, Pace, Share, Space, drain, read_body, too_many
 
@@ -38,6 +42,9 @@ _log = logging.getLogger(__name__)
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico", "/api/forges/hook"})
+LOCAL_ENDS = (".local", ".lan", ".home.arpa", ".internal")
+"""Of names that only a network of the owner's resolves (RFC 6762, RFC 8375); those without a dot are such too."""
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?))(?::[0-9]{1,5})?")
 MAX_OPEN_BODY_BYTES = 64 * 1024
 MAX_OPEN_REQUESTS = 100
 
@@ -52,7 +59,7 @@ CSP = "; ".join(
         "base-uri 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
+        "trusted-types nightshift-turns",  # of static/app/live.js: it gives one address
     )
 )
 SECURITY_HEADERS = {
@@ -71,16 +78,16 @@ SECURITY_HEADERS = {
 class Policy:
     """Whom the guard lets in.
 
-    `hosts` are exact authorities (`name:port`, lower case), `origins` exact origins. `own_address` also takes the
-    address that the connection arrived at, for a server bound to all addresses: an address cannot be rebound.
+    `names` are hosts that the owner lists, without ports, `origins` exact origins of his; all in lower case. A path
+    that begins with `below` is served without that: a proxy may leave its sub-path on.
     A token is asked for wherever there is one, by reads as by writes. A unix socket lies in a folder of the owner's
     alone; it is spared the token unless `token_for_socket`. `max_requests` may be under way at once, those that follow
     the live log among them, and their bodies may take up `max_bodies_bytes`.
     """
 
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    own_address: bool = False
+    names: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    below: str = ""
     token_for_socket: bool = False
     max_body_bytes: int = 20_000_000
     max_bodies_bytes: int = 60_000_000
@@ -113,6 +120,7 @@ class Guard:
             return
         hardened = _hardened(send)
         try:
+            scope = self._without_sub_path(scope)
             self._check(scope)
             with self._counted(scope), self._space.share() as share:
                 if body := await self._taken(scope, receive, share):
@@ -120,6 +128,15 @@ class Guard:
         except Refused as refused:
             await drain(scope, receive)
             await refuse(hardened, refused)
+
+    def _without_sub_path(self, scope: Scope) -> Scope:
+        """The request as the pages know it; raises `Refused` with the address of the first page where a slash lacks."""
+        below, path = self._policy.below, scope["path"]
+        if not below or not (path == below or path.startswith(f"{below}/")):
+            return scope
+        if path == below:
+            raise Refused(308, "the pages are below", headers=[(b"location", f"{below.rpartition('/')[2]}/".encode())])
+        return {**scope, "path": path.removeprefix(below), "raw_path": None}
 
     @contextlib.contextmanager
     def _counted(self, scope: Scope) -> Iterator[None]:
@@ -171,16 +188,26 @@ class Guard:
         if _by_socket(scope):
             known = host == "localhost"
         else:
-            known = host in self._policy.hosts or (self._policy.own_address and host == _authority(*scope["server"]))
+            match = _HOST.fullmatch(host)
+            name = (match[1] or match[2]) if match else ""
+            known = bool(name) and (name in self._policy.names or self._is_fixed(name))
         if not known:
-            raise Refused(403, "this Host is not served here; use the address that the daemon printed at its start")
+            raise Refused(403, "this Host is not served here; use the address that the daemon printed at its start, "
+                               "or list the name in DASHBOARD_NAMES")  # fmt: skip
+
+    def _is_fixed(self, name: str) -> bool:
+        """Tell whether no stranger can let a name lead here."""
+        with contextlib.suppress(ValueError):
+            return not ipaddress.ip_address(name).is_unspecified
+        return name == "localhost" or (self._access is not None and ("." not in name or name.endswith(LOCAL_ENDS)))
 
     def _check_origin(self, scope: Scope) -> None:
         """Refuse what another page sent; a program sends none of these headers."""
         safe = scope["method"] in SAFE_METHODS
         origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
-        if origin is not None and origin not in self._policy.origins:
-            raise Refused(403, "this Origin may not use the API")
+        own_origins = {f"{scheme}://{header(scope, b'host')}".lower() for scheme in ("http", "https")}
+        if origin is not None and origin not in own_origins | self._policy.origins:
+            raise Refused(403, "this Origin may not use the API; a proxy's address belongs in DASHBOARD_URL")
         own = {None, "same-origin", "none"} if safe else {None, "same-origin"}
         if site not in own and not (safe and _is_navigation(scope)):
             raise Refused(403, f"requests from another page are refused ({site})")
@@ -207,10 +234,6 @@ def _by_socket(scope: Scope) -> bool:
     return server is None or server[1] is None
 
 
-def _authority(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
 def _is_navigation(scope: Scope) -> bool:
     """A link or a typed address that opens in a tab of its own; frames and embedded objects are not."""
     return header(scope, b"sec-fetch-mode") == "navigate" and header(scope, b"sec-fetch-dest") == "document"
@@ -218,7 +241,7 @@ def _is_navigation(scope: Scope) -> bool:
 
 def _token_needed(scope: Scope) -> Refused:
     if scope["method"] == "GET" and "text/html" in (header(scope, b"accept") or ""):
-        return Refused(303, "log in first", headers=[(b"location", b"/login")])
+        return Refused(303, "log in first", headers=[(b"location", f"{way_to_root(scope['path'])}login".encode())])
     how = "send `Authorization: Bearer <API_TOKEN>`, or log in at /login"
     return Refused(401, f"this needs the token: {how}", headers=[(b"www-authenticate", b"Bearer")])
 

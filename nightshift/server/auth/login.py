@@ -27,13 +27,13 @@ class Login:
             await refuse(send, refused)
             return
         if opened:
-            await _go(send, b"/", self._cookie(self._access.session, SESSION_S))
+            await _go(send, b"./", self._cookie(self._access.session, SESSION_S))
         else:
-            await _go(send, b"/login?wrong=1")
+            await _go(send, b"login?wrong=1")
 
     async def leave(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         """Forget the cookie."""
-        await _go(send, b"/login", self._cookie("", 0))
+        await _go(send, b"login", self._cookie("", 0))
 
     def _cookie(self, value: str, age_s: int) -> Header:
         cookie = f"{self._access.cookie_name}={value}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict"
@@ -41,6 +41,6 @@ class Login:
 
 
 async def _go(send: Send, where: bytes, *headers: Header) -> None:
-    """Redirect to a page of ours."""
+    """Redirect to a page of ours, which has its address beside `/login`."""
     await send({"type": "http.response.start", "status": 303, "headers": [(b"location", where), *headers]})
     await send({"type": "http.response.body", "body": b""})

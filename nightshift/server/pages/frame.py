@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from nightshift.core.errors import UnknownTask
 from nightshift.core.program import program, typed
+from nightshift.server.auth.asgi import way_to_root
 from nightshift.server.context import AppContext
 from nightshift.server.pages.assets import Assets
 from nightshift.server.pages.boot import boot_data
@@ -47,7 +48,7 @@ class Pages:
 
     def icon(self) -> BaseResponse:
         """What browsers ask for on pages that name no icon."""
-        return redirect("/static/icons/idle.svg")
+        return redirect("static/icons/idle.svg")
 
 
 def register(app: Flask, context: AppContext, assets: Assets) -> None:
@@ -60,7 +61,13 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
     app.register_blueprint(blueprint)
     navigation = [page for page in PAGES if page.key and (context.hub or not page.needs_hub)]
-    app.jinja_env.globals.update(asset=assets.url, program=program, typed=typed, navigation=navigation)
+    app.context_processor(lambda: _addresses(assets, way_to_root(request.path)))
+    app.jinja_env.globals.update(program=program, typed=typed, navigation=navigation)
+
+
+def _addresses(assets: Assets, root: str) -> dict[str, Any]:
+    """What templates write addresses with, all relative to the page's own."""
+    return {"root": root, "asset": lambda name: root + assets.url(name)[1:]}
 
 
 def _drawn(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:

@@ -138,7 +138,7 @@ class Host:
         bridge = WSGIMiddleware(cast("Any", app), workers=self._listen.threads)
         self._mcp = McpRoute(app, context.ensure_extra)
         routes = self._routes(assets, cast("App", bridge))
-        guard = Guard(routes, self._listen.policy(self.port), self._access)
+        guard = Guard(routes, self._listen.policy(), self._access)
         self._loop = asyncio.get_running_loop()
         limits = ClientLimits(
             head_wall_s=self._listen.head_wall_s, stall_s=self._listen.stall_s, most_owing=self._listen.most_owing

@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from nightshift.core.errors import ConfigError
 from nightshift.server.auth.guard import Policy
@@ -20,7 +21,8 @@ class Listen:
         address: an IP address of this machine, or `localhost`.
         port: 0 takes a free one.
         socket_path: a unix socket besides, in a folder that is made private to this user.
-        names: further names by which browsers reach the server, each as `name:port` (behind a proxy: `name`).
+        names: further names by which browsers reach the server, each with its port where that is not the scheme's own.
+        page: the address of the pages by which their owner reaches them, with a sub-path if a proxy has them there.
         token: needed for all that is read and written, when set.
         exposed: code of the tasks might reach this server, because the sandbox in use cannot prevent it.
         threads: how many requests Flask answers at once.
@@ -35,6 +37,7 @@ class Listen:
     port: int = 5000
     socket_path: Path | None = None
     names: tuple[str, ...] = ()
+    page: str = ""
     token: str | None = None
     exposed: bool = False
     threads: int = 8
@@ -64,14 +67,14 @@ class Listen:
             return f"http://{'[::1]' if ':' in self.address else '127.0.0.1'}:{port}"
         return f"http://{_host(self.address)}:{port}"
 
-    def policy(self, port: int) -> Policy:
-        """What the guard enforces at that port."""
-        names = {name.lower() for name in self.names}
-        hosts = _own_hosts(self.address, port) | names
+    def policy(self) -> Policy:
+        """What the guard enforces."""
+        page = urlsplit(self.page)
+        names = {name.lower() for name in (*self.names, page.netloc) if name}
         return Policy(
-            hosts=frozenset(hosts),
-            origins=frozenset({f"http://{host}" for host in hosts} | {f"https://{name}" for name in names}),
-            own_address=is_wildcard(self.address),
+            names=frozenset(urlsplit(f"//{name}").hostname or "" for name in names),
+            origins=frozenset(f"{scheme}://{name}" for name in names for scheme in ("http", "https")),
+            below=page.path.rstrip("/"),
             token_for_socket=self.exposed,
             max_body_bytes=self.max_body_bytes,
             max_bodies_bytes=3 * self.max_body_bytes,
@@ -80,15 +83,6 @@ class Listen:
             writes_per_s=self.writes_per_s,
             writes_burst=self.writes_burst,
         )
-
-
-def _own_hosts(address: str, port: int) -> set[str]:
-    names = {"127.0.0.1", "localhost", "[::1]"}
-    if not (is_wildcard(address) or is_loopback(address)):
-        names = {_host(address.lower())}
-    with_port = {f"{name}:{port}" for name in names}
-    # A browser leaves out the port that is the scheme's own.
-    return with_port | names if port == 80 else with_port
 
 
 def _host(address: str) -> str:

@@ -1,6 +1,6 @@
 // Speaks to the API. What the page came with is answered at once, without a request.
 
-import {address, answers, page, parse} from './boot.js';
+import {address, answers, go, here, page, parse} from './boot.js';
 import {whenever} from './live.js';
 import {signal, useEffect, useMemo, useRef} from './ui.js';
 
@@ -16,8 +16,8 @@ const AWAY = {ok: false, status: 0, data: {error: 'the daemon does not answer; i
 /** @returns {Promise<Answered>} a daemon that is gone is an answer too, with status 0 */
 async function ask(path, options) {
   try {
-    const response = await fetch(path, options);
-    if (response.status === 401) location.assign('/login');
+    const response = await fetch(here(path), options);
+    if (response.status === 401) go('/login');
     const data = parse(await response.text());
     return {ok: response.ok, status: response.status, data};
   } catch (error) {

@@ -26,6 +26,15 @@ export function address(path, query = {}) {
   return kept.length ? `${bare}?${new URLSearchParams(kept)}` : bare;
 }
 
+/** The path of the first page: `/`, or where a proxy has it. */
+export const root = new URL(document.documentElement.dataset.root ?? './', location.href).pathname;
+
+/** An address of ours, written from the first page (`/task/5`), as the browser has to ask for it. */
+export const here = (path) => (path?.startsWith?.('/') ? root + path.slice(1) : path);
+
+/** Open a page of ours: `go('/task/5')`. */
+export const go = (path) => location.assign(here(path));
+
 const given = document.getElementById('boot');
 const read = given ? parse(given.textContent) : {after: null, page: {name: '', where: {}}, answers: {}};
 

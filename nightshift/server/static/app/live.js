@@ -1,16 +1,17 @@
 // The one EventSource of a browser: its tabs share it, for a browser opens only six connections to one address.
 //
-// The tab that holds a Web Lock leads: it listens, and passes each line on over a BroadcastChannel. The others follow,
-// and the next one leads when it goes. Each tab remembers the id of the last line it saw. A tab that joins says it, and
-// gets what it has missed from the leader's ring, or is told to read all anew; a new leader resumes behind its own. So
-// no line is lost or seen twice, whoever leads. Without locks (a plain address that is not loopback) each tab listens
-// for itself. What models write just now goes the same way, but is neither remembered nor resumed (`live_text.js`).
+// The tab that holds a Web Lock leads (without https, which locks need, the one whose turn it is in a shared worker): it
+// listens, and passes each line on over a BroadcastChannel. The others follow, and the next one leads when it goes. Each
+// tab remembers the id of the last line it saw. A tab that joins says it, and gets what it has missed from the leader's
+// ring, or is told to read all anew; a new leader resumes behind its own. So no line is lost or seen twice, whoever
+// leads. What models write just now goes the same way, but is neither remembered nor resumed (`live_text.js`).
 
-import {after, parse} from './boot.js';
+import {after, here, parse, root} from './boot.js';
 import {forget, frames, write} from './live_text.js';
 import {signal} from './ui.js';
 
-const STREAM = '/api/logs/stream?live=true';
+const NAME = `nightshift-live ${root}`; // another daemon may be below another path
+const STREAM = here('/api/logs/stream?live=true');
 const RING = 1000;
 const RETRY_MS = 2000;
 const LOOK_MS = 5_000;
@@ -37,6 +38,7 @@ let lostAt = null;
 let heardAt = Date.now();
 let mending = null;
 let release = () => {};
+let workers;
 
 /** Call `fn` with each line from now on. @returns {() => void} ends it */
 export function onLine(fn) {
@@ -145,7 +147,7 @@ async function opened() {
 /** The id of the newest event: all up to it happened while the connection was away. */
 async function newestId() {
   try {
-    return parse(await (await fetch('/api/logs?limit=1')).text()).last_id ?? 0;
+    return parse(await (await fetch(here('/api/logs?limit=1'))).text()).last_id ?? 0;
   } catch {
     return 0;
   }
@@ -198,13 +200,31 @@ function enter(message) {
 // ---- coming and going
 
 function join() {
-  channel = new BroadcastChannel('nightshift-live');
+  channel = new BroadcastChannel(NAME);
   channel.onmessage = ({data}) => HEARD[data.kind]?.(data);
-  navigator.locks.request('nightshift-live', () => {
+  if ('locks' in navigator) lock();
+  else queue();
+  hello();
+}
+
+function lock() {
+  navigator.locks.request(NAME, () => {
     lead();
     return new Promise((done) => { release = done; });
   });
-  hello();
+}
+
+function queue() {
+  const {port} = new SharedWorker(turns(), NAME);
+  port.onmessage = lead;
+  release = () => port.postMessage('leave');
+}
+
+/** The address of the worker, as the pages' policy wants it: whatever is asked for, it is this one. */
+function turns() {
+  const url = new URL('./turns.js', import.meta.url).href;
+  workers ??= window.trustedTypes?.createPolicy('nightshift-turns', {createScriptURL: () => url});
+  return workers ? workers.createScriptURL(url) : url;
 }
 
 function leave() {
@@ -217,7 +237,7 @@ function leave() {
 
 /** Begin to listen; the shell does it once. */
 export function startLive() {
-  const shares = 'locks' in navigator && 'BroadcastChannel' in window;
+  const shares = 'BroadcastChannel' in window && ('locks' in navigator || 'SharedWorker' in window);
   const begin = shares ? join : lead;
   begin();
   setInterval(look, LOOK_MS);

@@ -2,6 +2,7 @@
 //
 // A text becomes text nodes. Colours of terminals come from the server as pairs of class and text (server/log/ansi.py).
 
+import {here} from './boot.js';
 import {clock, day} from './text.js';
 
 /** @typedef {{id: number, timestamp: string, level: string, event: string, message: string, task_id: number|null,
@@ -17,7 +18,7 @@ export function el(tag, name = '', text = '') {
 
 function link(name, href, text) {
   const made = el('a', name, text);
-  made.href = href;
+  made.href = here(href);
   return made;
 }
 

@@ -4,6 +4,7 @@
 // and the notice's id as its tag keeps what comes twice from being shown twice.
 
 import {get} from './api.js';
+import {go} from './boot.js';
 import {gently, onLine} from './live.js';
 import {signal} from './ui.js';
 
@@ -24,7 +25,7 @@ function show(notice) {
   const shown = new Notification(notice.title, {body: notice.message, tag: notice.id});
   shown.onclick = () => {
     window.focus();
-    if (notice.task_id !== null) location.assign(`/task/${notice.task_id}`);
+    if (notice.task_id !== null) go(`/task/${notice.task_id}`);
   };
 }
 

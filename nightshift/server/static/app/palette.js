@@ -3,6 +3,7 @@
 // The field is a combobox: the focus stays in it, and the arrows move over the options of the list that it controls.
 
 import {get} from './api.js';
+import {go} from './boot.js';
 import {Dialog} from './dialogs.js';
 import {forGood} from './kept.js';
 import {bindings} from './keys.js';
@@ -63,7 +64,7 @@ const isOffered = (button) => !button.disabled && button.id !== 'palette' && nam
 const UNLISTED = [{key: 'page /replay', label: 'Night replay', hint: 'what ran when, and what it cost by then', href: '/replay'}];
 
 const pages = () => [...[...document.querySelectorAll('.top nav a')].map((link) => (
-  {key: `page ${link.getAttribute('href')}`, label: link.textContent.trim(), hint: `g ${link.dataset.key}`, href: link.getAttribute('href')})), ...UNLISTED];
+  {key: `page ${link.dataset.path}`, label: link.textContent.trim(), hint: `g ${link.dataset.key}`, href: link.dataset.path})), ...UNLISTED];
 
 const taskItem = ({task_id: id, title, status}) => ({key: `task ${id}`, label: title || '(no words)', hint: `#${id} · ${asWords(status)}`, href: `/task/${id}`});
 const settingItem = ({name, text}) => ({key: `setting ${name}`, label: name, hint: firstLine(text, 100), href: `/settings?q=${name}`});
@@ -127,7 +128,7 @@ function choose(item) {
   close();
   if (item.href) {
     remember(item);
-    location.assign(item.href);
+    go(item.href);
   } else setTimeout(item.run); // when the dialog has given the focus back
 }
 

@@ -1,5 +1,6 @@
 // The list of tasks: found, sorted, acted on one by one or many at once, and fresh without a reload.
 
+import {go} from './boot.js';
 import {Button} from './forms.js';
 import {whenever} from './live.js';
 import {Card, Empty, Fault, Moment, Money, Pill} from './parts.js';
@@ -17,7 +18,7 @@ const KINDS = ['task_submitted', 'task_claimed', 'task_moved', 'task_recovered',
 const PAUSE_MS = 400;
 const SORTS = {task_id: 'id', iteration_count: 'iterations', ended_at: 'ended'};
 const COLUMNS_OF = Object.fromEntries(Object.entries(SORTS).map(([key, sort]) => [sort, key]));
-const open = (task) => location.assign(`/task/${task.task_id}`);
+const open = (task) => go(`/task/${task.task_id}`);
 
 const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(task.description) || '(no words)'}</a>
   ${PENDING.includes(task.status) ? html`<small title=${task.reason || undefined}><${Why} task=${task} /></small>` : task.cause ? html`<small title=${task.reason}>${firstLine(task.cause)}</small>` : null}

@@ -1,6 +1,7 @@
 // What pages are built with: Preact, htm and signals under one roof. No other module imports from vendor/, but the chart.
 
-import {Fragment, createContext, h, render} from '../vendor/preact.js';
+import {here} from './boot.js';
+import {Fragment, createContext, h, options, render} from '../vendor/preact.js';
 import htm from '../vendor/htm.js';
 
 export {useCallback, useContext, useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useReducer, useRef,
@@ -10,6 +11,13 @@ export {Fragment, createContext, h, render};
 
 /** Markup as a tagged template: ``html`<${Pill} status=${task.status} />` ``. Texts become text nodes. */
 export const html = htm.bind(h);
+
+// Links are written from the first page, wherever a proxy has that.
+const before = options.vnode;
+options.vnode = (node) => {
+  if (typeof node.type === 'string' && node.props.href) node.props.href = here(node.props.href);
+  before?.(node);
+};
 
 /** Class names of what is true: `classes('row', {chosen: isChosen})`. */
 export function classes(...names) {

@@ -1,6 +1,7 @@
 // The morning brief: what came of the work since its owner last looked, what runs now, and what ended last.
 
 import {fault, post, useData} from '../app/api.js';
+import {go} from '../app/boot.js';
 import {Causes} from '../app/causes.js';
 import {Forecast} from '../app/forecast.js';
 import {forNow} from '../app/kept.js';
@@ -40,7 +41,7 @@ function Search() {
   const search = (event) => {
     event.preventDefault();
     const q = new FormData(event.target).get('q').trim();
-    if (q) location.assign(`/tasks?${new URLSearchParams({q})}`);
+    if (q) go(`/tasks?${new URLSearchParams({q})}`);
   };
   return html`<form class="find" role="search" onSubmit=${search}><input type="search" name="q" data-search maxlength="200"
     placeholder="Find a task by its words, or #id" aria-label="Find a task" /></form>`;
@@ -77,7 +78,7 @@ function Brief() {
   const span = useSignal(forNow.recall(KEPT) ?? 'read');
   const found = useData('/api/brief', span.value === 'read' ? {} : {since: span.value}, KINDS);
   const report = status.data;
-  useKeys({n: ['a new task', () => location.assign('/tasks#new')]});
+  useKeys({n: ['a new task', () => go('/tasks#new')]});
   return html`<${Loaded} of=${found}>${(brief) => html`
       <${Head} brief=${brief} span=${span} reload=${found.reload} />
       <${Line} parts=${brief.parts} />

@@ -1,6 +1,7 @@
 // The night again: one scrubber over the workers' steps, tests and costs; a moment tells what ran, a step leads to its prompt.
 
 import {useData} from '../app/api.js';
+import {go} from '../app/boot.js';
 import {forNow} from '../app/kept.js';
 import {useKeys} from '../app/keys.js';
 import {Card, Empty, Loaded, Pill} from '../app/parts.js';
@@ -188,7 +189,7 @@ function Timeline({night, at}) {
     const name = press.current?.step;
     press.current = null;
     const step = name && night.steps.find((each) => `${each.task_id}-${each.attempt}-${each.step_no}` === name);
-    if (step) location.assign(linkOf(step, 'calls'));
+    if (step) go(linkOf(step, 'calls'));
   };
   return html`<div class="timeline">
     <div class="field" ref=${field} onPointerDown=${down} onPointerMove=${drag} onPointerUp=${up} onPointerCancel=${() => { press.current = null; }}>

@@ -1,6 +1,7 @@
 // The weekly reports: newest first with their figures, downloads, and one that is made now.
 
 import {fault, get, post, useData} from '../app/api.js';
+import {go} from '../app/boot.js';
 import {Button, Card, Empty, Field, Loaded, Moment} from '../app/parts.js';
 import {mount, toast} from '../app/shell.js';
 import {Table} from '../app/table.js';
@@ -37,7 +38,7 @@ function Make() {
     const answer = await post('/api/reports', {week: week.trim()});
     if (!answer.ok) return setError(fault(answer).replace(/^week: /, ''));
     toast(`${answer.data.name} is made.`, 'good');
-    location.assign(ADDRESS(answer.data.name));
+    go(ADDRESS(answer.data.name));
     return undefined;
   };
   return html`<form class="make" onSubmit=${make}>
@@ -57,7 +58,7 @@ function List({first}) {
     return setAfter(answer.data.next_after);
   };
   return html`<${Table} rows=${[...first.reports, ...more]} columns=${COLUMNS} keyOf=${(row) => row.name} label="Reports" served
-      onOpen=${(row) => location.assign(ADDRESS(row.name))} />
+      onOpen=${(row) => go(ADDRESS(row.name))} />
     ${after ? html`<div class="more"><${Button} onClick=${load}>Show older ones<//></div>` : null}`;
 }
 

@@ -1,6 +1,7 @@
 // The review stack: commits one by one, the riskiest first, each with its change and what vouches for it beside it.
 
 import {address, useData} from '../app/api.js';
+import {go} from '../app/boot.js';
 import {isDraft} from '../app/draft.js';
 import {useKeys} from '../app/keys.js';
 import {OnBranch, discard, integrate} from '../app/on_branch.js';
@@ -73,7 +74,7 @@ function Stack({query, found, unread, reload}) {
     r: ['revert the commit', stack.revert],
     i: ['integrate a commit on a branch', () => stack.commit?.waits && integrate(stack.commit, stack.reload)],
     x: ['discard a commit on a branch', () => stack.commit?.waits && discard(stack.commit, stack.reload)],
-    Enter: ['open the task', () => stack.commit && location.assign(`/task/${stack.commit.task_id}`)],
+    Enter: ['open the task', () => stack.commit && go(`/task/${stack.commit.task_id}`)],
   });
   if (!stack.commit) return html`<${Card} title=${titleOf(query)}><${Done} isFiltered=${!query.unread} /><//>`;
   return html`<div class="review">

@@ -1,5 +1,6 @@
 // Walking through the inbox by keyboard: one row after the other, asks before commits, and what each key does to it.
 
+import {go} from '../../app/boot.js';
 import {useKeys} from '../../app/keys.js';
 import {act} from '../../app/shell.js';
 import {toggle} from '../../app/table.js';
@@ -38,7 +39,7 @@ export function useWalk(asks, commits, reload) {
   };
   const open = () => {
     const found = ask() ?? commit();
-    if (found) location.assign(`/task/${found.task_id}`);
+    if (found) go(`/task/${found.task_id}`);
   };
   useKeys({
     j: ['next', () => step(1)],

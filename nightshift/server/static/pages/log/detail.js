@@ -1,6 +1,7 @@
 // What more there is to a line, opened beneath it: its data, and what can be done with it.
 
 import {fault, get} from '../../app/api.js';
+import {here} from '../../app/boot.js';
 import {el} from '../../app/logline.js';
 import {toast} from '../../app/toasts.js';
 import {clock, day} from '../../app/text.js';
@@ -62,7 +63,7 @@ function button(what, fn) {
 
 /** Put the address of a line, with what surrounds it, into the clipboard. */
 export async function copyLink(id) {
-  const address = `${location.origin}/logs#L${id}`;
+  const address = `${location.origin}${here('/logs')}#L${id}`;
   try {
     await navigator.clipboard.writeText(address);
     toast(`Copied: ${address}`, 'good');

@@ -29,7 +29,7 @@ export function query() {
 export function change(parts) {
   filter.value = {...filter.peek(), ...parts};
   const kept = Object.entries(filter.peek()).filter(([, value]) => value);
-  history.replaceState(null, '', kept.length ? `/logs?${new URLSearchParams(kept)}` : '/logs');
+  history.replaceState(null, '', kept.length ? `?${new URLSearchParams(kept)}` : location.pathname);
 }
 
 /** Ask for everything. */

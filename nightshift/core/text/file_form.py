@@ -1,0 +1,113 @@
+"""How a file's text is written as bytes: encoding, byte order mark, line ends, newline at the end.
+
+Models see `readable` texts, which have none of this, and what they write gets the form that its file had. Texts are as
+`core.text.encoding` has them everywhere else.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from nightshift.core.text.encoding import decode, encode, is_utf8
+
+_UTF8 = "utf-8"
+_MARKS = ((codecs.BOM_UTF8, _UTF8), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_DECLARED = re.compile(
+    r"""[ \t\f]*(?:\#|//|/\*|--|;|%|"|<[?!]|@charset).*?(?:coding[:=]|charset)[ \t]*["']?([-\w.]+)""", re.ASCII
+)
+"""PEP 263 and its like in other languages: a comment in the first two lines."""
+_ASCII = "".join(map(chr, range(128)))
+_CONTROLS = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileForm:
+    """The form of one file: the encoding of what stands behind its mark."""
+
+    encoding: str = _UTF8
+    mark: bytes = b""
+
+
+def readable(text: str) -> str | None:
+    """A file's text as people read it; None for what is no text.
+
+    Lines that all end with CRLF end with a newline alone; where both occur, they stay as they are.
+    """
+    if text.isascii() and "\r" not in text and "\0" not in text:
+        return text
+    form = form_of(text)
+    return None if form is None else _plain(_body(text, form))
+
+
+def written_like(text: str, before: str | None) -> str:
+    """A text from a model in the form of the file that it replaces; None is a new file.
+
+    An encoding that the text itself declares counts. A missing newline at the end stays missing, and one that was there
+    stays, unless it is all that changes.
+
+    Raises:
+        UnicodeEncodeError: the file's encoding has no such character; names both.
+    """
+    if not is_utf8(text):  # bytes of a program's own
+        return text
+    old, form = before or "", (form_of(before) if before else None) or FileForm()
+    was = _body(old, form)
+    if was and not was.startswith("\ufeff"):
+        text = text.removeprefix("\ufeff")
+    if was and ("\r" not in was or _plain(was) != was):
+        text = text.replace("\r\n", "\n")
+    plain, ended = _plain(was).removesuffix("\n"), text.removesuffix("\n")
+    if plain and ended and plain != ended:
+        text = ended + "\n" * was.endswith("\n")
+    if _plain(was) != was:
+        text = text.replace("\n", "\r\n")
+    named = _declared(text)
+    encoding = form.encoding if form.mark or named == _declared(old) else named or _UTF8
+    try:
+        return decode(form.mark + text.encode(encoding))
+    except UnicodeEncodeError as error:  # Python calls a dozen of encodings "charmap"
+        raise UnicodeEncodeError(encoding, *error.args[1:]) from None
+
+
+def form_of(text: str) -> FileForm | None:
+    """Find out the form of a file's text; None where it is no text."""
+    raw = encode(text)
+    for mark, encoding in _MARKS:
+        if raw.startswith(mark):
+            return FileForm(encoding, mark) if _is_exact(raw[len(mark) :], encoding) else None
+    if "\0" in text:
+        return None
+    named = _declared(text)
+    if is_utf8(text) or (named and _is_exact(raw, named)):
+        return FileForm(named if named and _is_exact(raw, named) else _UTF8)
+    fitting = (each for each in ("cp1252", "latin-1") if _is_exact(raw, each))
+    return None if _CONTROLS.search(text) else FileForm(next(fitting))
+
+
+def _body(text: str, form: FileForm) -> str:
+    return encode(text)[len(form.mark) :].decode(form.encoding)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n") if text.count("\n") == text.count("\r\n") == text.count("\r") else text
+
+
+def _declared(text: str) -> str:
+    """The encoding that a text names for itself; empty where it names none that holds ASCII as it is."""
+    for line in text[:1000].split("\n", 2)[:2]:
+        if match := _DECLARED.match(line):
+            try:
+                return codecs.lookup(match[1]).name if _ASCII.encode(match[1]) == _ASCII.encode() else ""
+            except (LookupError, ValueError):
+                return ""
+    return ""
+
+
+def _is_exact(raw: bytes, encoding: str) -> bool:
+    """Tell whether these bytes come back from the text that they are in an encoding."""
+    try:
+        return raw.decode(encoding).encode(encoding) == raw
+    except (LookupError, ValueError):
+        return False

@@ -1,0 +1,16 @@
+// A shared worker that gives tabs their turn, one after another: Web Locks need https, a shared worker does not.
+
+const waiting = [];
+
+const next = () => waiting[0]?.postMessage('lead');
+
+addEventListener('connect', ({ports: [port]}) => {
+  const leave = () => {
+    const at = waiting.indexOf(port);
+    if (at >= 0) waiting.splice(at, 1);
+    if (at === 0) next();
+  };
+  port.onmessage = leave;
+  port.onclose = leave; // a tab that crashed, where the browser tells
+  if (waiting.push(port) === 1) next();
+});
