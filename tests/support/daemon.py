@@ -131,7 +131,7 @@ class Daemon:
             while (task := self.get(f"/api/task/{task_id}"))["status"] not in ENDED:
                 if time.monotonic() > end:
                     raise AssertionError(f"task {task_id} is {task['status']}: {task}\n{self.output()[-3000:]}")
-                time.sleep(0.05)
+                time.sleep(0.1)
             found.append(task)
         return found
 
