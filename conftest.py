@@ -15,6 +15,9 @@ from nightshift.sandbox.nested import NestedSandbox
 from tests.support import tiers
 from tests.support.sandboxes import Judge, nested, open_folder
 
+SHARED = {"fork_servers", "warm_sandbox"}
+"""Fixtures that live as long as a module, on its event loop: a test that has one runs on that loop as well."""
+
 hypothesis.settings.register_profile(
     "quick", max_examples=tiers.MOST_EXAMPLES, stateful_step_count=tiers.MOST_STEPS, deadline=None
 )
@@ -45,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid in full:
             item.add_marker("full")
-        if isinstance(item, pytest.Function) and "fork_servers" in item.fixturenames:
+        if item.get_closest_marker("asyncio") and SHARED & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
     if not tiers.ALL and not _asks_for_more(config):
         out = [item for item in items if item.get_closest_marker("full")]
