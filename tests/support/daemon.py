@@ -74,6 +74,7 @@ class Daemon:
                 self.url = f"http://127.0.0.1:{self.port_file.read_text().strip()}"
                 return
             time.sleep(0.02)
+        self.kill()
         raise AssertionError(f"the daemon does not answer:\n{self.output()}")
 
     def _spawned(self) -> subprocess.Popen[bytes]:
