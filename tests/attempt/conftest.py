@@ -10,23 +10,23 @@ import pytest
 import pytest_asyncio
 
 from nightshift.app import services
+from nightshift.app.suites import find_sandbox
 from nightshift.sandbox import Choice
-from nightshift.sandbox.pool import Warmed
+from nightshift.sandbox.pool import Warmed, warmed
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
 async def warm_sandbox() -> AsyncIterator[None]:
     choices, pools = list[Choice](), list[Warmed]()
-    find, warm = services.find_sandbox, services.warmed
 
     async def find_once(*args: Any) -> Choice:
         if not choices or choices[-1].sandbox is None:  # a busy machine may fail the test
-            choices.append(await find(*args))
+            choices.append(await find_sandbox(*args))
         return choices[-1]
 
     async def warm_once(*args: Any, size: int) -> Warmed:
         if not pools:
-            pools.append(await warm(*args, size=size))
+            pools.append(await warmed(*args, size=size))
         return replace(pools[0], closers=())
 
     with pytest.MonkeyPatch.context() as patch:
