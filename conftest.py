@@ -8,10 +8,15 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import pytest_asyncio
 
 from nightshift.core.ports import Sandbox
+from nightshift.sandbox.nested import NestedSandbox
 from tests.support import tiers
-from tests.support.sandboxes import Judge, open_folder, opened
+from tests.support.sandboxes import Judge, nested, open_folder
+
+SHARED = {"fork_servers", "warm_sandbox"}
+"""Fixtures that live as long as a module, on its event loop: a test that has one runs on that loop as well."""
 
 hypothesis.settings.register_profile(
     "quick", max_examples=tiers.MOST_EXAMPLES, stateful_step_count=tiers.MOST_STEPS, deadline=None
@@ -43,6 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid in full:
             item.add_marker("full")
+        if item.get_closest_marker("asyncio") and SHARED & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
     if not tiers.ALL and not _asks_for_more(config):
         out = [item for item in items if item.get_closest_marker("full")]
         config.hook.pytest_deselected(items=out)
@@ -64,15 +71,18 @@ def folder() -> Iterator[Path]:
         yield path
 
 
-@pytest.fixture
-async def sandbox(folder: Path) -> AsyncIterator[Sandbox]:
-    """The strong sandbox, nested as the daemon's is."""
-    async with opened("nested", folder) as box:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def fork_servers() -> AsyncIterator[NestedSandbox]:
+    """The strong sandbox, nested as the daemon's is; the tests of a module share its fork servers and its loop."""
+    async with nested() as box:
         yield box
 
 
 @pytest.fixture
-async def judge(folder: Path) -> AsyncIterator[Judge]:
-    made = Judge(folder / "staging")
-    yield made
-    await made.aclose()
+def sandbox(fork_servers: NestedSandbox) -> Sandbox:
+    return fork_servers
+
+
+@pytest.fixture
+def judge(folder: Path, fork_servers: NestedSandbox) -> Judge:
+    return Judge(folder / "staging", fork_servers)

@@ -15,6 +15,7 @@ from tests.support import tiers
 
 MOST_KNOWN = 1
 """Known flaky tests. Lower it when one is mended; it never rises."""
+NAMED = "tests/e2e/test_signals.py::test_it"
 FOLDER, FILE = "tests/remote/mcp_client/", "tests/remote/mcp_client/test_client.py"
 HOSTILE = [f"tests/hostile/test_a.py::test_it[{n}]" for n in range(50)]
 PAGES = [f"tests/browser/test_{n}.py::test_page" for n in range(20)]
@@ -25,6 +26,7 @@ PLAIN = ["tests/core/test_a.py::test_it[1]", "tests/core/test_a.py::test_it[2]",
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tiers, "ALL", False)
+    monkeypatch.setattr(tiers, "TESTS", {**tiers.TESTS, NAMED: tiers.EVERY})
     tiers.full_files.cache_clear()
     yield
     tiers.full_files.cache_clear()
@@ -52,9 +54,8 @@ def test_some_tests_of_a_file_are_quick_with_all_their_items() -> None:
 
 def test_a_folder_is_full_but_for_the_files_and_tests_that_are_named() -> None:
     file = next(place for place in tiers.TESTS if place.startswith("tests/browser/test_") and tiers.TESTS[place])
-    named = next(place for place in tiers.TESTS if place.startswith("tests/e2e/") and "::" in place)
-    beside = f"{named.partition('::')[0]}::test_another"
-    assert tiers.full_tier([*PAGES, f"{file}::test_page", named, beside]) == {*PAGES, beside}
+    beside = f"{NAMED.partition('::')[0]}::test_another"
+    assert tiers.full_tier([*PAGES, f"{file}::test_page", NAMED, beside]) == {*PAGES, beside}
 
 
 def test_the_choice_is_the_same_whatever_else_is_collected() -> None:
@@ -67,7 +68,7 @@ def test_files_that_are_not_imported_are_those_of_which_nothing_is_quick() -> No
     unread = {f"{path.relative_to(tiers.ROOT).as_posix()}::test_it" for path in tiers.full_files()}
     assert any(id_.startswith("tests/bench/") for id_ in unread)
     assert any(id_.startswith("tests/browser/") for id_ in unread)
-    assert not any(id_.startswith("tests/e2e/test_interruptions.py") for id_ in unread), "one of its tests is quick"
+    assert not any(id_.startswith(NAMED.partition("::")[0]) for id_ in unread), "one of its tests is quick"
     assert unread <= tiers.full_tier(ids)
 
 
@@ -78,7 +79,12 @@ def test_nothing_is_left_out_where_everything_is_run(monkeypatch: pytest.MonkeyP
 
 
 def test_every_place_of_the_tables_and_every_known_flaky_test_is_there() -> None:
-    for place in (*tiers.TESTS, *tiers.ITEMS, *tiers.FIRST, *(id_.partition("[")[0] for id_ in read_known(KNOWN))):
+    for place in (
+        *(tiers.TESTS.keys() - {NAMED}),
+        *tiers.ITEMS,
+        *tiers.FIRST,
+        *(id_.partition("[")[0] for id_ in read_known(KNOWN)),
+    ):
         path, _, test = place.partition("::")
         assert (tiers.ROOT / path).exists(), place
         assert f"def {test}" in (tiers.ROOT / path).read_text() if test else True, place

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from nightshift.app.services import Services
 from nightshift.app.store import StoreServices, open_store
@@ -130,7 +131,7 @@ class Site:
             stop()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path, server: WireServer) -> AsyncIterator[Site]:
     flags = {
         "embedder": "hashed", "model_type": "openai", "model_name": server.model, "openai_api_key": "test-key",

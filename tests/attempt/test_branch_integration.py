@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt import landed_packages
 from nightshift.attempt.branch_integration import BranchIntegrator
@@ -135,7 +136,7 @@ class Site:
         assert report.judgement is Judgement.HOLDS, report.checks
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with open_services(tmp_path / "home") as opened:
         yield Site(opened)

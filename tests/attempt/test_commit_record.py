@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+import pytest_asyncio
 
 from nightshift.attempt.integration import Integration, Landed
 from nightshift.attempt.regression import WithRegression
@@ -25,7 +25,7 @@ ADD = "def add(a, b):\n    return a + b\n"
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def rooms(tmp_path: Path) -> AsyncIterator[Opened]:
     async with open_services(tmp_path / "home") as opened:
         yield opened

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt.draft import leave_draft
 from nightshift.attempt.evidence import read_note
@@ -77,7 +78,7 @@ class Site:
         return left and replace(left, reviewed_at=None)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with open_services(tmp_path / "home") as rooms:
         rooms.store.queue.submit(parse_spec({"description": "Write calc.py"})).result()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.services import AttemptServices
@@ -120,7 +121,7 @@ class Owner:
         asked.task = task
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def owner(tmp_path: Path) -> AsyncIterator[Owner]:
     async with open_services(tmp_path / "home") as rooms:
         asking = replace(rooms.parts, defaults=replace(rooms.parts.defaults, environments="ask"))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt.evidence import read_note
 from nightshift.attempt.integration import Integration, Landed, Reopened
@@ -31,7 +32,7 @@ OTHER = "def shout(text):\n    return text.upper()\n"
 TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with open_site(tmp_path) as opened:
         yield opened

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt.candidate import JudgedChange, find_fault
 from nightshift.attempt.evidence import read_note
@@ -29,7 +30,7 @@ ASSERTS = "    assert shout('a') == 'A'\n    assert shout('b') == 'B'\n"
 TEST_SHOUT = f"from shout import shout\n\n\ndef test_shout():\n{ASSERTS}"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with open_site(tmp_path) as opened:
         yield opened

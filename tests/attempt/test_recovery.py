@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt.recovery import RecoveryServices, finish_landed
 from nightshift.core.tasks.attempt_state import AttemptState, Step
@@ -21,7 +22,7 @@ from tests.support.landing_site import Site, open_site
 CHANGE = {"calc.py": "def add(a, b):\n    return a + b\n"}
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with open_site(tmp_path) as opened:
         yield opened

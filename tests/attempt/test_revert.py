@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from nightshift.app.commit_actions import CommitActions
 from nightshift.attempt.integration import Integration, Landed
@@ -27,7 +28,7 @@ from tests.support.trees import OTHER_BYTES
 from tests.support.undoing import CALC, OTHER, SUMS, TEST_CALC, TEST_OTHER, TEST_SUMS, Site, open_site
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     with open_site(tmp_path / "home") as opened:
         yield opened

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt import evidence
 from nightshift.attempt.integration import Integration, Landed
@@ -101,7 +102,7 @@ class Site:
         return OpenedSuite(suite=self.parts.suite)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with open_services(tmp_path) as rooms:
         for number in range(1, 4):

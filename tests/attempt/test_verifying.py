@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from nightshift.attempt import evidence
 from nightshift.attempt.integration import Integration, Landed
@@ -76,7 +77,7 @@ class Site:
         return [event for event in self.rooms.store.events.last(200) if event.kind in kinds]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with open_services(tmp_path) as rooms:
         yield Site(rooms)

@@ -61,6 +61,7 @@ async def test_the_libraries_can_be_imported_inside_and_not_be_changed() -> None
     assert result.stdout in {b"True Read-only file system\n", b"True Permission denied\n"}, result.stderr
 
 
+@pytest.mark.full
 async def test_a_copied_interpreter_runs_inside(folder: Path) -> None:
     copy = interpreter.check(interpreter.copied(job_folders.public(folder / "copies")))
     assert copy is not None

@@ -74,6 +74,7 @@ class Daemon:
                 self.url = f"http://127.0.0.1:{self.port_file.read_text().strip()}"
                 return
             time.sleep(0.02)
+        self.kill()
         raise AssertionError(f"the daemon does not answer:\n{self.output()}")
 
     def _spawned(self) -> subprocess.Popen[bytes]:
@@ -131,7 +132,7 @@ class Daemon:
             while (task := self.get(f"/api/task/{task_id}"))["status"] not in ENDED:
                 if time.monotonic() > end:
                     raise AssertionError(f"task {task_id} is {task['status']}: {task}\n{self.output()[-3000:]}")
-                time.sleep(0.05)
+                time.sleep(0.1)
             found.append(task)
         return found
 

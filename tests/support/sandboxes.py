@@ -90,6 +90,16 @@ async def opened(name: str, folder: Path) -> AsyncIterator[Sandbox]:
             await box.aclose()
 
 
+@contextlib.asynccontextmanager
+async def nested(shown: Runtime | None = None) -> AsyncIterator[NestedSandbox]:
+    """The nested sandbox of a runtime, the usual one where none is given; its fork servers end with the block."""
+    box = NestedSandbox(bubblewrap(), shown or runtime())
+    try:
+        yield box
+    finally:
+        await box.aclose()
+
+
 def groups() -> set[str]:
     """The control groups of jobs that there are now; one that goes while they are looked at is none."""
     walked = os.walk("/sys/fs/cgroup")
@@ -110,18 +120,13 @@ def open_folder() -> Iterator[Path]:
 
 
 class Judge:
-    """A suite runner over the strong sandbox, nested as the daemon's is, with its events kept."""
+    """A suite runner over a sandbox that its tests share, with its own events kept."""
 
-    def __init__(self, staging: Path, shown: Runtime | None = None) -> None:
+    def __init__(self, staging: Path, sandbox: Sandbox, shown: Runtime | None = None) -> None:
         self.events: list[Event] = []
         self.staging = staging
-        self._sandbox = NestedSandbox(bubblewrap(), shown or runtime())
-        self.runner = SuiteRunner(self._sandbox, shown or runtime(), emit=self.events.append, staging_dir=staging)
+        self.runner = SuiteRunner(sandbox, shown or runtime(), emit=self.events.append, staging_dir=staging)
         self._two = asyncio.Semaphore(2)
-
-    async def aclose(self) -> None:
-        """End what waits for runs."""
-        await self._sandbox.aclose()
 
     async def __call__(
         self, change: Change, given: Files | None = None, base: Files | None = None, **more: Any

@@ -4,13 +4,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+from nightshift.sandbox.nested import NestedSandbox
 from tests.support import golang
-from tests.support.sandboxes import Judge
+from tests.support.sandboxes import Judge, nested
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def fork_servers() -> AsyncIterator[NestedSandbox]:
+    async with nested(golang.runtime()) as box:
+        yield box
 
 
 @pytest.fixture
-async def judge(folder: Path) -> AsyncIterator[Judge]:
-    made = Judge(folder / "staging", golang.runtime())
-    yield made
-    await made.aclose()
+def judge(folder: Path, fork_servers: NestedSandbox) -> Judge:
+    return Judge(folder / "staging", fork_servers, golang.runtime())

@@ -10,7 +10,7 @@ from nightshift.core.code.javascript_tests import Framework, framework_of, wante
 from nightshift.core.tasks.task import Files, Language
 from nightshift.core.tasks.verdicts import Result, Verdict
 from tests.support import npm_projects
-from tests.support.sandboxes import Judge, runtime
+from tests.support.sandboxes import Judge, nested, runtime
 
 FRAMEWORKS = ("vitest", "jest")
 HEADS = {"vitest": "import { describe, expect, it, test } from 'vitest';\n", "jest": ""}
@@ -32,11 +32,9 @@ async def judged(
     shown = runtime().with_modules(npm_projects.modules(framework))
     text = f"{HEADS[framework]}{USES}{tests}"
     given: dict[str, Files] = {"own" if own else "given": {path: text}}
-    judge = Judge(folder / "staging", shown)
-    try:
+    async with nested(shown) as sandbox:
+        judge = Judge(folder / "staging", sandbox, shown)
         return await judge(dict(code), base=base, language=Language.JAVASCRIPT, cpu_s=60, **given)
-    finally:
-        await judge.aclose()
 
 
 @pytest.fixture(params=FRAMEWORKS)

@@ -1,0 +1,37 @@
+"""The sandbox of the services that a module's tests open: tested and warmed once, as a daemon does at its start."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from nightshift.app import services
+from nightshift.app.suites import find_sandbox
+from nightshift.sandbox import Choice
+from nightshift.sandbox.pool import Warmed, warmed
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
+async def warm_sandbox() -> AsyncIterator[None]:
+    choices, pools = list[Choice](), list[Warmed]()
+
+    async def find_once(*args: Any) -> Choice:
+        if not choices or choices[-1].sandbox is None:  # a busy machine may fail the test
+            choices.append(await find_sandbox(*args))
+        return choices[-1]
+
+    async def warm_once(*args: Any, size: int) -> Warmed:
+        if not pools:
+            pools.append(await warmed(*args, size=size))
+        return replace(pools[0], closers=())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "find_sandbox", find_once)
+        patch.setattr(services, "warmed", warm_once)
+        yield
+    for pool in pools:
+        await pool.aclose()
