@@ -36,7 +36,7 @@ def test_a_task_commits_although_its_worktree_is_gone(
     assert bench.git.tip(where) == where.base
     remove(repo, side, how)
     if is_idle:
-        bench.git._repositories.find(where).close()  # noqa: SLF001  as after eight other repositories
+        bench.git._repositories.find(where).close()
     made = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
     assert made
     assert git(repo, "rev-parse", made.branch) == made.id
