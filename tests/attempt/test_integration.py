@@ -13,7 +13,7 @@ import pytest
 from nightshift.attempt import landed_packages
 from nightshift.attempt.evidence import read_note
 from nightshift.attempt.integration import Integration, Landed, Reopened
-from nightshift.core.events import Emitter, Kind
+from nightshift.core.events import Emitter, Event, Kind
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.revisions import Workspace
@@ -459,10 +459,12 @@ async def test_the_branch_of_what_is_integrated_goes_if_a_setting_says_so(
         work = await site.judged(at_first, first, {"calc.py": ADD})
         if newer:
             await site.land(at_second, second, replace(work, change={"other.py": OTHER}, verdict=None))
-        if looked_at:
-            site.on_event = lambda event: (
-                git(repo, "checkout", "-q", at_first.branch) if event.kind is Kind.COMMITTED else None
-            )
+
+        def look(event: Event) -> None:
+            if looked_at and event.kind is Kind.COMMITTED:
+                git(repo, "checkout", "-q", at_first.branch)
+
+        site.on_event = look
         end = await site.land(at_first, first, work)
         assert isinstance(end, Landed)
         assert end.integrated
