@@ -213,3 +213,15 @@ def test_a_variable_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PHASE_MODELS", "REVIEW=x")
     with pytest.raises(ConfigError, match=r"phase_models.*write it as JSON"):
         load_settings(home=tmp_path)
+
+
+def test_the_example_of_a_dotenv_file_names_settings_with_their_defaults(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / ".env.example").read_text(encoding="utf-8")
+    pairs = [line[1:].split("=", 1) for line in text.splitlines() if line.startswith("#") and line[1:2].isupper()]
+    assert len(pairs) > 10
+    (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in pairs if value and "/" not in value))
+    found, default = load_settings(home=tmp_path), load_settings(home=tmp_path / "other")
+    for name, value in pairs:
+        assert name.lower() in Settings.model_fields
+        if value and "/" not in value:
+            assert getattr(found, name.lower()) == getattr(default, name.lower()), name
