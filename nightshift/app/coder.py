@@ -6,7 +6,9 @@ Each call blocks until it is done. For coroutines, events and other judges see `
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +16,7 @@ from typing import ClassVar
 from nightshift.agent.library import Fix, Generate, Solved, solve
 from nightshift.core.errors import SandboxError
 from nightshift.core.tasks.task import Files, Limits
-from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import Result, Verdict
 from nightshift.core.text.masking import printable
 from nightshift.sandbox import Snippet, choose, run_python
 from nightshift.sandbox.runtime import ROOT, open_runtime
@@ -55,19 +57,19 @@ class CodeExecutor:
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
 
-    async def judge(self, job: SuiteJob) -> Verdict:
-        """See `core.ports.Suite`.
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncIterator[SuiteRunner]:
+        """Give what judges changes.
 
         Raises:
-            SandboxError: no isolation works here; nothing was run.
+            SandboxError: no isolation works here.
         """
         runtime = open_runtime(ROOT / ".runner")
         with tempfile.TemporaryDirectory() as folder:
             found = await choose("auto", runtime=runtime, scratch=Path(folder, "scratch"))
             if found.sandbox is None:
                 raise SandboxError(found.report)
-            suite = SuiteRunner(found.sandbox, runtime, emit=lambda _event: None, staging_dir=Path(folder, "staging"))
-            return await suite.judge(job)
+            yield SuiteRunner(found.sandbox, runtime, emit=lambda _event: None, staging_dir=Path(folder, "staging"))
 
     def run_tests(self, files: Files, tests: Files) -> TestResult:
         """Run tests against files, both by path."""
@@ -100,7 +102,10 @@ class AutonomousCoder:
 
     def solve(self, description: str, tests: Files, files: Files | None = None) -> Solved:
         """Do a task; `trace` of what comes back has every step. See `agent.library.solve`."""
-        limits = Limits(iterations=self._most).over(self._executor.limits)
-        return asyncio.run(
-            solve(description, tests, self._generate, self._fix, self._executor, files=files, limits=limits)
-        )
+
+        async def run() -> Solved:
+            limits = Limits(iterations=self._most).over(self._executor.limits)
+            async with self._executor.opened() as suite:
+                return await solve(description, tests, self._generate, self._fix, suite, files=files, limits=limits)
+
+        return asyncio.run(run())
