@@ -1,5 +1,6 @@
-"""How a change is run and judged. Behind it is `nightshift/verdict/runner.py`."""
+"""How a change is run and judged. Behind it is `nightshift/verdict/runner.py`, and `nightshift/app/coder.py`."""
 
+from nightshift.app.coder import CodeExecutor, TestResult
 from nightshift.verdict.runner import SuiteRunner
 
-__all__ = ["SuiteRunner"]
+__all__ = ["CodeExecutor", "SuiteRunner", "TestResult"]

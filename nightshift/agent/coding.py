@@ -273,7 +273,8 @@ def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, 
         return _redo(after, "\n".join([head, *left.faults]), None, head)
     same = (after.change, after.test_changes) == (before.change, before.test_changes)
     if same and before.verdict is not None and not before.verdict.unmet:
-        return _redo(after, f"{_UNCHANGED}\n\n{before.feedback}".strip(), before.verdict, "the reply changed nothing")
+        earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # said once, however often it happens
+        return _redo(after, f"{_UNCHANGED}\n\n{earlier}".strip(), before.verdict, "the reply changed nothing")
     own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
     if found := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(found), found, feedback.headline(found))

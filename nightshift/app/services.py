@@ -85,7 +85,6 @@ def defaults(settings: Settings) -> Defaults:
         clarify=settings.enable_clarify,
         split=settings.enable_split,
         integrate=settings.git_integrate,
-        remove_branches=settings.git_remove_branches,
         held_out_share=settings.held_out_share,
         environments=settings.environments,
         setup_scripts=settings.setup_scripts,
@@ -129,6 +128,7 @@ def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManag
         workspace=settings.workspace,
         author=_author(settings),
         auto_push=settings.git_auto_push,
+        remove_branches=settings.git_remove_branches,
         emit=store.events.emit,
         clock=clock,
         environ=settings.process_environment,
@@ -292,7 +292,9 @@ class Services:
         def apply() -> None:
             self._settings, self._checker = settings, checker
             self._store.queue.check_new = check_new
-            self.git.renew(_author(settings), auto_push=settings.git_auto_push)
+            self.git.renew(
+                _author(settings), auto_push=settings.git_auto_push, remove_branches=settings.git_remove_branches
+            )
             if self.attempt_services is not None and self._sandbox_services is not None:
                 self.attempt_services = replace(
                     self.attempt_services,

@@ -21,7 +21,7 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.file_log import FileLog
 from nightshift.storage.db.recovery import KEY, doubt, ensure_sound, find_faults
-from nightshift.storage.db.state_store import StateStore
+from nightshift.storage.db.state_store import WORKSPACE, StateStore
 from nightshift.storage.db.step_store import StepStore
 from nightshift.storage.db.tool_store import ToolStore
 from nightshift.storage.db.write_failures import WriteFailure
@@ -76,13 +76,16 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
     file_log = _file_log(settings, events, clock)
     stack.callback(file_log.close)
     stack.callback(events.subscribe(file_log))
+    state, workspace = StateStore(db, clock=clock, events=events), str(settings.workspace.resolve())
+    if state.get(WORKSPACE) != workspace:
+        state.set(WORKSPACE, workspace).result()
     return StoreServices(
         db=db,
         events=events,
         mask=mask,
         steps=StepStore(db, events, clock=clock, mask=mask),
         tools=ToolStore(db, events, clock=clock, mask=mask),
-        state=StateStore(db, clock=clock, events=events),
+        state=state,
         queue=QueueManager(
             db,
             events,

@@ -319,7 +319,7 @@ class Attempt:
             return self.ended(Ending.REFUSED, why)
         origin = self._origin = await asyncio.to_thread(_origin, self.services, self.task)
         bound = await asyncio.to_thread(self._budget.open, origin.model, self._benchmarked())
-        model = TimedModel(bound, time)
+        model = TimedModel(bound, time, self._forgive_crashes)
         stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
         place = self.services.git.place_of(self.task.spec.repo)
         try:
@@ -564,14 +564,19 @@ class Attempt:
             started_at=began,
             duration_s=(now - began).total_seconds(),
         )
+        await asyncio.gather(asyncio.wrap_future(saved), self._note_progress(step.state))
+
+    async def _forgive_crashes(self) -> None:
+        """Count a stored reply as progress: a step of many calls may outlast the lives of a daemon that is killed."""
+        if self.task.crashes and self._state:
+            await self._note_progress(self._state)
+
+    async def _note_progress(self, state: AttemptState) -> None:
+        spent, task = self._spent(state), self.task
         noted = self.services.queue.progress(
-            task.id,
-            task.fence,
-            iterations=step.state.iteration,
-            spent=self._spent(step.state),
-            project=step.state.project,
+            task.id, task.fence, iterations=state.iteration, spent=spent, project=state.project
         )
-        await asyncio.gather(asyncio.wrap_future(saved), asyncio.wrap_future(noted))
+        await asyncio.wrap_future(noted)
 
 
 def _origin(services: AttemptServices, task: Task) -> Origin:

@@ -104,8 +104,6 @@ class Integration:
         end = await self._commit_and_move(workspace, state)
         if isinstance(end, Landed) and end.commit:
             await self._push(workspace, end)
-            if end.integrated and end.branch and self.services.defaults.remove_branches:
-                await asyncio.to_thread(self.services.git.remove_branch, workspace, end.branch, end.commit)
         return end
 
     def _find_obstacle(self, workspace: Workspace) -> str | None:

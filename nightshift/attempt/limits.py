@@ -11,7 +11,7 @@ ours that does not come to an end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from nightshift.attempt.services import AttemptServices
@@ -143,12 +143,17 @@ class PausableTimeLimit:
 
 
 class TimedModel:
-    """A model whose replies are waited for without time going by."""
+    """A model whose replies are waited for without time going by; `on_reply` is called after each that is new."""
 
-    def __init__(self, model: Model, time: PausableTimeLimit) -> None:
-        self._model, self._time = model, time
+    def __init__(
+        self, model: Model, time: PausableTimeLimit, on_reply: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self._model, self._time, self._on_reply = model, time, on_reply
 
     async def complete(self, request: ModelRequest) -> Completion:
         """See `core.ports.Model.complete`."""
         async with self._time.stopped():
-            return await self._model.complete(request)
+            completion = await self._model.complete(request)
+        if self._on_reply and not completion.replayed:
+            await self._on_reply()
+        return completion

@@ -43,8 +43,6 @@ class Defaults:
     clarify: bool = False
     split: bool = False
     integrate: bool = False
-    remove_branches: bool = False
-    """Whether the branch of a task goes once its commit is on its target."""
     held_out_share: float = SHARE
     environments: Literal["trust", "ask"] = "trust"
     """Whether what the owner's own commits declare is installed without a question."""

@@ -1,14 +1,15 @@
 """Runs the tests of the workspace that no single task can answer for: those whose closure is not known.
 
 Such a test may see any file, so any task could break it; run with each task they would make the thousandth slower than
-the first. They are run in batches while the workers are idle, once for each new tip, and a failure is bisected to the
-commit that caused it, and so to its task.
+the first. They are run in batches while the workers are idle, once for each new tip. What fails alone as well is
+bisected to the commit that caused it, and so to its task, if it fails at that commit and not at its parent.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nightshift.attempt.landed_packages import known
@@ -88,28 +89,34 @@ class Sweep:
         return tuple(failing)
 
     async def _failing_in(self, scope: Scope, tree: Tree, only: Sequence[str] | None) -> list[str] | None:
-        """The test files of one part of the workspace that fail, with paths of that part."""
+        """The test files of one part of the workspace that fail also when they run alone, with paths of that part."""
         if only is None:
             paths = await asyncio.to_thread(self._unknown, tree)
         else:
             paths = [path for each in only if (path := scope.inside(each)) and path in tree.entries()]
         found = self._services.environments
         environment = await found.of(tree) if found else NO_ENVIRONMENT
+        job = SuiteJob(
+            base=tree, change={}, packages=known(self._services.state, scope.project), environment=environment.digest
+        )
         failing: list[str] = []
         for start in range(0, len(paths), BATCH):
             if only is None and not self._idle():
                 return None
-            texts = {path: read_text(tree, path) for path in paths[start : start + BATCH]}
-            job = SuiteJob(
-                base=tree,
-                change={},
-                given=texts,
-                packages=known(self._services.state, scope.project),
-                environment=environment.digest,
-            )
-            verdict = await self._services.suite.judge(job)
-            failing += sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
+            together = await self._run(job, paths[start : start + BATCH])
+            alone = [path for path in together if await self._run(job, [path])]
+            if innocent := sorted({*together} - {*alone}):
+                names = ", ".join(map(scope.full, innocent))
+                text = f"{names}: fails beside other tests and passes alone, so one of them leaves something behind"
+                self._events.emit(Kind.SWEPT, text, level=Level.WARNING)
+            failing += alone
         return failing
+
+    async def _run(self, job: SuiteJob, paths: Sequence[str]) -> list[str]:
+        """Run test files in a sandbox of their own, with which ends what they leave behind; gives those that fail."""
+        texts = {path: read_text(job.base, path) for path in paths}
+        verdict = await self._services.suite.judge(replace(job, given=texts))
+        return sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
 
     def _unknown(self, tree: Tree) -> list[str]:
         names = (path for path in tree.entries() if path.endswith(".py") and not path.endswith("conftest.py"))
@@ -121,19 +128,36 @@ class Sweep:
         ]
 
     async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
-        """Find the first commit after `good` at which one of the tests fails, by bisection, and report it."""
+        """Report for each of the files the first commit after `good` at which it fails, found by bisection."""
         log = await asyncio.to_thread(self._services.git.recent_commits, None, HISTORY, tip)
         ids = [line.id for line in log]
-        suspects: list[LogLine] = list(log[: ids.index(good)] if good in ids else log)[::-1]
+        suspects = list(log[: ids.index(good)] if good in ids else log)[::-1]
+        left = set(failing)
+        while left:
+            found, blamed = await self._find_culprit(suspects, sorted(left))
+            names, since = ", ".join(blamed or sorted(left)), f"{found.id[:10]} ({found.subject})"
+            if not blamed:
+                text = f"{names}: fails at {tip[:10]}; what broke it is not reproducible, {since} does not"
+                self._events.emit(Kind.SWEPT, text, level=Level.WARNING)
+                return
+            data = RegressionData(tests=blamed, commit=found.id)
+            self._events.bind(task_id=found.task_id).emit(
+                Kind.REGRESSION, f"{names} fails since {since}", level=Level.ERROR, **data
+            )
+            left -= {*blamed}
+
+    async def _find_culprit(self, suspects: Sequence[LogLine], files: Sequence[str]) -> tuple[LogLine, list[str]]:
+        """The first of the suspects at which one of the files fails, and those that fail there and not before it."""
         low, high = 0, len(suspects) - 1
         while low < high:
             middle = (low + high) // 2
-            broken = await self._failing(suspects[middle].id, failing)
+            broken = await self._failing(suspects[middle].id, files)
             low, high = (low, middle) if broken else (middle + 1, high)
         found = suspects[low]
-        text = f"{', '.join(failing)} fails since {found.id[:10]} ({found.subject})"
-        data = RegressionData(tests=list(failing), commit=found.id)
-        self._events.bind(task_id=found.task_id).emit(Kind.REGRESSION, text, level=Level.ERROR, **data)
+        parents = (await asyncio.to_thread(self._services.git.describe, None, found.id)).parents
+        there = await self._failing(found.id, files) or ()
+        before = await self._failing(parents[0], files) or () if parents else ()
+        return found, sorted({*there} - {*before})
 
     @property
     def _events(self) -> Emitter:

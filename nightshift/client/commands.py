@@ -330,7 +330,8 @@ def _tasks() -> Iterator[click.Command]:
     yield _command("cancel", "Cancel tasks.", _argument("ids", type=_ID, nargs=-1, required=True, metavar="ID..."),
                    section=Section.TASKS, listed="cancel, retry ID",
                    short_help="Cancel a task, or queue one again; retry --failed: all.")  # fmt: skip
-    yield _command("retry", "Queue tasks again that ended.", _argument("ids", type=_ID, nargs=-1, metavar="ID..."),
+    yield _command("retry", "Queue tasks again that ended, and now those that wait for a time.",
+                   _argument("ids", type=_ID, nargs=-1, metavar="ID..."),
                    _flag("--failed", help="All that failed."),
                    _flag("--from-draft", help="Begin with the change of the task's draft."),
                    section=Section.TASKS)  # fmt: skip

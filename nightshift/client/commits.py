@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -74,8 +73,8 @@ def _found(session: Session, name: str) -> CommitRow:
 
 
 def unread(session: Session, count: int) -> int:
-    """List what was not read yet, newest first."""
-    found = session.client.commits(unread=True, limit=count)
+    """List what was not read yet, the riskiest first."""
+    found = session.client.commits(unread=True, limit=count, order="risk")
     session.print(found, _list(session, found))
     return Exit.OK
 
@@ -233,12 +232,12 @@ def _described(session: Session, row: CommitRow) -> str:
 def _list(session: Session, found: Commits) -> list[Block]:
     if not found.commits:
         return [Lines(lines=[Cell("you have read every commit")])]
-    looks = [Cell(f"{row.task_id}: git -C {quote(row.repo)} show {row.commit[:10]}", Tone.DIM) for row in found.commits]
-    more = [Cell(f"and {found.unread - len(found.commits)} more", Tone.DIM)] if found.next_after else []
+    left = found.unread - len(found.commits)
+    more = [Lines(lines=[Cell(f"and {left} more", Tone.DIM)])] if left > 0 else []
     return [
         _table(session, found.commits),
         *_left_open(found.commits),
-        Lines(lines=[*looks, *more]),
+        *more,
         Lines(lines=[Cell(line) for line in _what_to_do()]),
     ]
 

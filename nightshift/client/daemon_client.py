@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel
@@ -162,10 +162,11 @@ class DaemonClient:
         return self._post(f"/api/approvals/{approval_id}/answer", ApprovalRow, {"answer": text})
 
     def commits(
-        self, *, unread: bool = False, standing: bool = False, task_id: int | None = None, limit: int = 50
-    ) -> Commits:
-        """The newest commits: of all, of a task, that wait to be read, that were integrated and not reverted."""
-        asked = {"unread": int(unread), "standing": int(standing), "task": task_id, "limit": limit}
+        self, *, unread: bool = False, standing: bool = False, task_id: int | None = None, limit: int = 50,
+        order: Literal["newest", "risk"] = "newest",
+    ) -> Commits:  # fmt: skip
+        """The first commits: of all, of a task, that wait to be read, that were integrated and not reverted."""
+        asked = {"unread": int(unread), "standing": int(standing), "task": task_id, "limit": limit, "order": order}
         return self._get("/api/commits", Commits, asked)
 
     def review_task(self, task_id: int) -> Reviewed:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, TextIO
 
 from nightshift.core.errors import (
     AmbiguousName,
@@ -87,29 +88,47 @@ def print_error(error: NightshiftError, *, as_json: bool) -> None:
 
 def guarded(action: Callable[[], int], *, as_json: bool) -> int:
     """Carry out a call; every error becomes a sentence on the standard error stream and an exit code."""
-    _accept_every_character()
+    _prepare_streams()
     try:
-        return action()
+        code = action()
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        return _leave_pipe()
+        _leave(sys.stdout)  # the reader has gone (`logs | head`)
+        return Exit.OK
     except NightshiftError as error:
         print_error(error, as_json=as_json)
         return exit_of(error)
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        if isinstance(error, FileNotFoundError) and not error.filename:
+            why = "the folder in which this was typed is gone; change to another one"
+        with contextlib.suppress(OSError):  # the same device
+            print_error(NightshiftError(why), as_json=as_json)
+        _leave(sys.stdout, sys.stderr)
+        return Exit.FAILED
 
 
-def _accept_every_character() -> None:
-    """A terminal or pipe of another encoding than UTF-8 gets escapes instead of an error."""
+def _prepare_streams() -> None:
+    """Open closed streams on the null device, and have those of another encoding than UTF-8 show escapes.
+
+    A closed stream's number would be that of the next file which is opened, the database for one.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _leave_pipe() -> int:
-    """The reader has gone (`logs | head`): print nothing, not even when the interpreter flushes at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Exit.OK
+def _leave(*streams: TextIO) -> None:
+    """Print nothing more, not even when the interpreter flushes at its end."""
+    for stream in streams:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _lines(error: NightshiftError) -> Sequence[str]:

@@ -85,7 +85,12 @@ def edited_text() -> str:
 
 def text_or_stdin(text: str) -> str:
     """The text itself; `-` stands for what comes over the standard input."""
-    return sys.stdin.read() if text == "-" else text
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"the standard input is not UTF-8: {error.reason} at byte {error.start}.") from None
 
 
 def _repo(text: str | None) -> str | None:

@@ -6,6 +6,7 @@ in any other way than these is left to `client.command`, which answers the same 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,7 +22,7 @@ JSON = "--json"
 def main() -> int:
     """Run one call with the arguments of this process; the exit code."""
     forbid_others_to_write()
-    return call(sys.argv[1:])
+    return call([os.fsencode(each).decode("utf-8", "surrogateescape") for each in sys.argv[1:]])  # in any locale
 
 
 def call(arguments: Sequence[str]) -> int:

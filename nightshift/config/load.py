@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,8 +45,9 @@ from nightshift.core.errors import ConfigError
 
 _ALSO = {"github": "GH_TOKEN", "gitea": "FORGEJO_TOKEN"}
 """Variables that other programs read as well, where the setting of that kind is not set."""
-_SHORTEST_KEY = 12
-"""Shorter values of an agent's environment are no keys but flags and names, which would mask any text."""
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
+_LONG_VALUE = 16
+"""Shorter values of variables that are not named as secrets are flags and names, which would mask any text."""
 
 
 class Settings(
@@ -119,7 +121,14 @@ class Settings(
     @property
     def _agents_keys(self) -> tuple[str, ...]:
         """What of an agent's environment may be a key."""
-        return tuple(value for value in self.acp_environment.values() if len(value) >= _SHORTEST_KEY)
+        found = self.acp_environment.items()
+        return tuple(value for name, value in found if _SECRET_NAME.search(name) or len(value) >= _LONG_VALUE)
+
+    @property
+    def _placeholder(self) -> str:
+        """The word that stands for a key where the owner's own server wants none; it would mask any text."""
+        key = self.openai_api_key.get_secret_value() if self.openai_api_key and self.openai_base_url else ""
+        return "" if len(key) >= _LONG_VALUE or any(map(str.isdigit, key)) else key
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -134,7 +143,7 @@ class Settings(
         )
         hub = urlsplit(self.hub_url.get_secret_value()).password if self.hub_url else None
         also = (*(os.environ.get(name, "") for name in _ALSO.values()), *self._agents_keys, hub and unquote(hub))
-        return tuple(filter(None, (*(s.get_secret_value() for s in found if s), *also)))
+        return tuple(t for t in (*(s.get_secret_value() for s in found if s), *also) if t and t != self._placeholder)
 
 
 NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())

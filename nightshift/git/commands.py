@@ -34,7 +34,8 @@ class Answer:
 class Git:
     """Runs git commands with one folder as the repository, whatever folder the daemon is in.
 
-    Commands that store objects share a lock, so that nothing is dropped meanwhile (see git/maintenance.py).
+    Commands that store objects share a lock, so that nothing is dropped meanwhile (see git/maintenance.py). `common`
+    takes the folder's place once that is gone: a linked worktree can be removed under its task, and the branches stay.
     """
 
     def __init__(
@@ -45,15 +46,17 @@ class Git:
         cwd: Path | None = None,
         store_lock: SharedLock | None = None,
         processes: Processes | None = None,
+        common: Path | None = None,
     ) -> None:
-        self.folder, self._store_lock = folder, store_lock
+        self.folder, self._common, self._store_lock = folder, common or folder, store_lock
         self.processes = processes or Processes()
-        self._env = {**env, "GIT_DIR": str(folder)}
-        self._settings, self._cwd = settings, cwd or folder
+        self._env, self._settings, self._cwd = env, settings, cwd
 
     def over(self, cwd: Path, **env: str) -> Git:
         """The same at work in a folder, with more variables in its environment."""
-        return Git(self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock, self.processes)
+        return Git(
+            self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock, self.processes, self._common
+        )
 
     def __call__(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
         """Run a command that must succeed.
@@ -91,10 +94,14 @@ class Git:
         Raises:
             GitError: it could not be started.
         """
+        folder = self.folder if self.folder.exists() else self._common
         try:
             return self.processes.start(
-                ["git", *self._settings, *args], cwd=self._cwd, env=self._env, stderr=stderr
-            )  # fmt: skip
+                ["git", *self._settings, *args],
+                cwd=self._cwd or folder,
+                env={**self._env, "GIT_DIR": str(folder)},
+                stderr=stderr,
+            )
         except OSError as error:
             raise GitError(f"git could not be started in {self.folder}: {error.strerror}") from None
 

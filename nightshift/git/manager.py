@@ -54,6 +54,7 @@ class GitManager:
         workspace: the daemon's own repository, created on first use.
         author: who stands in the commits; what it leaves open comes from git's configuration.
         auto_push: whether `push` does anything.
+        remove_branches: whether the branch of a task goes when the target takes its commit.
         emit: takes events about pushing and about the workspace's files.
         clock: dates the commits.
         environ: the daemon's environment. PATH is passed on to git, and to a push what finds the owner's credentials.
@@ -70,9 +71,11 @@ class GitManager:
         clock: Clock = utc_now,
         environ: Mapping[str, str] = NO_ENVIRONMENT,
         home: str = "",
+        remove_branches: bool = False,
     ) -> None:
         self._workspace = workspace
-        self._auto_push, self._events, self._clock = auto_push, Emitter(emit), clock
+        self._auto_push, self._remove_branches = auto_push, remove_branches
+        self._events, self._clock = Emitter(emit), clock
         self._push_env = protocol.push_environment(environ)
         self._env = protocol.private_environment(environ)
         self._processes = Processes()
@@ -90,9 +93,9 @@ class GitManager:
         """
         return self._repositories.version()
 
-    def renew(self, author: Author, *, auto_push: bool) -> None:
+    def renew(self, author: Author, *, auto_push: bool, remove_branches: bool) -> None:
         """Go on under other settings; see the class's arguments."""
-        self._auto_push = auto_push
+        self._auto_push, self._remove_branches = auto_push, remove_branches
         self._repositories.renew(author)
 
     def close(self) -> None:
@@ -247,7 +250,8 @@ class GitManager:
     def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
         """Move the target from `expected_tip` to the candidate, with the task's branch; False: it moved meanwhile.
 
-        A candidate on no branch, such as a revert, moves the target alone.
+        With `remove_branches` the task's branch goes in the same move, unless somebody has it checked out. A candidate
+        on no branch, such as a revert, moves the target alone.
 
         Raises:
             BaseGone: the candidate or its parent is not in the repository any more.
@@ -266,8 +270,9 @@ class GitManager:
             if held != candidate.id:  # git keeps what a branch holds
                 found.refuse_gone(candidate.id, candidate.parent)
             moves = [(target, candidate.id, expected_tip)]
-            if held and held != candidate.id and may_move(found, branch, held, workspace):
-                moves.append((branch, candidate.id, held))
+            wanted = "0" * len(candidate.id) if self._remove_branches else candidate.id
+            if held and held != wanted and may_move(found, branch, held, workspace):
+                moves.append((branch, wanted, held))
             if not (refused := found.move(*moves)):
                 self._follow(found, target, expected_tip)
                 return True

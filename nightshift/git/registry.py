@@ -147,7 +147,7 @@ class Repositories:
         }
         storing = SharedLock()
         view = Git(self._view(place), {**self._env, **objects}, store_lock=storing, processes=self._processes)
-        git = Git(place.folder, self._env, processes=self._processes)
+        git = Git(place.folder, self._env, processes=self._processes, common=place.common)
         found = Repository(
             root=place.root,
             common=place.common,

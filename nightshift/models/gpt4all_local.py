@@ -87,11 +87,7 @@ class _Call:
 
 
 class GPT4AllBackend(ModelFileBackend):
-    """One model file; it is loaded with the first request and stays loaded.
-
-    Attributes:
-        refused: whether the engine would not load the file, as it does with kinds of models that are newer than it.
-    """
+    """One model file; it is loaded with the first request and stays loaded."""
 
     name = "gpt4all"
     setup = "set GPT4ALL_MODEL_PATH to a model file (.gguf)"
@@ -100,7 +96,6 @@ class GPT4AllBackend(ModelFileBackend):
 
     def __init__(self, *, path: Path, num_ctx: int = 32768, ensure_extra: EnsureExtra | None = None) -> None:
         super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
-        self.refused = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gpt4all")
         self._loaded: _Loaded | None = None
         self._closing = threading.Event()
@@ -119,8 +114,13 @@ class GPT4AllBackend(ModelFileBackend):
             path=self._path,
             num_ctx=settings.num_ctx,
             ensure_extra=settings.ensure_extra,
-            needed=lambda: self.refused,
+            needed=lambda: self._loading in self.facts.lacks,
         )
+
+    @property
+    def _loading(self) -> str:
+        """The feature that is missing where the engine refuses the file, as it does with models newer than it."""
+        return f"loading {self._path.name}"
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """See `BaseModelHandler.generate`. When cancelled, the thread stops within a token or a batch of the prompt."""
@@ -171,12 +171,12 @@ class GPT4AllBackend(ModelFileBackend):
                 num_ctx = min(self._num_ctx, header.context_length or self._num_ctx)
                 self._loaded = _Loaded(engine=self._engine(num_ctx), header=header, num_ctx=num_ctx)
             except (OSError, ValueError, RuntimeError) as error:
-                self.refused = isinstance(error, RuntimeError)
-                advice = (
-                    LLAMA_CPP_MAY if self.refused else "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
-                )
+                advice = "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+                if isinstance(error, RuntimeError):
+                    self.facts.note(f"no {self._loading}")
+                    advice = LLAMA_CPP_MAY
                 raise BackendMisconfigured(f"GPT4All cannot load {self._path}: {error}; {advice}") from error
-            self.refused = False
+            self.facts.learnt.pop(f"no {self._loading}", None)
         return self._loaded
 
     def _engine(self, num_ctx: int) -> Any:

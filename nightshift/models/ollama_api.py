@@ -23,7 +23,7 @@ from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, 
 from nightshift.models.choosing import PULL, SUGGESTED, choose
 from nightshift.models.conversation import ENDS, clean_name
 from nightshift.models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long, words_of
-from nightshift.models.http_access import Probe, fetch_json, is_loopback, load_authorities
+from nightshift.models.http_access import WHOLE_S, Probe, fetch_json, is_loopback, load_authorities
 from nightshift.models.model_sizes import read_parameters
 from nightshift.models.server_facts import blames_context
 from nightshift.models.stream_watch import UNCOMPRESSED, bounded, watch_stream
@@ -197,9 +197,12 @@ class OllamaBackend(BaseModelHandler):
         """The pinned context size: the setting, or what the model was made for if that is less."""
         if self.model not in self._pinned:
             try:
-                shown = await client.show(self.model)
+                async with asyncio.timeout(WHOLE_S):  # a reply may take ten minutes, this question none
+                    shown = await client.show(self.model)
                 most = _context_length(shown)
                 self._thinks[self.model] = "thinking" in (shown.capabilities or ())
+            except TimeoutError:
+                raise ModelUnavailable(f"Ollama at {self._base_url} does not say what {self.model} is") from None
             except ValueError:  # servers that only resemble Ollama leave parts of the answer out
                 most = None
             self._pinned[self.model] = min(self._num_ctx, most or self._num_ctx)

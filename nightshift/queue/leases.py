@@ -68,8 +68,8 @@ def promote(tx: Transaction) -> int:
 
 
 def models_back(tx: Transaction) -> int:
-    """Queue what was parked until a backend comes up; returns how many."""
-    return _queue(tx, store.without_model(tx.conn), "a backend has come up")
+    """Queue what was parked for want of a model, or of a budget that another one may not need; returns how many."""
+    return _queue(tx, store.without_model(tx.conn, SUSPECT), "a backend has come up")
 
 
 def unpark(tx: Transaction) -> int:

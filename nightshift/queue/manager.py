@@ -190,7 +190,7 @@ class QueueManager:
         return self._write_retrying(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
 
     def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
-        """Put a running task off until a time (None: until `models_back`); its attempt goes on then."""
+        """Put a running task off until a time, or `models_back` at the latest without one; its attempt goes on then."""
         due: dict[str, Value] = {"not_before": to_text(until) if until else None}
         return self._write_retrying(
             lambda tx: transitions.put_back(tx, (task_id, fence), Status.SCHEDULED, reason, due)
@@ -242,8 +242,9 @@ class QueueManager:
     def retry(self, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Future[Task]:
         """Queue a failed or cancelled task again, with all its tries, a fresh budget, and what its owner adds to it.
 
+        One that waits for a time, whatever for, goes on now instead, as far as it is.
         What it used before stays in all totals. What failed because of it stays failed. With `from_draft` it begins
-        with the change of its draft. The future fails with `UnknownTask`, with `IllegalMove` when it has not ended,
+        with the change of its draft. The future fails with `UnknownTask`, with `IllegalMove` when it is open,
         depends on what failed or has no such draft, or with `InvalidTask` when it cannot take what is added.
         """
         return self._write(lambda tx: transitions.retry(tx, task_id, amendment, from_draft=from_draft))
@@ -322,7 +323,7 @@ class QueueManager:
         return self._write_retrying(lambda tx: leases.release(tx, reason))
 
     def models_back(self) -> Future[int]:
-        """Queue the tasks that were parked until a backend comes up; returns how many."""
+        """Queue what may go on now that a backend has come up, whatever time it waits for; returns how many."""
         return self._write_retrying(leases.models_back)
 
     # Pauses

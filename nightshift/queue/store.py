@@ -164,10 +164,13 @@ def due(conn: Connection, now: datetime, limit: int) -> list[Entry]:
     return [_entry(row) for row in conn.execute(_SELECT + where, (to_text(now), limit))]
 
 
-def without_model(conn: Connection) -> list[Entry]:
-    """Scheduled tasks that wait for any model."""
-    rows = conn.execute(_SELECT + "WHERE status = 'scheduled' AND not_before IS NULL ORDER BY id")
-    return [_entry(row) for row in rows]
+def without_model(conn: Connection, crashes: int) -> list[Entry]:
+    """Scheduled tasks that may wait for a model, also those with a time at which one is to be asked again."""
+    where = (
+        "WHERE status = 'scheduled' AND (not_before IS NULL OR (resume = 1 AND crashes < ? AND reason NOT GLOB ?)) "
+        "ORDER BY id"
+    )
+    return [_entry(row) for row in conn.execute(_SELECT + where, (crashes, f"{WAITING_FOR}*"))]
 
 
 def parked(conn: Connection, crashes: int) -> list[Entry]:

@@ -259,16 +259,19 @@ def _request_cancel(tx: Transaction, task: Task) -> Task:
 def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Task:
     """Queue a task that ended again, with all its tries, a fresh budget, and what its owner adds to it.
 
-    With `from_draft` its attempts begin with the change of its draft.
+    One that waits for a time goes on now, where nothing is added to it. With `from_draft` its attempts begin with the
+    change of its draft.
 
     Raises:
         UnknownTask: there is none with that id.
-        IllegalMove: it has not ended, depends on what failed, or has no draft that can be begun with.
+        IllegalMove: it is open, depends on what failed, or has no draft that can be begun with.
         InvalidTask: it cannot take what is added.
     """
     task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
+    if task.status is Status.SCHEDULED and amendment == NOTHING and not from_draft:
+        return move(tx, task, Status.QUEUED, {"not_before": None, "crashes": 0}, reason="its owner wants it now")
     if task.status not in ENDED:
-        raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried")
+        raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried, or waits for a time")
     if fault := _unmet(needed):
         raise IllegalMove(f"{fault}; retry that one first")
     shared = tx.shares(task.spec) and outbox.may_be_shared(tx.conn, task.spec)

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from nightshift.attempt.evidence import read_note
 from nightshift.attempt.integration import Integration, Landed, Reopened
-from nightshift.core.events import Emitter, Kind
+from nightshift.core.events import Emitter, Event, Kind
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.revisions import Workspace
@@ -22,7 +22,7 @@ from nightshift.core.tasks.task import Change, Task
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.verdict.held.holding import hold
-from tests.support.git_repo import git
+from tests.support.git_repo import git, make_repo
 from tests.support.landing_site import Site, open_site
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -375,3 +375,42 @@ async def test_tests_that_show_that_a_task_is_done_already_are_committed_only_wh
     assert (landed.commit is not None) is commits
     if not commits:
         assert landed.reason == "the tests pass as things are; nothing had to be changed: it adds"
+
+
+@pytest.mark.parametrize(
+    ("setting", "newer", "looked_at", "left"),
+    [
+        (True, False, False, False),
+        (True, True, False, False),
+        (True, False, True, True),
+        (False, False, False, True),
+        (False, True, False, True),
+    ],
+    ids=["as judged", "onto newer work", "checked out", "off", "off, onto newer work"],
+)
+async def test_the_branch_of_what_is_integrated_goes_if_a_setting_says_so(
+    tmp_path: Path, setting: bool, newer: bool, looked_at: bool, left: bool
+) -> None:
+    repo = make_repo(tmp_path / "shop", {"README.md": "shop\n"})
+    git(repo, "branch", "dev")
+    async with open_site(tmp_path / "home", git_remove_branches=setting, git_integrate=True) as site:
+        first = site.task(1, repo=str(repo), base="dev", tests={"test_calc.py": TEST_ADD})
+        second = site.task(2, repo=str(repo), base="dev")
+        at_first, at_second = site.open(first), site.open(second)
+        work = await site.judged(at_first, first, {"calc.py": ADD})
+        if newer:
+            await site.land(at_second, second, replace(work, change={"other.py": OTHER}, verdict=None))
+
+        def look(event: Event) -> None:
+            if looked_at and event.kind is Kind.COMMITTED:
+                git(repo, "checkout", "-q", at_first.branch)
+
+        site.on_event = look
+        end = await site.land(at_first, first, work)
+        assert isinstance(end, Landed)
+        assert end.integrated
+        assert git(repo, "rev-parse", "dev") == end.commit
+        assert (at_first.branch in git(repo, "branch", "--format=%(refname:short)").split()) == left
+        found = site.parts.git.find_commit(at_first, 1)
+        assert found
+        assert found.id == end.commit

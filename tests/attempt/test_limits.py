@@ -93,3 +93,27 @@ def test_only_work_that_cannot_be_ended_is_late_and_a_reply_of_hours_is_not() ->
         return late
 
     assert run(attempt()) == [0, 0, 400]
+
+
+@pytest.mark.parametrize(("replayed", "counted"), [((False, False), 2), ((True, False), 1), ((True, True), 0)])
+def test_each_new_reply_counts_as_progress(replayed: tuple[bool, ...], counted: int) -> None:
+    answers = [Completion(text="done", backend="b", model="m", replayed=each) for each in replayed]
+
+    class Stored:
+        async def complete(self, request: ModelRequest) -> Completion:
+            return answers.pop(0)
+
+    async def attempt() -> int:
+        calls = list[None]()
+
+        async def note() -> None:
+            calls.append(None)
+
+        time = PausableTimeLimit(10)
+        model = TimedModel(Stored(), time, note)
+        async with time.limited():
+            for _ in replayed:
+                await model.complete(ASKED)
+        return len(calls)
+
+    assert run(attempt()) == counted

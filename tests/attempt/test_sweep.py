@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from nightshift.attempt import landed_packages
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.sweep import Sweep
-from nightshift.core.events import Kind
+from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.commit_message import CommitMessage
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.runner import SuiteRunner
@@ -52,6 +55,74 @@ async def test_the_task_that_broke_a_test_of_unknown_closure_is_named(tmp_path: 
         (told,) = [event for event in rooms.store.events.last(50) if event.kind is Kind.REGRESSION]
         assert (told.task_id, told.data["commit"], told.data["tests"]) == (5, culprit, ["test_answer.py"])
         assert await sweep.once(), "the same tip is not judged twice"
+
+
+STARTS_ONE = """import os
+import subprocess
+import sys
+
+
+def test_starts_one_process_and_waits():
+    assert os.listdir(".")
+    assert subprocess.run([sys.executable, "-c", "pass"]).returncode == 0
+"""
+LEAVES_MANY = """import os
+import subprocess
+
+
+def test_leaves_processes():
+    assert os.listdir(".")
+    for _ in range(200):
+        try:
+            subprocess.Popen(["sleep", "600"], start_new_session=True)
+        except OSError:
+            break
+"""
+
+
+def leave_processes(parts: AttemptServices) -> dict[str, list[str]]:
+    """Innocent tests beside one that passes, and leaves more processes than the sandbox allows."""
+    land(parts, 2, test_a1_py=STARTS_ONE, test_a2_py=LEAVES_MANY, test_b1_py=STARTS_ONE)
+    land(parts, 3, test_b2_py=STARTS_ONE)
+    return {}
+
+
+def break_twice(parts: AttemptServices) -> dict[str, list[str]]:
+    """Two tests that two commits break."""
+    other = LOADS_BY_NAME.replace('"ans" + "wer"', '"oth" + "er"').replace("42", "7")
+    land(parts, 2, other_py="VALUE = 7\n", test_other_py=other)
+    first = land(parts, 3, answer_py="VALUE = 41\n")
+    land(parts, 4, more_py="Y = 6\n")
+    second = land(parts, 5, other_py="VALUE = 8\n")
+    return {first: ["test_answer.py"], second: ["test_other.py"]}
+
+
+def break_before(parts: AttemptServices) -> dict[str, list[str]]:
+    """A test that failed already at the commit that counts as good, as where its surroundings have changed since."""
+    bad = land(parts, 2, answer_py="VALUE = 41\n")
+    land(parts, 3, more_py="Y = 6\n")
+    parts.state.set("swept_commit", bad).result()
+    land(parts, 4, still_py="Z = 6\n")
+    return {}
+
+
+@pytest.mark.parametrize("happen", [leave_processes, break_twice, break_before])
+async def test_a_commit_is_blamed_only_for_what_fails_alone_there_and_not_before_it(
+    tmp_path: Path, happen: Callable[[AttemptServices], dict[str, list[str]]]
+) -> None:
+    async with open_services(tmp_path) as rooms:
+        parts, settings = rooms.parts, rooms.settings
+        land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
+        sweep = Sweep(parts, settings.workspace, idle=lambda: True)
+        assert await sweep.once()
+        blamed = happen(parts)
+        await sweep.once()
+        await asyncio.wrap_future(rooms.store.events.catch_up())
+        events = rooms.store.events.last(50)
+        regressions = [event for event in events if event.kind is Kind.REGRESSION]
+        assert {event.data["commit"]: event.data["tests"] for event in regressions} == blamed
+        warned = [event for event in events if event.kind is Kind.SWEPT and event.level is Level.WARNING]
+        assert bool(warned) == (not blamed), "what is not blamed on anybody is told all the same"
 
 
 async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:

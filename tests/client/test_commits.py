@@ -32,7 +32,6 @@ def test_unread_commits_are_listed_with_what_to_do(home: Home, context: AppConte
     assert lines[1].split()[:4] == ["2", "bb22000000", "self", "tested"]
     assert "agent/1-x" in lines[1]
     assert "main" in lines[2]
-    assert "1: git -C /srv/r show aa11000000" in out
     assert "./cli.py review TASK --read" in out
     assert "./cli.py revert TASK" in out
     assert "and 1 more" in home.cli("--unread", "1").out

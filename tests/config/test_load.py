@@ -10,6 +10,7 @@ from nightshift.config.load import Settings, load_settings, settings_at, sources
 from nightshift.config.origins import Origin
 from nightshift.config.places import Places
 from nightshift.core.errors import ConfigError
+from nightshift.core.text.masking import MASK, Masker
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +78,28 @@ def test_secrets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "very-secret" not in repr(found)
     assert "very-secret" not in str(found)
     assert found.secrets == ("sk-very-secret-key-0123456789",)
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "is_masked"),
+    [
+        ({"API_TOKEN": "hunter"}, "the word is hunter.", True),
+        ({"OPENAI_API_KEY": "unused", "OPENAI_BASE_URL": "http://127.0.0.1:8080/v1"}, "an unused import", False),
+        ({"OPENAI_API_KEY": "lm-studio", "OPENAI_BASE_URL": "http://gpu.lan/v1"}, "start lm-studio first", False),
+        ({"OPENAI_API_KEY": "sk-1234", "OPENAI_BASE_URL": "http://gpu.lan/v1"}, "the key sk-1234", True),
+        ({"OPENAI_API_KEY": "unused"}, "the key is unused", True),
+        ({"ACP_VARIABLES": '["BUILD_PROFILE"]', "BUILD_PROFILE": "development"}, "for development only", False),
+        ({"ACP_VARIABLES": '["BUILD_PROFILE"]', "BUILD_PROFILE": "development-2026"}, "x development-2026", True),
+        ({"ACP_VARIABLES": '["AGENT_PASSWORD"]', "AGENT_PASSWORD": "swordf"}, "say swordf", True),
+        ({"ACP_VARIABLES": '["AGENT_PASSWORD"]', "AGENT_PASSWORD": "sword"}, "say sword", False),
+    ],
+)
+def test_a_value_is_masked_by_its_name_from_six_characters_on_and_else_by_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], text: str, *, is_masked: bool
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (MASK in Masker(load_settings(home=tmp_path).secrets)(text)) == is_masked
 
 
 def test_a_secret_does_not_show_in_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,3 +213,15 @@ def test_a_variable_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PHASE_MODELS", "REVIEW=x")
     with pytest.raises(ConfigError, match=r"phase_models.*write it as JSON"):
         load_settings(home=tmp_path)
+
+
+def test_the_example_of_a_dotenv_file_names_settings_with_their_defaults(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / ".env.example").read_text(encoding="utf-8")
+    pairs = [line[1:].split("=", 1) for line in text.splitlines() if line.startswith("#") and line[1:2].isupper()]
+    assert len(pairs) > 10
+    (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in pairs if value and "/" not in value))
+    found, default = load_settings(home=tmp_path), load_settings(home=tmp_path / "other")
+    for name, value in pairs:
+        assert name.lower() in Settings.model_fields
+        if value and "/" not in value:
+            assert getattr(found, name.lower()) == getattr(default, name.lower()), name

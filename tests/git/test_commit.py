@@ -126,7 +126,7 @@ def test_new_programs_are_executable_and_old_files_stay_what_they_are(bench: Ben
 
 def test_another_author_holds_from_the_next_commit_on_also_where_a_task_works_already(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    bench.git.renew(Author(name="Day", email="day@example.org"), auto_push=False)
+    bench.git.renew(Author(name="Day", email="day@example.org"), auto_push=False, remove_branches=False)
     made = commit(bench, where, {"a.py": "a = 3\n"})
     assert git(repo, "log", "-1", "--format=%an <%ae>", made.id) == "Day <day@example.org>"
     assert where.tree.read("a.py") == b"a = 1\n", "what was read before can still be read"

@@ -11,6 +11,7 @@ import pytest
 from nightshift.core.dialogue import Finish, Message, ModelRequest
 from nightshift.core.errors import ModelRefused, ModelUnavailable
 from nightshift.core.tasks.states import Phase
+from nightshift.models.base import BackendSettings
 from nightshift.models.errors import BackendMisconfigured
 from nightshift.models.gpt4all_local import GPT4AllBackend
 from tests.support.tiny_gguf import write_tiny_gguf
@@ -71,3 +72,31 @@ async def test_a_request_that_waits_for_its_turn_can_be_cancelled(tmp_path: Path
         await second
     assert (await first).tokens_out > 0
     await backend.aclose()
+
+
+@pytest.mark.parametrize("later", ["another start", "other settings"])
+async def test_a_file_that_the_engine_refused_stays_with_its_stand_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: str
+) -> None:
+    path = write_tiny_gguf(tmp_path / "m.gguf")
+
+    def refuse(_self: GPT4AllBackend, _num_ctx: int) -> None:
+        raise RuntimeError("unknown model architecture")
+
+    monkeypatch.setattr(GPT4AllBackend, "_engine", refuse)  # what it says of a model that is newer than it
+    settings = BackendSettings(gpt4all_model_path=path)
+    backend, anew = GPT4AllBackend(path=path), GPT4AllBackend(path=path)
+    other = backend.stand_in(settings)
+    other.is_available()
+    assert "only if GPT4All cannot" in other.detail
+    with pytest.raises(BackendMisconfigured):
+        await backend.generate(request())
+    if later == "another start":
+        anew.facts.read(str(backend.facts))
+    else:
+        anew.facts = backend.facts
+    for each in (other, anew.stand_in(settings)):
+        each.is_available()
+        assert "only if GPT4All cannot" not in each.detail
+    await backend.aclose()
+    await anew.aclose()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence, UnknownTask
 from nightshift.core.events import Kind, Level
+from nightshift.core.tasks.amending import Amendment
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.task import Limits, Spent, Task, TaskSpec
 from nightshift.queue.manager import RetryPolicy
@@ -332,6 +333,49 @@ def test_a_parked_task_waits_for_its_time_or_for_a_model(store: Store) -> None:
     assert store.queue.next_due() is None
     assert store.queue.models_back().result() == 1
     assert store.queue.models_back().result() == 0
+
+
+@pytest.mark.parametrize(
+    ("why", "until_s", "crashes", "wakes"),
+    [
+        ("no model answers", None, 0, True),
+        ("no model answers; next check at 03:55", 900.0, 0, True),
+        ("openai asks to be left alone for an hour", 3600.0, 0, True),
+        ("the day's budget is spent", 7200.0, 1, True),
+        ("waiting for: disk of ~/src/shop is full", 60.0, 0, False),
+        ("its daemon died", 4.0, 2, False),
+    ],
+)
+def test_a_backend_that_comes_up_wakes_every_task_that_waits_for_one_and_a_retry_any(
+    store: Store, why: str, until_s: float | None, crashes: int, wakes: bool
+) -> None:
+    submit(store)
+    task = claim(store)
+    for _ in range(crashes):
+        store.queue.recover().result()
+        task = store.queue.claim("w").result() or task
+    if crashes < 2:
+        until = None if until_s is None else store.clock() + timedelta(seconds=until_s)
+        store.queue.park(task.id, task.fence, why, until).result()
+    assert status(store, task.id) is Status.SCHEDULED
+    assert store.queue.models_back().result() == wakes
+    if not wakes:
+        assert store.queue.retry(task.id).result().status is Status.QUEUED
+    assert claim(store).attempt == task.attempt, "it goes on where it was"
+
+
+@pytest.mark.parametrize("ending", [Ending.ERROR, Ending.TIMEOUT, None])
+def test_a_retry_of_what_waits_for_its_time_means_now(store: Store, ending: Ending | None) -> None:
+    later = submit(store, not_before=None if ending else store.clock() + timedelta(hours=1))
+    if ending:
+        end(store, claim(store), ending)
+    assert status(store, later) is Status.SCHEDULED
+    with pytest.raises(IllegalMove):
+        store.queue.retry(later, Amendment(note="more")).result()
+    assert store.queue.retry(later).result().not_before is None
+    assert claim(store).attempt == (2 if ending else 1)
+    with pytest.raises(IllegalMove):
+        store.queue.retry(later).result()
 
 
 def test_a_task_for_later_is_not_claimed_before_its_time(store: Store) -> None:

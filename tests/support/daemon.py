@@ -40,7 +40,7 @@ class Daemon:
         self.home, self.settings = home, dict(settings or {})
         self.program = [sys.executable, str(ROOT / "main.py")]
         self.process: subprocess.Popen[bytes] | None = None
-        self.url = ""
+        self.url, self.umask = "", -1
 
     def __enter__(self) -> Self:
         self.start()
@@ -82,6 +82,7 @@ class Daemon:
             return subprocess.Popen(
                 self.program,
                 env=self.environment(), cwd=self.home, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                umask=self.umask,
             )  # fmt: skip
 
     def stop(self, wait_s: float = 90) -> int:

@@ -80,9 +80,9 @@ class Site:
 
 
 @contextlib.asynccontextmanager
-async def open_site(home: Path) -> AsyncIterator[Site]:
+async def open_site(home: Path, **settings: object) -> AsyncIterator[Site]:
     """A site whose queue has the tasks 1 to 3."""
-    async with open_services(home) as rooms:
+    async with open_services(home, **settings) as rooms:
         for number in range(1, 4):
             rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
         suite = Counting(rooms.parts.suite)

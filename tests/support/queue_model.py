@@ -13,7 +13,7 @@ from nightshift.core.errors import IllegalMove, InvalidTask, TaskError
 from nightshift.core.tasks.states import Ending, Status
 
 LEASE = timedelta(seconds=60)
-TRIES, CRASHES = 3, 3
+TRIES, CRASHES, SUSPECT = 3, 3, 2
 LOST = {Status.FAILED, Status.CANCELLED}
 AGAIN = {Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT}
 Refusal = type[TaskError]
@@ -171,6 +171,9 @@ class QueueModel:
         return None
 
     def retry(self, task: Modelled) -> Refusal | None:
+        if task.status is Status.SCHEDULED:
+            task.status, task.not_before, task.crashes = Status.QUEUED, None, 0
+            return None
         if task.status not in LOST or any(self.tasks[need].status in LOST for need in task.needs):
             return IllegalMove
         task.ending, task.not_before, task.resume = None, None, False
@@ -196,7 +199,11 @@ class QueueModel:
         return len(due)
 
     def models_back(self) -> int:
-        waiting = [task for task in self.of(Status.SCHEDULED) if task.not_before is None]
+        waiting = [
+            task
+            for task in self.of(Status.SCHEDULED)
+            if task.not_before is None or (task.resume and task.crashes < SUSPECT)
+        ]
         for task in waiting:
             task.status = Status.QUEUED
         return len(waiting)

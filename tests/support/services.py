@@ -24,9 +24,9 @@ class Opened:
 
 
 @contextlib.asynccontextmanager
-async def open_services(home: Path) -> AsyncIterator[Opened]:
+async def open_services(home: Path, **settings_of_home: object) -> AsyncIterator[Opened]:
     """The services of a home; let go of at the end, after the store."""
-    settings = load_settings({"embedder": "hashed", "model_type": "ollama"}, home)
+    settings = load_settings({"embedder": "hashed", "model_type": "ollama", **settings_of_home}, home)
     async with contextlib.AsyncExitStack() as last:
         with contextlib.ExitStack() as stack:
             services = Services(settings, store := open_store(settings, stack), stack, utc_now)

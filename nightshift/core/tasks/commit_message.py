@@ -22,6 +22,10 @@ HOME = "Home"
 """The trailer with the id of the home whose daemon made a commit: several homes may work on one repository, and each
 has a task 1. Commits of version 0.1.0 have no such trailer."""
 _SHAPES_ALONE = Masker()
+_FILLER = re.compile(
+    r"(?:(?:sure|okay|certainly|of course|done|here(?:['’]s| is| are)|below is)\b[^.:!]*[.:!]?\s*)+", re.IGNORECASE
+)
+"""The first sentences of a summary that say nothing of the change."""
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 
 
@@ -56,7 +60,9 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
         mask: takes out secrets that stand in the description or the summary; a commit may be pushed.
     """
     description = mask(task.spec.description.strip())
-    first, _, rest = (mask(state.summary.strip()) or description.partition("\n")[0]).partition("\n")
+    filler = _FILLER.match(state.summary.strip())
+    summary = state.summary.strip()[filler.end() :] if filler else state.summary
+    first, _, rest = (mask(summary.strip()) or description.partition("\n")[0]).partition("\n")
     asked = textwrap.indent(description, "> ", lambda _line: True)
     verdict = str(state.verdict.evidence.label) if state.verdict else ""
     full = state.scope.full

@@ -127,9 +127,10 @@ class TaskIn(Strict):
     @field_validator("description")
     @classmethod
     def _not_blank(cls, text: str) -> str:
-        if not text.strip():
+        text = text.removeprefix("\ufeff").strip()  # the mark with which some editors begin a text
+        if not text:
             raise ValueError("says nothing; describe what is to be done")
-        return without_nul(text).strip()
+        return without_nul(text)
 
     @field_validator("tests", "files", "oracle")
     @classmethod

@@ -9,6 +9,7 @@ The token goes to the forge's own address only. Redirects are not followed, and 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -149,7 +150,8 @@ class Client:
             )
         typed = {"Content-Type": "application/json"} if body is not None else {}
         try:
-            answer = await self._http.request(method, address, headers={**typed, **headers}, content=body)
+            async with asyncio.timeout(self._request_s):  # httpx allows as much for each part of an answer
+                answer = await self._http.request(method, address, headers={**typed, **headers}, content=body)
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
             raise ForgeAway(f"the forge does not answer: {type(error).__name__}") from None
         self._judge(answer)

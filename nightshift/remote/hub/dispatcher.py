@@ -103,7 +103,8 @@ class Dispatcher:
             threading.Thread(target=target, name=name, daemon=True)
             for target, name in ((self._run, "hub"), (self._listen, "hub-listener"))
         ]
-        self._joined, self.trouble = False, "it has not been reached yet"
+        self._joined = False
+        self.trouble: str | None = None  # not tried yet, which is no trouble
         self._beat_at, self._refused_s = -lease_s, REFUSED_FIRST_S / 2
         self._kept: dict[int, object] = {}
         self._asked: dict[int, str] = {}
@@ -164,7 +165,7 @@ class Dispatcher:
             self._events.emit(Kind.WORKER_ERROR, f"hub: {error!r}", level=Level.ERROR, **ErrorData(trace=trace))
             return AWAY_S
         self._refused_s = REFUSED_FIRST_S / 2
-        if self.trouble:
+        if self.trouble != "":
             self.trouble = ""
             self._events.emit(Kind.HUB_JOINED, f"{self.node.name} works with the hub")
         return min(IDLE_S, self._lease_s / 3)

@@ -46,7 +46,7 @@ class Action(StrEnum):
 
 FITTING: Mapping[Action, frozenset[Status]] = {
     Action.CANCEL: OPEN,
-    Action.RETRY: frozenset({Status.FAILED, Status.CANCELLED}),
+    Action.RETRY: frozenset({Status.FAILED, Status.CANCELLED, Status.SCHEDULED}),
     Action.PRIORITISE: frozenset(Status) - {Status.DONE},
 }
 """Which statuses an action is possible in; what else forbids it is known when it is tried."""

@@ -18,7 +18,7 @@ from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_text, s
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection, Row
-from nightshift.storage.db.state_store import Commit, commit_of, read_state, write_state
+from nightshift.storage.db.state_store import Commit, commit_of, read_state, workspace_of, write_state
 
 _PENDING, _INTEGRATING = "revert_pending", "integration_pending"
 
@@ -118,7 +118,8 @@ class CommitLedger:
 
         def job(conn: Connection) -> list[Commit]:
             query = "SELECT * FROM git_commits WHERE reviewed_at IS NULL AND (? IS NULL OR task_id = ?) ORDER BY id"
-            found = [commit_of(row) for row in conn.execute(query, (task_id, task_id))]
+            rows = conn.execute(query, (task_id, task_id)).fetchall()
+            found = [commit_of(row, workspace_of(conn)) for row in rows]
             found = [each for each in found if entries is None or each.id in entries]
             at = to_text(self._clock())
             for each in found:
@@ -134,7 +135,8 @@ class CommitLedger:
 
         def job(conn: Connection) -> list[Commit]:
             query = "SELECT * FROM git_commits WHERE reviewed_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
-            found = [commit_of(row) for row in conn.execute(query, (json.dumps(list(entries)),))]
+            rows = conn.execute(query, (json.dumps(list(entries)),)).fetchall()
+            found = [commit_of(row, workspace_of(conn)) for row in rows]
             for each in found:
                 conn.execute("UPDATE git_commits SET reviewed_at = NULL WHERE id = ?", (each.id,))
             if found:
@@ -224,8 +226,9 @@ class CommitLedger:
         return self._db.write_retrying(job)
 
     def _rows(self, query: str, *values: object) -> list[Commit]:
-        rows: list[Row] = self._db.reader().execute(query, values).fetchall()
-        return [commit_of(row) for row in rows]
+        conn = self._db.reader()
+        workspace, rows = workspace_of(conn), conn.execute(query, values).fetchall()
+        return [commit_of(row, workspace) for row in rows]
 
 
 def _reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:

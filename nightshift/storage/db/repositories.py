@@ -12,6 +12,7 @@ from nightshift.core.clock import from_text, to_text
 from nightshift.core.repositories import OurCommits
 from nightshift.storage.db.codec import encode
 from nightshift.storage.db.sqlite import Connection
+from nightshift.storage.db.state_store import workspace_of
 
 
 def used(conn: Connection) -> list[str]:
@@ -28,9 +29,10 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
         "SELECT repo, COUNT(*) AS commits, SUM(integrated AND pushed_at IS NULL AND reverted_by IS NULL) AS unpushed, "
         "MAX(at) AS last_at, MAX(pushed_at) AS pushed_at FROM git_commits INDEXED BY git_commits_repo GROUP BY repo"
     )
+    workspace = workspace_of(conn)
     return {
-        row["repo"]: OurCommits(
-            repo=row["repo"],
+        (row["repo"] or workspace): OurCommits(
+            repo=row["repo"] or workspace,
             commits=row["commits"] - drafts.get(row["repo"], 0),
             unpushed=row["unpushed"],
             last_at=from_text(row["last_at"]),

@@ -539,5 +539,11 @@ SUMMED_CALLS = (
         substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost, calls)""",
 )
 
+# The twenty-eighth migration: commits of the daemon's own workspace bear no path, since a home may be moved.
+OWN_COMMITS = (
+    """UPDATE OR REPLACE git_commits SET repo = '' WHERE task_id IN (
+        SELECT task_id FROM task_specs WHERE json_extract(spec, '$.repo') IS NULL)""",
+)
+
 # The twenty-sixth migration: vectors are compared as they are, without sketches of them.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

@@ -66,6 +66,10 @@ class Commit:
         return not (self.integrated or self.discarded_at or self.reverted_by)
 
 
+WORKSPACE = "workspace"
+"""The key under which each start notes where the daemon's own repository lies."""
+
+
 def read_state(conn: Connection, key: str) -> Any:
     """The JSON value of a key, or None."""
     row = conn.execute("SELECT value FROM system_state WHERE key = ?", (key,)).fetchone()
@@ -83,6 +87,16 @@ def write_state(conn: Connection, key: str, value: object, at: datetime) -> None
     )
 
 
+def workspace_of(conn: Connection) -> str:
+    """The folder of the daemon's own repository, by which its commits go outside of the ledger; empty: not known."""
+    return str(read_state(conn, WORKSPACE) or "")
+
+
+def stored_repo(conn: Connection, repo: str) -> str:
+    """The repository as the ledger has it: no path for the daemon's own, which may be moved with its home."""
+    return "" if repo == workspace_of(conn) else repo
+
+
 def unread(conn: Connection) -> int:
     """How many commits wait to be read by their owner; a step for each, in an index of their own."""
     return int(conn.execute("SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL").fetchone()[0])
@@ -95,7 +109,7 @@ def read_draft(conn: Connection, task_id: int) -> Commit | None:
         "ORDER BY id DESC LIMIT 1"
     )
     row = conn.execute(query, (task_id,)).fetchone()
-    return row and commit_of(row)
+    return row and commit_of(row, workspace_of(conn))
 
 
 def describe_draft(entry: Commit) -> str:
@@ -139,6 +153,7 @@ class StateStore:
         at = to_text(commit.at or self._clock())
 
         def job(conn: Connection) -> None:
+            repo = stored_repo(conn, commit.repo)
             conn.execute(
                 "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
                 "iterations, integrated, target, files, signs, reviewed_at) "
@@ -147,7 +162,7 @@ class StateStore:
                 "integrated = excluded.integrated, target = excluded.target, "
                 "files = coalesce(excluded.files, files), signs = coalesce(excluded.signs, signs)",
                 (
-                    *(at, commit.task_id, commit.attempt, commit.repo, commit.branch, commit.commit, commit.base),
+                    *(at, commit.task_id, commit.attempt, repo, commit.branch, commit.commit, commit.base),
                     *(storable(commit.subject), commit.label, commit.model, commit.iterations, commit.integrated),
                     *(commit.target, files_text(commit.files), signs_text(commit.signs)),
                     at if commit.is_draft else None,
@@ -156,7 +171,7 @@ class StateStore:
             conn.execute(
                 "DELETE FROM git_commits WHERE repo = ? AND task_id = ? AND branch = ? AND commit_id <> ? "
                 "AND NOT integrated",
-                (commit.repo, commit.task_id, commit.branch, commit.commit),
+                (repo, commit.task_id, commit.branch, commit.commit),
             )
             if self._events:
                 self._events.append(conn, _recorded(commit))
@@ -168,7 +183,8 @@ class StateStore:
         """Take a commit out of the ledger that is on no branch any more."""
 
         def job(conn: Connection) -> None:
-            conn.execute("DELETE FROM git_commits WHERE repo = ? AND commit_id = ?", (repo, commit))
+            query = "DELETE FROM git_commits WHERE repo = ? AND commit_id = ?"
+            conn.execute(query, (stored_repo(conn, repo), commit))
 
         return self._db.write(job)
 
@@ -178,14 +194,16 @@ class StateStore:
 
         def job(conn: Connection) -> None:
             query = "UPDATE git_commits SET pushed_at = coalesce(pushed_at, ?) WHERE repo = ? AND commit_id = ?"
-            conn.execute(query, (at, repo, commit))
+            conn.execute(query, (at, stored_repo(conn, repo), commit))
 
         return self._db.write(job)
 
     def commits(self, limit: int, *, task_id: int | None = None) -> list[Commit]:
         """The newest commits first, of all tasks or of one."""
         query = "SELECT * FROM git_commits WHERE (? IS NULL OR task_id = ?) ORDER BY id DESC LIMIT ?"
-        return [commit_of(row) for row in self._db.reader().execute(query, (task_id, task_id, limit))]
+        conn = self._db.reader()
+        rows = conn.execute(query, (task_id, task_id, limit)).fetchall()
+        return [commit_of(row, workspace_of(conn)) for row in rows]
 
     def draft(self, task_id: int) -> Commit | None:
         """The draft of a task; None where it has none."""
@@ -235,12 +253,12 @@ def _recorded(commit: Commit) -> Event:
     )
 
 
-def commit_of(row: Row) -> Commit:
-    """A row of `git_commits`."""
+def commit_of(row: Row, workspace: str) -> Commit:
+    """A row of `git_commits`; the daemon's own repository is at `workspace`."""
     return Commit(
         task_id=row["task_id"],
         attempt=row["attempt"],
-        repo=row["repo"],
+        repo=row["repo"] or workspace,
         branch=row["branch"],
         commit=row["commit_id"],
         base=row["base"],

@@ -53,7 +53,8 @@ class FolderStore:
     """
 
     def __init__(self, folder: Path, *, keep_mb: float, clock: Clock = utc_now) -> None:
-        self._folder, self._keep_mb, self._clock = job_folders.public(folder), keep_mb, clock
+        self._wanted, self._keep_mb, self._clock = folder, keep_mb, clock
+        self._folder = job_folders.public(folder)
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self.sweep()
 
@@ -63,7 +64,12 @@ class FolderStore:
 
     @contextlib.asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[None]:
-        """Hold a name: nobody else works on it, in this process or another one."""
+        """Hold a name: nobody else works on it, in this process or another one.
+
+        The folder is made again where somebody has emptied the cache meanwhile, and a stand-in with what it stands for.
+        """
+        if not (self._wanted.is_dir() and self._folder.is_dir()):
+            self._folder = await asyncio.to_thread(job_folders.public, self._wanted)
         async with self._locks.setdefault(name, asyncio.Lock()):
             descriptor, path = await _held(self._folder / f".{name}{_LOCK}")
             try:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from nightshift.agent.python_outline import parse_python
+from nightshift.core.code import golang
 from nightshift.core.code.javascript import is_source
 from nightshift.verdict.languages.javascript import interface as javascript_tests
 
@@ -26,10 +27,16 @@ _JS_TEST = re.compile(r"\b(?:test|it)(?:\.each\s*\([^)]*\))?\s*\(")
 _JS_EXCUSE = re.compile(
     r"\b(?:test|it|describe|suite|t)\.(skip|todo|skipIf|runIf|fails|failing)\s*\(|[{,]\s*(skip|todo)\s*:"
 )
+_GO_TEST = re.compile(r"^func\s+(?:\(\w+\s+\S+\)\s*)?(?:Test|Fuzz|Example)\w*\s*\(", re.MULTILINE)
+# Its own checks, those of testify and its like, and the output that an example has to have.
+_GO_ASSERT = re.compile(r"\.(?:Error|Fatal)f?\(|\.Fail(?:Now)?\(|\b(?:assert|require|qt|is|cmp)\.\w+\(|// Output:")
+_GO_EXCUSE = re.compile(r"\b\w+\.(Skip(?:f|Now)?)\(")
 
 
 def asserts_something(path: str, text: str) -> bool:
     """Tell whether a file of tests holds a test and an assertion; one that cannot be read holds none."""
+    if golang.is_source(path):
+        return bool(_GO_TEST.search(text) and _GO_ASSERT.search(text))
     if not path.endswith(".py"):
         return bool(_JS_TEST.search(text) and _JS_ASSERT.search(text))
     tree = parse_python(text)
@@ -40,6 +47,8 @@ def asserts_something(path: str, text: str) -> bool:
 
 def excuses(path: str, text: str) -> list[str]:
     """The ways in which tests of a file let themselves off: skips, expected failures, what is still to do."""
+    if golang.is_source(path):
+        return sorted(set(_GO_EXCUSE.findall(text)))
     if not path.endswith(".py"):
         return sorted({word for found in _JS_EXCUSE.findall(text) for word in found if word})
     tree = parse_python(text)

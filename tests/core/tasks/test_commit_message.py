@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,6 +91,24 @@ def test_a_message_says_what_was_done_and_what_was_asked_for() -> None:
 def test_without_a_summary_the_description_is_the_subject() -> None:
     task = Task(id=7, spec=TaskSpec(description="Write add()"), status=Status.RUNNING, created_at=utc_now())
     assert message_for(task, AttemptState(phase=Phase.COMMIT, base="")).subject == "Write add()"
+
+
+@pytest.mark.parametrize(
+    ("summary", "subject"),
+    [
+        ("Here is the code.", "Write add()"),
+        ("Sure! Here's the updated file:", "Write add()"),
+        ("Okay, here are the changes.\nAdd add()", "Add add()"),
+        ("Here is the fix: round the last page up", "round the last page up"),
+        ("Done.", "Write add()"),
+        ("Hereby add() takes floats", "Hereby add() takes floats"),
+        ("Surely no page is lost", "Surely no page is lost"),
+    ],
+)
+def test_a_summary_that_says_nothing_of_the_change_is_no_subject(summary: str, subject: str) -> None:
+    task = Task(id=7, spec=TaskSpec(description="Write add()"), status=Status.RUNNING, created_at=utc_now())
+    work = AttemptState(phase=Phase.COMMIT, base="", summary=summary)
+    assert message_for(task, work).subject == subject
 
 
 def test_a_secret_in_the_description_or_the_summary_does_not_reach_a_commit() -> None:

@@ -230,7 +230,7 @@ def test_a_turn_asks_the_hub_once(server: PostgresServer, tmp_path: Path) -> Non
 def test_a_node_whose_schema_is_not_there_joins_when_it_is(server: PostgresServer, tmp_path: Path) -> None:
     url = server.database()
     with hub_node(HubConnections(url), tmp_path, "a") as node:
-        assert "type `nightshift hub init`" in node.dispatcher.trouble
+        assert "type `nightshift hub init`" in (node.dispatcher.trouble or "")
         waits = [node.turn() for _ in range(6)]
         assert waits == [4, 8, 16, 32, 60, 60]
         node.dispatcher.start()

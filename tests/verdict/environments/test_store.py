@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
 from nightshift.core.errors import SandboxError
+from nightshift.sandbox import job_folders
 from nightshift.verdict.environments import store
-from nightshift.verdict.environments.store import bounded
+from nightshift.verdict.environments.store import FolderStore, bounded
 
 PIECE = b"x" * (1 << 20)
 
@@ -45,3 +47,26 @@ async def test_what_grows_without_end_is_stopped(tmp_path: Path, monkeypatch: py
         await bounded(endless(), tmp_path, 3)
     assert ended == ["stopped"]
     assert store.size_of(tmp_path) < 1000 * len(PIECE)
+
+
+@pytest.mark.parametrize("gone", ["the cache", "what stands in for it", "both"])
+async def test_a_folder_that_a_cleaner_removed_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    monkeypatch.setattr(job_folders, "enterable", lambda _folder: False)  # as below a closed home
+    stand_in = tmp_path / "instead"
+    stand_in.mkdir()
+    monkeypatch.setattr(job_folders.public, "__defaults__", (stand_in,))
+    cache = tmp_path / "cache" / "environments"
+    kept = FolderStore(cache, keep_mb=1)
+
+    async def fill(folder: Path) -> None:
+        (folder / "a.txt").write_text("a")
+
+    for _ in range(2):
+        async with kept.lock("a"):
+            assert (await kept.build("a", fill) / "a.txt").read_text() == "a"
+        if gone != "what stands in for it":
+            shutil.rmtree(cache.parent)
+        if gone != "the cache":
+            shutil.rmtree(kept.path("a").parent)

@@ -38,6 +38,27 @@ def test_assertions_are_found_in_all_their_forms() -> None:
     assert not asserts_something("test_x.py", "def test_a(:")
 
 
+GO = 'package shop\n\nimport "testing"\n\nfunc {name}(t *testing.T) {{\n\t{body}\n}}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "counts", "excused"),
+    [
+        ("TestAdd", 'if Add(1, 2) != 3 {{ t.Errorf("got %d", Add(1, 2)) }}', True, []),
+        ("TestAdd", 'if Add(1, 2) != 3 {{ t.Fatal("wrong") }}', True, []),
+        ("TestAdd", 't.Run("two", func(t *testing.T) {{ if Add(1, 1) != 2 {{ t.Fail() }} }})', True, []),
+        ("TestAdd", "require.Equal(t, 3, Add(1, 2))", True, []),
+        ("TestAdd", "Add(1, 2)", False, []),
+        ("helper", 't.Error("wrong")', False, []),
+        ("TestAdd", 't.Skip("later"); t.Error("wrong")', True, ["Skip"]),
+    ],
+)
+def test_tests_in_go_are_told_from_what_cannot_fail(name: str, body: str, *, counts: bool, excused: list[str]) -> None:
+    text = GO.format(name=name, body=body)
+    assert asserts_something("cart_test.go", text) == counts
+    assert excuses("cart_test.go", text) == excused
+
+
 def test_what_cannot_fail_does_not_count() -> None:
     assert not asserts_something("test_a.py", "from a import f\n\n\ndef test_a():\n    assert True\n")
 

@@ -15,14 +15,14 @@ const REASONS = 3;
 /** What may be done to tasks of these statuses; the API refuses the rest. */
 export const FITTING = {
   cancel: ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting'],
-  retry: ['failed', 'cancelled'],
+  retry: ['failed', 'cancelled', 'scheduled'],
   prioritise: ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting', 'failed', 'cancelled'],
 };
 
 const TOLD = {cancel: ['Cancel', 'cancelled'], retry: ['Retry', 'queued again'], prioritise: ['Prioritise', 'prioritised']};
 const REMARK = {
   cancel: 'A task that runs ends at its next safe point.',
-  retry: 'They are retried from the beginning, as a new attempt.',
+  retry: 'They are retried from the beginning, as a new attempt; what waits for a time goes on now.',
   prioritise: 'Those with a higher priority start sooner.',
 };
 

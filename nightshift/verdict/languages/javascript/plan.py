@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from nightshift.verdict.languages.planning import Planner
 __all__ = ["checks_something", "make", "mutated", "refusal"]
 
 _TSX = "node_modules/tsx/"
+_TYPED_NAME = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, TYPED))})\b")
 BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
 """What Node.js uses besides the heap of the tested code, and what that heap has at least."""
 RESERVED_MB = 16 << 10
@@ -87,6 +89,8 @@ class NodeLaunch:
 def refusal(spec: TaskSpec, node: Node | None) -> str:
     """Why this machine cannot judge a task: no Node.js, or one too old; empty when it can, and for other languages.
 
+    Looked at are the files that come with the task, and those that its words name, before a model is asked.
+
     The environment of a repository may have what runs TypeScript, which is seen when there is one.
     """
     if spec.language is not Language.JAVASCRIPT:
@@ -95,7 +99,8 @@ def refusal(spec: TaskSpec, node: Node | None) -> str:
         return INSTALL
     if spec.repo is not None:
         return ""
-    return next((why for path in (*spec.tests, *spec.files) if (why := node.refusal(path))), "")
+    named = (*spec.tests, *spec.files, *_TYPED_NAME.findall(spec.description))
+    return next((why for path in named if (why := node.refusal(path))), "")
 
 
 def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:

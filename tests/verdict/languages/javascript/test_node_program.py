@@ -67,6 +67,22 @@ def test_a_link_into_the_system_is_followed(path_with: Path) -> None:
     assert node_program.find(path_with) == node
 
 
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        ("Write slug(text) in src/slug.ts", True),
+        ("Fix `Page` of `ui/page.tsx`.", True),
+        ("slug.mts: keep digits", True),
+        ("Write slug(text) in src/slug.mjs", False),
+        ("Explain what its notes say", False),
+    ],
+)
+def test_a_typed_file_that_the_words_name_is_told_before_a_model_is_asked(words: str, *, is_told: bool) -> None:
+    old = Node(path="/usr/bin/node", version="20.20.2")
+    task = TaskSpec(description=words, language=Language.JAVASCRIPT)
+    assert bool(javascript.refusal(task, old)) == is_told
+
+
 def test_a_task_that_cannot_be_judged_here_is_told_why() -> None:
     old = Node(path="/usr/bin/node", version="20.20.2")
     task = TaskSpec(description="x", language=Language.JAVASCRIPT, tests={"test/a.test.ts": ""})

@@ -1,0 +1,52 @@
+"""A linked worktree that is removed under its task: the task's commit lands in the repository that it belonged to."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nightshift.core.tasks.revisions import Workspace
+from tests.git.conftest import Bench, message
+from tests.support.git_repo import git
+
+
+@pytest.fixture
+def side(bench: Bench, repo: Path) -> Path:
+    git(repo, "worktree", "add", "-q", "-b", "feature", str(bench.root / "side"))
+    return bench.root / "side"
+
+
+def remove(repo: Path, side: Path, how: str) -> None:
+    if how == "by git":
+        git(repo, "worktree", "remove", "--force", str(side))
+    else:
+        shutil.rmtree(side)
+        if how == "by hand, and pruned":
+            git(repo, "worktree", "prune")
+
+
+@pytest.mark.parametrize("how", ["by git", "by hand", "by hand, and pruned"])
+@pytest.mark.parametrize("is_idle", [True, False], ids=["closed", "in use"])
+def test_a_task_commits_although_its_worktree_is_gone(
+    bench: Bench, repo: Path, side: Path, how: str, *, is_idle: bool
+) -> None:
+    where: Workspace = bench.git.open(str(side), None, 7, "x")
+    assert bench.git.tip(where) == where.base
+    remove(repo, side, how)
+    if is_idle:
+        bench.git._repositories.find(where).close()
+    made = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
+    assert made
+    assert git(repo, "rev-parse", made.branch) == made.id
+    assert git(repo, "show", f"{made.id}:a.py") == "a = 2"
+    bench.git.note(where, made.id, "evidence")
+    assert bench.git.read_note(where, made.id) == "evidence"
+    if how == "by hand":  # to git the branch is still checked out there
+        assert "checked out" in str(bench.git.blocked(where))
+        return
+    assert bench.git.blocked(where) is None
+    assert bench.git.advance(where, made, where.base)
+    assert git(repo, "rev-parse", "feature") == made.id
+    assert bench.git.remove_branch(where, made.branch, made.id)
