@@ -60,7 +60,7 @@ from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
 from nightshift.maintenance.side_threads import SideThread, SideThreads
 from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.watcher import Watcher
-from nightshift.queue.status import INBOX_NOTICES, stored_status
+from nightshift.queue.status import INBOX_NOTICES, INBOX_TASKS, stored_status
 from nightshift.remote.forges.poller import Poller
 from nightshift.remote.hub.dispatcher import NodeState
 from nightshift.server.serving.host import Host
@@ -327,11 +327,14 @@ class Daemon:
         await executor.run()
 
     def _open_inbox(self, stack: ExitStack) -> None:
-        queue, events = self._store.queue, self._store.events
-        path = self._settings.tasks_file
-        inbox = self._inbox = Inbox(
-            queue.submit, events.emit, path.name, lambda told: self._store.state.set(INBOX_NOTICES, told)
-        )
+        path, state = self._settings.tasks_file, self._store.state
+
+        def keep(notices: Sequence[str], tasks: Sequence[int]) -> None:
+            state.set(INBOX_NOTICES, notices)
+            state.set(INBOX_TASKS, tasks)
+
+        known = state.get(INBOX_TASKS) or ()
+        inbox = self._inbox = Inbox(self._store.queue, self._store.events.emit, path.name, keep, known)
         self._watcher = Watcher(path, inbox.take, inbox.refuse, self._inbox_died)
         stack.callback(self._watcher.stop)
         self._watcher.start()

@@ -16,13 +16,15 @@ from nightshift.core.tasks.states import DaemonState, Status
 class Submitted:
     """The answer to a submission; `created` is False when its key was known.
 
-    `differs` names the fields in which the task that the key made before is another one than what was sent now.
+    `differs` names the fields in which the task that the key made before is another one than what was sent now;
+    `replaces` is the task that has ended for this one.
     """
 
     task_id: int
     status: Status
     created: bool
     differs: tuple[str, ...] = ()
+    replaces: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
