@@ -46,7 +46,7 @@ from nightshift.config.reloaded import Reloaded
 from nightshift.core.clock import Clocks
 from nightshift.core.errors import ConfigError, UnknownWorker
 from nightshift.core.events import Emitter, Kind, Level
-from nightshift.core.status import DaemonStatus, ModelStatus, Restart
+from nightshift.core.status import DaemonStatus, ModelStatus, Restart, lacks_model
 from nightshift.core.tasks.queueing import PauseState
 from nightshift.core.tasks.states import DaemonState
 from nightshift.core.version import VERSION
@@ -416,7 +416,7 @@ class Daemon:
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
         stored = stored_status(self._store.db.reader(), now)
         outlook = self._maintenance.outlook(stored.queue)
-        return replace(
+        found = replace(
             stored,
             state=self._state(PauseState(reasons=stored.holds)),
             uptime_s=self._clocks.monotonic() - self._began,
@@ -438,12 +438,12 @@ class Daemon:
                 *self._side_threads.notices,
                 *filter(None, (outlook.warning, self._hub_notice())),
             ),
-            forecast=outlook.line,
-            forecast_range=outlook.range,
             forges=self._poller.statuses(),
             pid=os.getpid(),
             extras=optional,
         )
+        # Without a model no task begins, and none is done.
+        return found if lacks_model(found) else replace(found, forecast=outlook.line, forecast_range=outlook.range)
 
     def _state(self, pause: PauseState) -> DaemonState:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:

@@ -7,7 +7,6 @@ adds lie in folders which the other can no longer add to, so his own git would f
 
 from __future__ import annotations
 
-import configparser
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +15,16 @@ from pathlib import Path
 from nightshift.core.code.git_ids import IdFormat
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.revisions import Author
+from nightshift.git.commands import Git, readable
 from nightshift.git.repository import Repository
 from nightshift.git.trees import GitTree
 
 MAIN = "refs/heads/main"
 CLASHING_BRANCH = "refs/heads/agent"
 """Beside a branch of this name git can have none of the form agent/…, which are those of tasks."""
-_PERSON = ("name", "email")
+NO_ADDRESS = "nightshift@localhost"
+READ_S = 10.0
+"""Seconds for reading the configuration: a hostile repository may include a file that never ends."""
 _SHOWN_CHARS = 200
 """Of a name that no file system takes."""
 
@@ -37,6 +39,8 @@ class Place:
     bare: bool
     id_format: IdFormat
     author: Author
+    is_declared_safe: bool
+    """Whether the owner's own configuration says that he trusts it, though it is another user's."""
 
 
 def given(repo: str) -> Path:
@@ -53,51 +57,84 @@ def given(repo: str) -> Path:
     return path.resolve()
 
 
-def user_config(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """The files of the user's own git configuration."""
-    home = Path(environ.get("HOME", "/nonexistent"))
-    xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-    return Path("/etc/gitconfig"), xdg / "git" / "config", home / ".gitconfig"
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What git reads of its files for a repository, in its order: the system's, the owner's, the repository's own."""
+
+    entries: Sequence[tuple[str, str, str]]
+    """Scope, name and value; section and key of a name are in lower case."""
+
+    def last(self, name: str) -> str:
+        """The value that counts; empty where there is none."""
+        return next((value for _, each, value in reversed(self.entries) if each == name), "")
 
 
-def refuse_unusable(place: Place, user_config: Sequence[Path]) -> None:
+def read_configuration(folder: Path, environ: Mapping[str, str]) -> Configuration:
+    """Have git read all files that count for a repository.
+
+    Args:
+        folder: git's folder of a checkout, or the shared one.
+        environ: whose HOME and XDG_CONFIG_HOME lead to the owner's files; where it is empty, this process's.
+
+    Raises:
+        GitError: git cannot read them; the message has git's words.
+    """
+    import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
+
+    argv = ["git", "--no-pager", f"--git-dir={folder}", "config", "--list", "--show-scope", "-z"]
+    env = {"LC_ALL": "C", **({name: environ.get(name, "") for name in ("HOME", "XDG_CONFIG_HOME")} if environ else {})}
+    code, out, error = git.Git(str(folder)).execute(
+        argv, env=env, stdout_as_string=False, with_extended_output=True, with_exceptions=False,
+        kill_after_timeout=READ_S,
+    )  # fmt: skip
+    if code:
+        raise GitError(f"repo: git cannot read the configuration of {folder}: {readable(os.fsencode(error))}")
+    fields = [_decode(field) for field in bytes(out).split(b"\0")]
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    return Configuration([(scope, *entry.partition("\n")[::2]) for scope, entry in pairs if scope != "command"])
+
+
+def _decode(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:  # git takes any bytes; old files have names in the encoding of their time
+        return raw.decode("latin-1")
+
+
+def refuse_unusable(place: Place) -> None:
     """Refuse what cannot be worked in; raises GitError for the field `repo`."""
     if place.bare:
         raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
-    if why := foreign(place, user_config):
+    if why := foreign(place):
         raise GitError(f"repo: {why}")
     if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
         raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
 
 
-def discovered(path: Path, user_config: Sequence[Path]) -> Place:
+def discovered(path: Path, environ: Mapping[str, str]) -> Place:
     """Find the repository that a folder belongs to.
 
-    GitPython reads the configuration. Its own idea of the repository's folder, of the shared one and of the work tree
-    is not used: variables of the daemon's environment (it may be started from a hook) and the repository's
-    `core.worktree` may redirect it.
+    Git's own idea of the repository's folder, of the shared one and of the work tree is not used: variables of the
+    daemon's environment (it may be started from a hook) and the repository's `core.worktree` may redirect it.
     """
-    import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
-
     try:
         root = next((folder for folder in (path, *path.parents) if _is_root(folder)), path)
         folder = _folder_of(root)
         pointer = folder / "commondir"
         common = (folder / pointer.read_text().strip()).resolve() if pointer.exists() else folder
-        # A hostile repository may include a file that never ends; the owner's own files may include what they like.
-        local = git.GitConfigParser(common / "config", merge_includes=False)
-        owners = git.GitConfigParser(list(user_config))
-        names = [(local.get("user", n, fallback="") or owners.get("user", n, fallback="")) for n in _PERSON]
-        return Place(
-            root=root,
-            folder=folder,
-            common=common,
-            bare=not (root / ".git").exists(),
-            id_format="sha256" if local.get("extensions", "objectFormat", fallback="") == "sha256" else "sha1",
-            author=Author(name=names[0] or "Nightshift", email=names[1] or "nightshift@localhost"),
-        )
-    except (configparser.Error, ValueError, OSError) as error:
+        bare = not (root / ".git").exists()
+    except (ValueError, OSError) as error:
         raise GitError(f"repo: the repository of {path} cannot be read: {error}") from error
+    config = read_configuration(folder, environ)
+    return Place(
+        root=root,
+        folder=folder,
+        common=common,
+        bare=bare,
+        id_format="sha256" if config.last("extensions.objectformat") == "sha256" else "sha1",
+        author=Author(name=config.last("user.name") or "Nightshift", email=config.last("user.email") or NO_ADDRESS),
+        is_declared_safe=_is_safe(root, config, Path(environ.get("HOME", "/nonexistent"))),
+    )
 
 
 def _folder_of(root: Path) -> Path:
@@ -125,13 +162,11 @@ def _is_root(folder: Path) -> bool:
 
 def remote_url(common: Path) -> str | None:
     """Where to push: the remote that the configuration prefers, else origin, else the only one."""
-    import git  # noqa: PLC0415  see discovered
-
-    config = git.GitConfigParser(common / "config", merge_includes=False)
-    remotes = [name[8:-1] for name in config.sections() if name.startswith('remote "')]
-    only = remotes[0] if len(remotes) == 1 else "origin"
-    section = f'remote "{config.get("remote", "pushDefault", fallback="") or only}"'
-    return config.get(section, "pushurl", fallback="") or config.get(section, "url", fallback="") or None
+    config = read_configuration(common, {})
+    remotes = {name[7:-4] for _, name, _ in config.entries if name.startswith("remote.") and name.endswith(".url")}
+    only = remotes.pop() if len(remotes) == 1 else "origin"
+    remote = f"remote.{config.last('remote.pushdefault') or only}"
+    return config.last(f"{remote}.pushurl") or config.last(f"{remote}.url") or None
 
 
 def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
@@ -149,7 +184,15 @@ def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
         return other, None
     if base:
         raise GitError(f"base: there is no branch, tag or commit {base!r} in {found.root}")
-    raise GitError(f"repo: {found.root} has no commit yet; make a first one")
+    raise GitError(explain_no_commit(found.git, found.root))
+
+
+def explain_no_commit(git: Git, root: Path) -> str:
+    """Why nothing of a checkout's HEAD can be read: there is no commit yet, or what git says of the damage."""
+    said = git.ask("log", "-1", "--no-show-signature", timeout_s=READ_S).error
+    if "does not have any commits yet" in said:
+        return f"repo: {root} has no commit yet; make a first one, or name a base"
+    return f"repo: the commit that is checked out in {root} cannot be read; git says: {said or 'nothing'}"
 
 
 def clash_of(root: Path) -> str:
@@ -171,15 +214,10 @@ def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
                 )
 
 
-def foreign(place: Place, user_config: Sequence[Path]) -> str | None:
-    """Why a repository may not be worked in for the sake of its owner, or None when it may.
-
-    Args:
-        place: the repository.
-        user_config: files of the user's own configuration, whose `safe.directory` counts as it does for git.
-    """
+def foreign(place: Place) -> str | None:
+    """Why a repository may not be worked in for the sake of its owner, or None when it may."""
     owner, user = place.common.stat().st_uid, os.geteuid()
-    if owner == user or _is_safe(place.root, user_config):
+    if owner == user or place.is_declared_safe:
         return None
     return (
         f"{place.root} belongs to another user (uid {owner}; Nightshift runs as uid {user}); run Nightshift as its "
@@ -187,9 +225,12 @@ def foreign(place: Place, user_config: Sequence[Path]) -> str | None:
     )
 
 
-def _is_safe(root: Path, user_config: Sequence[Path]) -> bool:
-    import git  # noqa: PLC0415  see discovered
-
-    config = git.GitConfigParser([str(path) for path in user_config if path.exists()])
-    safe = config.get_values("safe", "directory", default="") if config.has_option("safe", "directory") else []
-    return any(value in {"*", str(root)} for value in safe)
+def _is_safe(root: Path, config: Configuration, home: Path) -> bool:
+    """Tell what `safe.directory` says, as git reads it: never from the repository itself, and "" forgets all before."""
+    owners = {"system", "global"}
+    said = [value for scope, name, value in config.entries if name == "safe.directory" and scope in owners]
+    last = said[len(said) - said[::-1].index("") :] if "" in said else said
+    paths = [f"{home}{value[1:]}" if value.startswith("~/") else value for value in last]
+    return any(
+        value in {"*", str(root)} or (value.endswith("/*") and root.is_relative_to(value[:-2])) for value in paths
+    )

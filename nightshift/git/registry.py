@@ -15,7 +15,7 @@ from nightshift.core.errors import GitError
 from nightshift.core.tasks.revisions import Author, Workspace
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import MAIN, Place, discovered, given, refuse_unusable, user_config
+from nightshift.git.discovery import MAIN, Place, discovered, given, refuse_unusable
 from nightshift.git.names import Names
 from nightshift.git.objects import RawCommit
 from nightshift.git.processes import Processes
@@ -55,7 +55,7 @@ class Repositories:
         self._workspace, self._author, self._signature = workspace.resolve(), author, signature
         self._home, self._processes = home, processes or Processes()
         self._env = protocol.private_environment(environ)
-        self._user_config = user_config(environ)
+        self._environ = environ
         self._lock = threading.Lock()
         self._known: dict[Path, Repository] = {}
 
@@ -104,7 +104,7 @@ class Repositories:
             self._author = author
             for folder, known in self._known.items():
                 with contextlib.suppress(GitError):  # one that is gone is reported when a task needs it
-                    theirs = discovered(known.root, self._user_config).author
+                    theirs = discovered(known.root, self._environ).author
                     self._known[folder] = replace(known, author=author.over(theirs))
 
     def close(self) -> None:
@@ -139,10 +139,16 @@ class Repositories:
         return own
 
     def _opened(self, path: Path) -> Repository:
-        place = discovered(path, self._user_config)
-        if known := self._known.get(place.folder):
+        place = discovered(path, self._environ)
+        author = self._author.over(place.author)
+        known = self._known.get(place.folder)
+        if known and known.id_format == place.id_format:
+            if known.author != author:
+                known = self._known[place.folder] = replace(known, author=author)
             return known
-        refuse_unusable(place, self._user_config)
+        if known:  # cloned anew, with ids of another kind
+            self._known.pop(place.folder).close()
+        refuse_unusable(place)
         objects = {
             "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
@@ -156,7 +162,7 @@ class Repositories:
             is_own=place.folder == self._workspace / ".git",
             home=self._home,
             id_format=place.id_format,
-            author=self._author.over(place.author),
+            author=author,
             git=git,
             view=view,
             storing=storing,

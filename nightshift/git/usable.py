@@ -9,7 +9,14 @@ from pathlib import Path
 from nightshift.core.errors import GitError
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import CLASHING_BRANCH, clash_of, discovered, given, refuse_unusable, user_config
+from nightshift.git.discovery import (
+    CLASHING_BRANCH,
+    clash_of,
+    discovered,
+    explain_no_commit,
+    given,
+    refuse_unusable,
+)
 
 WALL_S = 10.0
 NEAREST_OF = 5000
@@ -26,15 +33,14 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
     Raises:
         GitError: one of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
     """
-    config = user_config(environ)
-    place = discovered(_existing(repo), config)
-    refuse_unusable(place, config)
+    place = discovered(_existing(repo), environ)
+    refuse_unusable(place)
     git = Git(place.folder, protocol.private_environment(environ))
     if _is_commit(git, CLASHING_BRANCH):
         raise GitError(clash_of(place.root))
     if base is None:
         if not _is_commit(git, "HEAD"):
-            raise GitError(f"repo: {place.root} has no commit yet; make a first one, or name a base")
+            raise GitError(explain_no_commit(git, place.root))
         return
     if "\n" in base:
         raise GitError("base: must be one line")

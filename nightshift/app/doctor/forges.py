@@ -35,7 +35,7 @@ def _looked_at(context: CheckContext, connection: Connection) -> Iterator[Findin
         yield fault(name, "there is no token for it", f"set {variable}, or forge_tokens for its host")
         return
     try:
-        common = discovered(Path(connection.repo).expanduser(), ()).common
+        common = discovered(Path(connection.repo).expanduser(), {}).common
         if not remote_url(common):
             yield fault(name, f"{connection.repo} has no remote to push to", f"git -C {connection.repo} remote add …")
     except GitError as error:

@@ -33,7 +33,7 @@ def check_workspace(context: CheckContext) -> Iterator[Finding]:
 def _identity(context: CheckContext, place: Path) -> Finding:
     environ = context.settings.process_environment
     home = Path(environ.get("HOME", "/nonexistent"))
-    theirs = discovered(place, (Path("/etc/gitconfig"), home / ".config/git/config", home / ".gitconfig")).author
+    theirs = discovered(place, {"HOME": str(home)}).author
     name = context.settings.git_author_name or theirs.name
     email = context.settings.git_author_email or theirs.email
     return ok("identity", f"commits are by {name} <{email}>")

@@ -41,6 +41,8 @@ class Heartbeat:
 
 # How the reason of a task begins that waits for something around it.
 WAITING_FOR = "waiting for: "
+# What stands in the reason of a task whose commit is here alone, before the cause.
+NOT_PUSHED = "; not pushed: "
 
 
 class PauseSource(StrEnum):
