@@ -1,4 +1,4 @@
-"""The daemon: `python main.py` serves until it is told to stop. Behind it is `nightshift/app/main.py`."""
+"""The daemon: `python main.py` serves until it is told to stop. It takes the commands of cli.py, too."""
 
 import sys
 
@@ -8,8 +8,8 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run the daemon; the exit code is one of `nightshift.app.main.Exit`."""
-    return launch.run("nightshift.app.main", __file__)
+    """Run the daemon, or a command; the exit code is one of `nightshift.app.main.Exit`, or `client.errors.Exit`."""
+    return launch.run("nightshift.client.quick", __file__, "serve")
 
 
 if __name__ == "__main__":

@@ -22,12 +22,13 @@ class Broken(Exception):
     """The program cannot be started; the text says why and how to mend it."""
 
 
-def run(module: str, script: str) -> int:
-    """Run `main` of a module of ours, in the environment that `make` has set up where there is one.
+def run(module: str, script: str, function: str = "main") -> int:
+    """Run a function of a module of ours, in the environment that `make` has set up where there is one.
 
     Args:
         module: the dotted name of the module.
         script: the file that was started; it is started again by the interpreter of that environment.
+        function: takes nothing, and returns the exit code.
 
     Returns:
         The exit code.
@@ -36,7 +37,7 @@ def run(module: str, script: str) -> int:
         continue_in_environment(script)
         if missing := next((name for name in LIBRARIES if find_spec(name) is None), None):
             raise ModuleNotFoundError(name=missing)
-        return int(importlib.import_module(module).main())
+        return int(getattr(importlib.import_module(module), function)())
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == __package__:
             raise

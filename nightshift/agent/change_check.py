@@ -30,7 +30,7 @@ from nightshift.core.tasks.change_checks import (
     Severity,
 )
 from nightshift.core.tasks.lesson import Lesson
-from nightshift.core.tasks.task import Change, digest
+from nightshift.core.tasks.task import Change, Language, digest
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
 
 _COMMANDS, _LINTERS = "command.", "linter."
@@ -118,6 +118,9 @@ async def _reports(context: AttemptContext, state: AttemptState, services: Agent
 
 def _job(context: AttemptContext, state: AttemptState, services: AgentServices) -> ChangeCheckJob:
     spec = replace(context.task.spec, kind=kinds.kind_of(context.task.spec))
+    if spec.language is Language.PYTHON:
+        approved = context.approved_packages(state.project)
+        spec = replace(spec, packages=tuple(dict.fromkeys((*spec.packages, *approved))))
     return ChangeCheckJob(
         spec=spec,
         tree=services.tree,

@@ -46,7 +46,7 @@ from nightshift.config.reloaded import Reloaded
 from nightshift.core.clock import Clocks
 from nightshift.core.errors import ConfigError, UnknownWorker
 from nightshift.core.events import Emitter, Kind, Level
-from nightshift.core.status import DaemonStatus, ModelStatus, Restart
+from nightshift.core.status import DaemonStatus, ModelStatus, Restart, lacks_model
 from nightshift.core.tasks.queueing import PauseState
 from nightshift.core.tasks.states import DaemonState
 from nightshift.core.version import VERSION
@@ -60,7 +60,7 @@ from nightshift.maintenance.service_manager import ServiceManagerLink, Watchdog
 from nightshift.maintenance.side_threads import SideThread, SideThreads
 from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.watcher import Watcher
-from nightshift.queue.status import INBOX_NOTICES, stored_status
+from nightshift.queue.status import INBOX_NOTICES, INBOX_TASKS, stored_status
 from nightshift.remote.forges.poller import Poller
 from nightshift.remote.hub.dispatcher import NodeState
 from nightshift.server.serving.host import Host
@@ -327,11 +327,14 @@ class Daemon:
         await executor.run()
 
     def _open_inbox(self, stack: ExitStack) -> None:
-        queue, events = self._store.queue, self._store.events
-        path = self._settings.tasks_file
-        inbox = self._inbox = Inbox(
-            queue.submit, events.emit, path.name, lambda told: self._store.state.set(INBOX_NOTICES, told)
-        )
+        path, state = self._settings.tasks_file, self._store.state
+
+        def keep(notices: Sequence[str], tasks: Sequence[int]) -> None:
+            state.set(INBOX_NOTICES, notices)
+            state.set(INBOX_TASKS, tasks)
+
+        known = state.get(INBOX_TASKS) or ()
+        inbox = self._inbox = Inbox(self._store.queue, self._store.events.emit, path.name, keep, known)
         self._watcher = Watcher(path, inbox.take, inbox.refuse, self._inbox_died)
         stack.callback(self._watcher.stop)
         self._watcher.start()
@@ -413,7 +416,7 @@ class Daemon:
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
         stored = stored_status(self._store.db.reader(), now)
         outlook = self._maintenance.outlook(stored.queue)
-        return replace(
+        found = replace(
             stored,
             state=self._state(PauseState(reasons=stored.holds)),
             uptime_s=self._clocks.monotonic() - self._began,
@@ -435,12 +438,12 @@ class Daemon:
                 *self._side_threads.notices,
                 *filter(None, (outlook.warning, self._hub_notice())),
             ),
-            forecast=outlook.line,
-            forecast_range=outlook.range,
             forges=self._poller.statuses(),
             pid=os.getpid(),
             extras=optional,
         )
+        # Without a model no task begins, and none is done.
+        return found if lacks_model(found) else replace(found, forecast=outlook.line, forecast_range=outlook.range)
 
     def _state(self, pause: PauseState) -> DaemonState:
         if self._life in {DaemonState.DRAINING, DaemonState.STOPPED}:

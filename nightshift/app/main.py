@@ -20,17 +20,19 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from pathlib import Path
+from types import MappingProxyType
 
-from nightshift.config.load import Settings, load_settings, service_manager
+from nightshift.config.load import Settings, load_settings, service_manager, set_variables
 from nightshift.core.errors import ConfigError, NightshiftError
 from nightshift.core.events import Event
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.storage.files.whole import forbid_others_to_write
 
 STDERR = 2
+NO_VARIABLES: Mapping[str, object] = MappingProxyType({})
 # A server with hundreds of live streams needs no more; closing all of them before each child's start takes time.
 MOST_FILES = 8192
 NEW_OBJECTS = 10_000
@@ -49,10 +51,13 @@ class Exit(IntEnum):
     ALREADY_RUNNING = 3
 
 
-def main(home: Path | None = None, *, restarts_itself: bool = False) -> int:
+def main(
+    home: Path | None = None, *, restarts_itself: bool = False, variables: Mapping[str, object] = NO_VARIABLES
+) -> int:
     """Run the daemon of a home, or of the one that the environment names; the process's exit code.
 
     One that `restarts_itself`, as one of a service manager does, takes up new files of the program by itself.
+    `variables` are settings that were given as flags, under the names that they have in the environment.
     """
     from nightshift.app.terminal import fill_streams, free_streams  # noqa: PLC0415 - as in `serve`
     from nightshift.maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
@@ -65,6 +70,7 @@ def main(home: Path | None = None, *, restarts_itself: bool = False) -> int:
     faulthandler.enable(file=os.dup(STDERR))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
+        set_variables(variables)
         settings, restarts_itself = load_settings(home=home), restarts_itself or bool(service_manager().socket)
         with free_streams():
             is_to_restart = asyncio.run(serve(settings, restarts_itself))

@@ -30,6 +30,7 @@ from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.commit_message import message_for, subject_of
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.projects import beginning, projects_of, steering, whole_of
+from nightshift.core.tasks.queueing import NOT_PUSHED
 from nightshift.core.tasks.remarks import counted, masked
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Phase
@@ -103,7 +104,7 @@ class Integration:
         self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace)
         end = await self._commit_and_move(workspace, state)
         if isinstance(end, Landed) and end.commit:
-            await self._push(workspace, end)
+            end = await self._push(workspace, end)
         return end
 
     def _find_obstacle(self, workspace: Workspace) -> str | None:
@@ -282,11 +283,18 @@ class Integration:
         """Move the target from its tip to the candidate; False where it has moved meanwhile."""
         return await asyncio.to_thread(self.services.git.advance, workspace, candidate, tip)
 
-    async def _push(self, workspace: Workspace, end: Landed) -> None:
-        """Push the branch that holds the commit, where that is wanted; the note goes with it."""
+    async def _push(self, workspace: Workspace, end: Landed) -> Landed:
+        """Push the branch that holds the commit, where that is wanted; the note goes with it.
+
+        What was not pushed says so at its task. The daemon's own workspace needs no remote.
+        """
         target = (workspace.target or "").removeprefix("refs/heads/") if end.integrated else end.branch or ""
-        if (await asyncio.to_thread(self.services.git.push, workspace, target)).pushed:
+        result = await asyncio.to_thread(self.services.git.push, workspace, target)
+        if result.pushed:
             await asyncio.wrap_future(self.services.state.record_push(str(workspace.repo), end.commit or ""))
+            return end
+        is_told = result.is_wanted and (result.tried or not workspace.is_own)
+        return replace(end, reason=f"{end.reason}{NOT_PUSHED}{result.detail}") if is_told else end
 
     # --- the merged tree
 

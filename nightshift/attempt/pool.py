@@ -84,8 +84,8 @@ class TaskExecutor:
         return wake
 
     def statuses(self) -> tuple[WorkerStatus, ...]:
-        """What each worker does now."""
-        return tuple(worker.seen for worker in self._workers)
+        """What each worker does now; one that leaves is shown for as long as it has a task."""
+        return tuple(worker.seen for worker in self._workers if worker.running or not worker.leaving)
 
     @property
     def busy(self) -> bool:
@@ -97,11 +97,14 @@ class TaskExecutor:
         return tuple(w.status.name for w in tuple(self._workers) if w.running and w.running.is_overdue(now))
 
     def resize(self, count: int) -> None:
-        """Have so many workers: new ones begin at once, those too many leave when their tasks end, idle ones first."""
+        """Have so many workers: new ones begin at once, those too many leave when their tasks end, idle ones first.
+
+        Of those alike the newest leave.
+        """
         for worker in self._workers:
             worker.leaving = False
         spare = len(self._workers) - count
-        for worker in sorted(self._workers, key=lambda w: w.running is not None)[: max(0, spare)]:
+        for worker in sorted(self._workers, key=lambda w: w.running is None)[count:]:
             worker.leaving = True
             worker.woken.set()
         taken = {worker.status.name for worker in self._workers}

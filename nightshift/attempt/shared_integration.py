@@ -181,6 +181,7 @@ class SharedIntegration(Integration):
         await asyncio.to_thread(git.advance, workspace, candidate, tip)  # else what follows the remote has done it
         return True
 
-    async def _push(self, workspace: Workspace, end: Landed) -> None:
+    async def _push(self, workspace: Workspace, end: Landed) -> Landed:
         """Note that the commit is at the remote already."""
         await asyncio.wrap_future(self.services.state.record_push(str(workspace.repo), end.commit or ""))
+        return end

@@ -97,6 +97,11 @@ def _without_a_command() -> int:
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:
         return Exit.OK
+    return _ask_at_terminal(ctx)
+
+
+def _ask_at_terminal(ctx: click.Context) -> int:
+    """Give a terminal the prompt, and anything else the help."""
     if sys.stdin.isatty() and sys.stdout.isatty():
         from nightshift.client.prompt import Prompt  # noqa: PLC0415  # readline writes to some terminals when it is imported
         from nightshift.client.session import Session  # noqa: PLC0415  # what help and usage errors do without
@@ -118,10 +123,17 @@ def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
             return print_version()
         case "completion":
             return _print_completion(values["shell"])
+    if given := values.get("task_text"):
+        if values["text"]:
+            raise click.UsageError("the task is said twice: give it as TEXT, or with --task.", ctx)
+        values = {**values, "text": (given,)}
+    if name == "run" and not values["text"] and ctx.obj is None:
+        return _ask_at_terminal(ctx)
     if name == "daemon":
         from nightshift.app.main import main  # noqa: PLC0415  # no other command needs it
 
-        return main(values["home"], restarts_itself=True)
+        variables = {"FLASK_PORT": values["port"], "WORKER_COUNT": values["workers"]}
+        return main(values["home"], restarts_itself=True, variables=variables)
     from nightshift.client.output import Color, Printer  # noqa: PLC0415  # what help and usage errors do without
 
     printed = {"as_json": values["as_json"], "color": Color.NEVER if values["no_color"] else Color(values["color"])}

@@ -75,6 +75,22 @@ class TaskId(Whole):
         return _complete_task(ctx, incomplete)
 
 
+class PriorityOrKind(click.ParamType[int | str]):
+    """The priority of a task; what is being built may be said in its place, as in `-p web_app`."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Read a number, or the name of a kind.
+
+        Raises:
+            click.BadParameter: it is neither.
+        """
+        from nightshift.core.tasks.task import Kind  # noqa: PLC0415  # see `Command`
+
+        return str(value) if value in list(Kind) else click.INT.convert(value, param, ctx)
+
+
 class Name(click.ParamType[str]):
     """A task's number, or the beginning of a commit's id or of a branch (`server.naming`)."""
 
@@ -170,6 +186,7 @@ OUTPUT, MORE = "Every command takes", "More about the task"
 Act = Callable[[click.Context, Mapping[str, Any]], int]
 """Carries a command out, given its context and the values of its parameters."""
 _ID, _NAME = TaskId(), Name()
+_TASK, _TASK_IS = ("-t", "--task", "task_text"), {"metavar": "TEXT", "help": "The same as TEXT."}
 _NAMED = "NAME is the number of a task, or any beginning of a commit's id or of a branch."
 _NUMBER = Whole(2**63 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -236,7 +253,7 @@ def new_task_options() -> list[click.Parameter]:
     more: dict[str, Any] = {"group": MORE}
     many: dict[str, Any] = {"multiple": True, **more}
     return [
-        _option("-p", "--priority", type=int, help="Higher is sooner; 1 by default."),
+        _option("-p", "--priority", type=PriorityOrKind(), help="Higher is sooner; 1 by default."),
         _option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own."),
         _option("--base", metavar="REF", help="The branch or commit to start from."),
         _option("--project", metavar="NAME", help="The project of the daemon's workspace to work in."),
@@ -299,7 +316,7 @@ def _tasks() -> Iterator[click.Command]:
     yield _command(
         "add", "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
         "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
-        _argument("text", nargs=-1),
+        _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS),
         _flag("--clipboard", help="Take the text from the clipboard; TEXT, if given, comes before it."),
         later=new_task_options, section=Section.TASKS, listed='add "TEXT"',
         short_help="Add a task; the word `add` may be left out.",
@@ -309,7 +326,8 @@ def _tasks() -> Iterator[click.Command]:
     )  # fmt: skip
     yield _command(
         "run", "Work on a task until it ends.\n\nIt is done by the daemon where one runs, else by this process. The "
-        "exit code is 0 where it passed.", _argument("text", nargs=-1, required=True), later=new_task_options,
+        "exit code is 0 where it passed. On a terminal, without a text, you are asked for tasks.",
+        _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS), later=new_task_options,
         section=Section.TASKS, listed='run "TEXT"', short_help="Work on a task until it ends.",
         epilog=_examples('run "Write fizzbuzz" && echo it passed'),
     )  # fmt: skip
@@ -509,7 +527,10 @@ def _daemon() -> Iterator[click.Command]:
     here: dict[str, Any] = {"section": Section.DAEMON}
     yield _command("daemon", "Run the daemon in this terminal, until Ctrl-C or SIGTERM.\n\n"
                    "Its exit code is 0 after a stop that was asked for, 2 for wrong settings, 3 where another daemon\n"
-                   "works on the home already, and 1 for whatever else went wrong.",
+                   "works on the home already, and 1 for whatever else went wrong.\n\nIn a checkout `main.py` does the "
+                   "same, and takes all other commands.",
+                   _option("--port", type=int, metavar="N", help="Where the dashboard listens; before FLASK_PORT."),
+                   _option("--workers", type=int, metavar="N", help="How many tasks at once; before WORKER_COUNT."),
                    listed="daemon", short_help="Run the daemon in this terminal.", **here)  # fmt: skip
     yield _command("pause", "Start no more tasks; running ones continue.", listed="pause, resume",
                    short_help="Start no more tasks, or start them again.", **here)  # fmt: skip

@@ -51,6 +51,9 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     body: dict[str, Any] = {"description": text}
     body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
+    if isinstance(kind := body.get("priority"), str):  # `-p web_app`
+        body = {"kind": kind, **body}
+        del body["priority"]
     made = {
         "repo": _repo(options["repo"]),
         "tests": _files(options["tests"]),

@@ -17,12 +17,25 @@ from nightshift.storage.files.whole import forbid_others_to_write
 VERSIONS = (("--version",), ("version",))
 STATUSES = (("--status",), ("status",))
 JSON = "--json"
+DAEMON_FLAGS = frozenset({"-h", "--help", "--home", "--port", "--workers"})
 
 
 def main() -> int:
     """Run one call with the arguments of this process; the exit code."""
     forbid_others_to_write()
     return call([os.fsencode(each).decode("utf-8", "surrogateescape") for each in sys.argv[1:]])  # in any locale
+
+
+def serve() -> int:
+    """Run the daemon; with arguments, what they ask. Flags alone are those of the command `daemon`."""
+    arguments = sys.argv[1:]
+    if not arguments:
+        from nightshift.app.main import main as run_daemon  # noqa: PLC0415  # no command needs it
+
+        return run_daemon()
+    forbid_others_to_write()
+    is_flag = arguments[0].partition("=")[0] in DAEMON_FLAGS
+    return call(["daemon", *arguments] if is_flag else arguments)
 
 
 def call(arguments: Sequence[str]) -> int:

@@ -115,7 +115,7 @@ class Views:
         after = ", ".join(map(str, task.depends_on))
         kin = (("depends on", after), ("subtask of", task.parent), ("subtasks", ", ".join(map(_child, task.children))))
         given = [(name, cell(value)) for name, value in (*asked, *kin) if value]
-        times = ("not before", task.not_before), ("started", task.started_at), ("ended", task.ended_at)
+        times = ("started", task.started_at), ("ended", task.ended_at)
         ending = f"{task.status} ({task.ending})" if task.ending else str(task.status)
         return [
             ("task", cell(task.task_id)),
@@ -125,6 +125,7 @@ class Views:
             ("priority", cell(task.priority)),
             *given,
             ("created", stamp(task.created_at, short=self.short)),
+            *([("not before", stamp(task.not_before, short=False))] if task.not_before else []),
             *((name, stamp(at, short=self.short)) for name, at in times if at),
             *([("commit", cell(task.commit, Tone.GOOD))] if task.commit else []),
             *([("reverted", cell(f"by {task.reverted_by}", Tone.WARN))] if task.reverted_by else []),

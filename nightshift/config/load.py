@@ -271,6 +271,11 @@ def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str,
     return Settings.model_construct(home=places.home, folders=places.folders), faults
 
 
+def set_variables(given: Mapping[str, object]) -> None:
+    """Let flags of the command line count as variables of the environment; None leaves one as it is."""
+    os.environ.update({name: str(value) for name, value in given.items() if value is not None})
+
+
 def service_manager() -> ServiceManager:
     """What the service manager that started this process wants to be told, if there is one."""
     return service_manager_in(os.environ, os.getpid())

@@ -76,7 +76,10 @@ Moment = Annotated[datetime, _AsText]
 
 
 def on_the_wall(wall: datetime, zone: tzinfo | None = None) -> datetime:
-    """The UTC time at which the wall's clock shows `wall` in a zone, or (None) where the machine is."""
+    """The UTC time at which the wall's clock shows `wall` in a zone, or (None) where the machine is.
+
+    Of a `wall` that has a zone already, the same time in UTC.
+    """
     return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
 
 

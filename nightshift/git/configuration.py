@@ -27,6 +27,8 @@ class Configuration:
     """
 
     entries: tuple[tuple[str, str, str], ...] = ()
+    home: str = ""
+    """The owner's home folder, for which `~` stands."""
 
     def value(self, *keys: str) -> str:
         """The value of the first of these keys that has one; empty where none has."""
@@ -47,12 +49,17 @@ class Configuration:
         return self.value(f"remote.{name}.pushurl", f"remote.{name}.url") or None
 
     def is_safe(self, root: Path) -> bool:
-        """Tell whether the owner, and not the repository, says that git may trust this checkout (`safe.directory`)."""
+        """Tell whether the owner, and not the repository, says that git may trust this checkout (`safe.directory`).
+
+        As git reads it: an empty value forgets those before it, `*` is every checkout, and `folder/*` those below.
+        """
         values = list[str]()
         for scope, key, value in self.entries:
             if key == "safe.directory" and scope in _OWNERS:
-                values = [*values, value] if value else []
-        return not {"*", str(root)}.isdisjoint(values)
+                values = [*values, f"{self.home}{value[1:]}" if value.startswith("~/") else value] if value else []
+        return any(
+            value in {"*", str(root)} or (value.endswith("/*") and root.is_relative_to(value[:-2])) for value in values
+        )
 
 
 def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[str, str]) -> Configuration:
@@ -80,7 +87,7 @@ def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[
         raise GitError(f"repo: git cannot read the configuration of {root}: {_words(error)}") from error
     fields = [_text(field) for field in raw.split(b"\0")]
     pairs = [(scope, *entry.partition("\n")[::2]) for scope, entry in zip(fields[::2], fields[1::2], strict=False)]
-    return Configuration(tuple(pairs))
+    return Configuration(tuple(pairs), environ.get("HOME", ""))
 
 
 def _words(error: Exception) -> str:

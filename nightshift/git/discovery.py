@@ -14,7 +14,8 @@ from pathlib import Path
 
 from nightshift.core.code.git_ids import IdFormat
 from nightshift.core.errors import GitError
-from nightshift.git.configuration import Configuration, read_configuration
+from nightshift.git.commands import Git
+from nightshift.git.configuration import LOOK_S, Configuration, read_configuration
 from nightshift.git.repository import Repository
 from nightshift.git.trees import GitTree
 
@@ -132,7 +133,15 @@ def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
         return other, None
     if base:
         raise GitError(f"base: there is no branch, tag or commit {base!r} in {found.root}")
-    raise GitError(f"repo: {found.root} has no commit yet; make a first one")
+    raise GitError(explain_no_commit(found.git, found.root))
+
+
+def explain_no_commit(git: Git, root: Path) -> str:
+    """Why nothing of a checkout's HEAD can be read: there is no commit yet, or what git says of the damage."""
+    said = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
+    if "does not have any commits yet" in said:
+        return f"repo: {root} has no commit yet; make a first one, or name a base"
+    return f"repo: the commit that is checked out in {root} cannot be read; git says: {said or 'nothing'}"
 
 
 def clash_of(root: Path) -> str:

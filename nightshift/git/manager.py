@@ -312,7 +312,7 @@ class GitManager:
     def push(self, workspace: Workspace, branch: str, timeout_s: float = 60.0) -> PushResult:
         """Push a branch (short name) where pushing is on and there is a remote. Never forces, never raises GitError."""
         if not self._auto_push:
-            return PushResult(pushed=False, tried=False, detail="pushing is switched off")
+            return PushResult(pushed=False, tried=False, detail="pushing is switched off", is_wanted=False)
         return self.push_branch(workspace, branch, workspace.task_id, timeout_s)
 
     def push_branch(self, where: Where, branch: str, task_id: int, timeout_s: float = 60.0) -> PushResult:

@@ -138,8 +138,11 @@ class Repositories:
 
     def _opened(self, path: Path) -> Repository:
         place = discovered(path, self._environ)
-        if known := self._known.get(place.folder):
+        known = self._known.get(place.folder)
+        if known and known.id_format == place.id_format:
             return known
+        if known:  # cloned anew, with ids of another kind
+            self._known.pop(place.folder).close()
         refuse_unusable(place)
         objects = {
             "GIT_OBJECT_DIRECTORY": str(place.common / "objects"),

@@ -9,7 +9,14 @@ from pathlib import Path
 from nightshift.core.errors import GitError
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import CLASHING_BRANCH, clash_of, discovered, given, refuse_unusable
+from nightshift.git.discovery import (
+    CLASHING_BRANCH,
+    clash_of,
+    discovered,
+    explain_no_commit,
+    given,
+    refuse_unusable,
+)
 
 WALL_S = 10.0
 NEAREST_OF = 5000
@@ -33,7 +40,7 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
         raise GitError(clash_of(place.root))
     if base is None:
         if not _is_commit(git, "HEAD"):
-            raise GitError(f"repo: {place.root} has no commit yet; make a first one, or name a base")
+            raise GitError(explain_no_commit(git, place.root))
         return
     if "\n" in base:
         raise GitError("base: must be one line")

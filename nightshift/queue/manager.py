@@ -92,16 +92,18 @@ class QueueManager:
 
     # Submitting
 
-    def submit(self, spec: TaskSpec) -> Future[Submitted]:
+    def submit(self, spec: TaskSpec, *, instead_of: int | None = None) -> Future[Submitted]:
         """Store a task. A key that was seen before gives the task it made then, whatever became of it.
 
         `check_new` looks at a new one first, on the caller's thread. The future fails with `InvalidTask` when that
-        refuses it, and when a dependency does not exist or cannot be met any more.
+        refuses it, and when a dependency does not exist or cannot be met any more. `instead_of` is a task that ends for
+        this one, unless it has begun; it may have the same key.
         """
-        return self._refused(spec) or self._write(lambda tx: transitions.submit(tx, spec))
+        refused = self._refused(spec, is_new=instead_of is not None)
+        return refused or self._write(lambda tx: transitions.submit(tx, spec, instead_of=instead_of))
 
-    def _refused(self, spec: TaskSpec) -> Future[Submitted] | None:
-        if spec.key is not None and store.id_of_key(self._db.reader(), spec.key) is not None:
+    def _refused(self, spec: TaskSpec, *, is_new: bool = False) -> Future[Submitted] | None:
+        if not is_new and spec.key is not None and store.id_of_key(self._db.reader(), spec.key) is not None:
             return None
         try:
             self.check_new(spec)
@@ -382,6 +384,10 @@ class QueueManager:
     def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
         """The status of each of these tasks that exists."""
         return store.statuses(self._db.reader(), ids)
+
+    def keys(self, ids: Sequence[int]) -> dict[str, int]:
+        """The tasks among these that have a key, by it."""
+        return store.keys(self._db.reader(), ids)
 
     def standings(self, ids: Iterable[int]) -> dict[int, store.Standing]:
         """How each of these tasks stands that exists."""

@@ -15,6 +15,8 @@ from nightshift.storage.db.state_store import read_state, saved_replies, unread
 
 INBOX_NOTICES = "inbox_notices"
 """Under which key of the state the daemon keeps what holds entries of `tasks.yaml` up."""
+INBOX_TASKS = "inbox_tasks"
+"""Under which key it keeps the ids of the tasks that its entries made."""
 FORGES = "forges"
 """Under which key it keeps how the connections to forges stood."""
 FIRST_PARKED = 5

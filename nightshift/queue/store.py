@@ -215,6 +215,15 @@ def blocked_by(conn: Connection, task_id: int) -> list[Entry]:
     return [_entry(row) for row in conn.execute(_SELECT + where, (task_id,))]
 
 
+def waiting_for(conn: Connection, task_id: int) -> set[int]:
+    """The tasks that depend on this one, also by way of others."""
+    query = (
+        "WITH RECURSIVE waiting (id) AS (SELECT task_id FROM task_dependencies WHERE depends_on = ? "
+        "UNION SELECT task_id FROM task_dependencies JOIN waiting ON depends_on = waiting.id) SELECT id FROM waiting"
+    )
+    return {row["id"] for row in conn.execute(query, (task_id,))}
+
+
 def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
     """The tasks that this one depends on, with their status."""
     query = "SELECT id, status FROM task_dependencies JOIN tasks ON id = depends_on WHERE task_id = ?"
@@ -259,6 +268,12 @@ def id_of_key(conn: Connection, key: str) -> int | None:
     return None if row is None else int(row["id"])
 
 
+def keys(conn: Connection, ids: Sequence[int]) -> dict[str, int]:
+    """The tasks among these that have a key, by it."""
+    query = "SELECT key, id FROM tasks WHERE key IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
+    return {row["key"]: row["id"] for row in conn.execute(query, (json.dumps(ids),))}
+
+
 def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> int:
     """Store a new task with its dependencies; returns its id."""
     cursor = conn.execute(
@@ -284,6 +299,19 @@ def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
     row = (text, spec_digest(task_id, text), task_id)
     conn.execute("UPDATE task_specs SET spec = ?, digest = ? WHERE task_id = ?", row)
     conn.execute("UPDATE tasks SET description = ? WHERE id = ?", (storable(spec.description), task_id))
+
+
+def free_key(conn: Connection, task_id: int) -> None:
+    """Let another task have the key of this one."""
+    conn.execute("UPDATE tasks SET key = NULL WHERE id = ?", (task_id,))
+
+
+def hand_over_dependants(conn: Connection, old: int, new: int) -> None:
+    """Let what waits for one task wait for another one instead."""
+    for entry in blocked_by(conn, old):
+        others = tuple(new if each == old else each for each in entry.task.spec.depends_on)
+        amend(conn, entry.task.id, replace(entry.task.spec, depends_on=others))
+    conn.execute("UPDATE task_dependencies SET depends_on = ? WHERE depends_on = ?", (new, old))
 
 
 def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task | None:

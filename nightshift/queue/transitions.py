@@ -37,16 +37,28 @@ _NO_OWNER: dict[str, Value] = {"worker": None, "lease_until": None, "cancel_requ
 _FOR_LATER = frozenset({"not_before", "resume"})
 _SUCCESS = frozenset({Ending.COMMITTED, Ending.NO_CHANGE})
 _HAS_STEPS = "SELECT 1 FROM steps WHERE task_id = ? AND attempt = ? LIMIT 1"
+_REPLACEABLE = frozenset({Status.QUEUED, Status.SCHEDULED, Status.BLOCKED})
 _RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
 
 
-def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on", *, stays: bool = False) -> Submitted:
+def submit(
+    tx: Transaction,
+    spec: TaskSpec,
+    field: str = "depends_on",
+    *,
+    stays: bool = False,
+    instead_of: int | None = None,
+) -> Submitted:
     """Store a new task, or find the one that its key made before; one that `stays` is no hub's.
+
+    `instead_of` is a task that ends for it, if it has not begun; what waits for that one waits for the new one then.
 
     Raises:
         InvalidTask: a dependency does not exist or cannot be met any more; reported under the name `field`.
     """
-    if spec.key is not None and (known := store.id_of_key(tx.conn, spec.key)) is not None:
+    known = None if spec.key is None else store.id_of_key(tx.conn, spec.key)
+    old = _read_replaced(tx, instead_of) if known in {None, instead_of} else None
+    if known is not None and old is None:
         task = store.read(tx.conn, known).task
         return Submitted(task_id=known, status=task.status, created=False, differs=_differing(task.spec, spec))
     needed = store.statuses(tx.conn, spec.depends_on)
@@ -54,6 +66,10 @@ def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on", *, stays:
         raise InvalidTask({field: f"there is no task {listed(unknown)}"})
     if fault := _unmet(needed):
         raise InvalidTask({field: fault})
+    if old and (circle := store.waiting_for(tx.conn, old.id) & needed.keys()):
+        raise InvalidTask({field: f"task {min(circle)} waits for task {old.id}, in whose place this one would be"})
+    if old:
+        store.free_key(tx.conn, old.id)
     shared = not stays and tx.shares(spec) and outbox.may_be_shared(tx.conn, spec)
     status = Status.SHARED if shared else _first_status(needed, spec.not_before, tx.now)
     task_id = store.insert(tx.conn, spec, status, tx.now)
@@ -61,7 +77,17 @@ def submit(tx: Transaction, spec: TaskSpec, field: str = "depends_on", *, stays:
         outbox.note(tx, task_id, Wish.SUBMIT)
     data: dict[str, Any] = {"from": None, "to": status, "priority": spec.priority, "key": spec.key}
     tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, title(spec), **data)
-    return Submitted(task_id=task_id, status=status, created=True)
+    if old:
+        store.hand_over_dependants(tx.conn, old.id, task_id)
+        end(tx, old, Status.CANCELLED, Ending.USER, f"task {task_id} is in its place")
+    return Submitted(task_id=task_id, status=status, created=True, replaces=old.id if old else None)
+
+
+def _read_replaced(tx: Transaction, task_id: int | None) -> Task | None:
+    """The task that another one may replace; None where it has begun, or another node may have it."""
+    entry = None if task_id is None else store.find_one(tx.conn, task_id)
+    is_waiting = entry and not entry.task.attempt and entry.task.status in _REPLACEABLE
+    return entry.task if entry and is_waiting else None
 
 
 def submit_fork(tx: Transaction, spec: TaskSpec, fork: Fork, state: str) -> Submitted:

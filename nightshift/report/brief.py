@@ -46,6 +46,7 @@ class Topic(StrEnum):
     FAILED = "failed"
     DRAFTS = "drafts"
     COST = "cost"
+    UNPUSHED = "unpushed"
     WAITING = "waiting"
     NEEDS = "needs"
     UNREAD = "unread"
@@ -55,7 +56,7 @@ class Topic(StrEnum):
 class Figures:
     """What a brief says of a span. `common` is how many of the failed tasks failed for the commonest cause.
 
-    `drafts` are changes that did not pass, on the branches of their tasks.
+    `drafts` are changes that did not pass, on the branches of their tasks; `unpushed` tasks could not be pushed.
 
     `waiting` counts tasks that wait for `trouble` around them (the first, where there are several), as it is now.
 
@@ -68,6 +69,7 @@ class Figures:
     spent: Spent
     on_branch: int = 0
     drafts: int = 0
+    unpushed: int = 0
     waiting: int = 0
     trouble: str = ""
     needs: int = 0
@@ -113,6 +115,7 @@ def read(database: Database, since: datetime, until: datetime) -> Brief:
         landed=counts.landed,
         on_branch=counts.on_branch,
         drafts=counts.drafts,
+        unpushed=counts.unpushed,
         failed=counts.failed,
         common=max((len(cause.tasks) for cause in causes), default=0),
         spent=queries.spent(since, until),
@@ -161,6 +164,7 @@ def told(figures: Figures) -> list[Part]:
         (Topic.FAILED, f"{number(figures.failed)} failed{_together(figures)}", figures.failed),
         (Topic.DRAFTS, many(figures.drafts, "draft"), figures.drafts),
         (Topic.COST, money(spent.cost_usd, spent.unpriced), spent.model_calls or spent.cost_usd),
+        (Topic.UNPUSHED, f"{number(figures.unpushed)} not pushed", figures.unpushed),
         (Topic.WAITING, f"{number(figures.waiting)} waiting for: {figures.trouble}", figures.waiting),
         (Topic.NEEDS, f"{number(figures.needs)} need{'' if figures.needs > 1 else 's'} you", figures.needs),
         (Topic.UNREAD, f"{number(figures.unread)} to read", figures.unread),

@@ -48,6 +48,8 @@ def outlook(found: Forecast, now: datetime, *, is_held: bool = False) -> Outlook
     if not found.tasks:
         return Outlook(line=", ".join(waits))
     tasks, warning = many(found.tasks, "task"), "" if is_held else _warning(found, now)
+    if found.for_model >= found.tasks:
+        return Outlook(line=", ".join((tasks, *waits)))
     if found.takes_s is None or found.done_at is None:
         ended = "none has" if not found.measured else "1 has" if found.measured == 1 else f"{found.measured} have"
         unknown = f"no forecast before {LEAST_MEASURED} tasks were worked on to their end ({ended} so far)"

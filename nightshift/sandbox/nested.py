@@ -23,7 +23,7 @@ import resource
 import signal
 import socket
 import struct
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, cast
@@ -72,6 +72,7 @@ class NestedSandbox(Isolation):
     def __init__(self, outer: BubblewrapSandbox, runtime: Runtime) -> None:
         self._outer, self._runtime = outer, runtime
         self._servers = OrderedDict[_Key, asyncio.Task[ForkServer]]()
+        self._wanted = Counter[_Key]()
 
     async def begin(self, job: SandboxJob) -> Begun:
         """Start a job without its standard input.
@@ -85,9 +86,14 @@ class NestedSandbox(Isolation):
             return await self._outer.begin(job)
         if set(runtime.mounts) <= set(self._runtime.mounts) and runtime.libraries == self._runtime.libraries:
             runtime = self._runtime
-        server = await self._alive(runtime, forked_from(entry))
-        argv = () if parent else job.argv
-        return server.order(self._order(job.limits, entry, argv), self._outer.group(job.limits), job)
+        key = (runtime.python, runtime.libraries, runtime.mounts, forked_from(entry))
+        self._wanted[key] += 1
+        try:
+            server = await self._alive(key, runtime)
+            argv = () if parent else job.argv
+            return server.order(self._order(job.limits, entry, argv), self._outer.group(job.limits), job)
+        finally:
+            self._wanted[key] -= 1
 
     async def aclose(self) -> None:
         """End the fork servers, and with them whatever still runs below them."""
@@ -96,17 +102,16 @@ class NestedSandbox(Isolation):
             with contextlib.suppress(asyncio.CancelledError, SandboxError):
                 await (await task).close()
 
-    async def _alive(self, runtime: Runtime, entry: str) -> ForkServer:
+    async def _alive(self, key: _Key, runtime: Runtime) -> ForkServer:
         """The fork server of a trusted parent; a new one in the place of one that died."""
-        key = (runtime.python, runtime.libraries, runtime.mounts, entry)
-        task = self._servers.get(key)
+        task, old = self._servers.get(key), None
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
-            old, task = task, asyncio.create_task(ForkServer.start(runtime, entry, nice=self._outer.nice))
+            old, task = task, asyncio.create_task(ForkServer.start(runtime, key[-1], nice=self._outer.nice))
             self._servers[key] = task
-            if old and not old.cancelled() and not old.exception():
-                await old.result().close()
         self._servers.move_to_end(key)
-        await self._let_go()
+        # Others come here with the first wait, so all that is let go is forgotten before it.
+        ended = [each for each in (old, *self._forget_resting()) if each and not each.cancelled()]
+        await child.uninterrupted(asyncio.gather(*(each.result().close() for each in ended if not each.exception())))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -114,15 +119,16 @@ class NestedSandbox(Isolation):
                 raise SandboxError("the sandbox was closed") from None
             raise
 
-    async def _let_go(self) -> None:
-        """End the fork servers of other runtimes that were used longest ago, while there are too many and they rest."""
+    def _forget_resting(self) -> list[asyncio.Task[ForkServer]]:
+        """Take out the fork servers of other runtimes that were used longest ago and rest, while there are too many."""
         theirs = [key for key in self._servers if key[:3] != self._usual]
-        for key in theirs[: max(0, len(theirs) - MOST_SERVERS)]:
-            task = self._servers[key]
-            if task.done() and (task.cancelled() or task.exception() or not task.result().jobs):
-                del self._servers[key]
-                if not task.cancelled() and not task.exception():
-                    await task.result().close()
+        resting = [
+            key
+            for key in theirs[: max(0, len(theirs) - MOST_SERVERS)]
+            if not self._wanted[key] and (task := self._servers[key]).done()
+            and (task.cancelled() or task.exception() or not task.result().jobs)
+        ]  # fmt: skip
+        return [self._servers.pop(key) for key in resting]
 
     @property
     def _usual(self) -> tuple[object, ...]:

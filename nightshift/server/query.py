@@ -6,17 +6,17 @@ from datetime import datetime
 from typing import Annotated, Literal, TypeVar
 from urllib.parse import parse_qsl
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from nightshift.core.clock import midnight, no_number, utc_now
+from nightshift.core.clock import midnight, no_number, on_the_wall, utc_now
 from nightshift.core.text import faults
 
 MAX_ID = 2**63 - 1
 
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 After = Annotated[int, Field(ge=0, le=MAX_ID)]
-Time = Annotated[AwareDatetime, BeforeValidator(no_number)]
-"""A time with its zone."""
+Time = Annotated[datetime, BeforeValidator(no_number), AfterValidator(on_the_wall)]
+"""A time; without a zone it is the machine's."""
 Bound = Literal["today"] | Time
 """A time, or the last midnight by the clock on the machine's wall: so a link to today is one tomorrow, too."""
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +17,8 @@ from nightshift.client.arguments import ASKING, Takes
 from nightshift.client.command import commands
 from tests.support.git_repo import make_repo
 from tests.support.home import Home
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def submitted(home: Home, *arguments: str) -> dict[str, Any]:
@@ -124,6 +130,58 @@ def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
     expected = datetime(2099, 6, 1, 8).astimezone()  # the zone of this machine is meant
     assert datetime.fromisoformat(task["not_before"]) == expected
     assert task["status"] == "scheduled"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "priority"),
+    [
+        (("add", "--task", "do it"), None, 1),
+        (("add", "-t", "do it", "-p", "web_app"), "web_app", 1),
+        (("add", "-p", "data_pipeline", "do it"), "data_pipeline", 1),
+        (("do it", "-p", "cli_tool", "--kind", "library"), "library", 1),
+        (("add", "--task=do it", "-p", "7"), None, 7),
+    ],
+)
+def test_a_task_may_be_given_as_the_documents_of_its_owner_have_it(
+    home: Home, arguments: tuple[str, ...], kind: str | None, priority: int
+) -> None:
+    task = submitted(home, *arguments)
+    assert (task["description"], task["kind"], task["priority"]) == ("do it", kind, priority)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("run", "--task", "a", "b"), "the task is said twice"),
+        (("run", "-t", "a", "-p", "webapp"), "'webapp' is not a valid integer"),
+        (("run",), "Work on a task until it ends"),
+    ],
+)
+def test_run_says_what_it_takes(home: Home, arguments: tuple[str, ...], sentence: str) -> None:
+    result = home.cli(*arguments)
+    assert (result.code, sentence in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--help",), 0, "--workers N"),
+        (("-h",), 0, "--port N"),
+        (("history",), 0, "DESCRIPTION"),
+        (("run", "--help"), 0, "--task TEXT"),
+        (("--status",), 3, "Offline"),
+        (("--workers", "-1"), 2, "worker_count (WORKER_COUNT): "),
+        (("--port=99999",), 2, "flask_port (FLASK_PORT): "),
+        (("serve",), 2, "serve is no command"),
+    ],
+)
+def test_the_daemon_s_program_takes_flags_and_commands(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    argv = [sys.executable, str(ROOT / "main.py"), *arguments]
+    env = {"NIGHTSHIFT_HOME": str(tmp_path), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert (done.returncode, told in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
 
 
 def test_a_command_is_split_as_a_shell_would(home: Home) -> None:

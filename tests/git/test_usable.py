@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.errors import GitError
+from nightshift.git.discovery import discovered
 from nightshift.git.usable import refuse_unusable_place
 from tests.support.git_repo import OWNER, fingerprint, git, make_repo
 
@@ -42,6 +43,76 @@ def test_a_folder_without_a_repository_and_one_without_a_commit_are_told(tmp_pat
     assert "is not in a git repository; run `git init` there" in said(tmp_path / "plain")
     git(tmp_path / "plain", "init", "-q", "-b", "main")
     assert said(tmp_path / "plain").endswith("has no commit yet; make a first one, or name a base")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        (".git/refs/heads/main", b"", "broken"),
+        (".git/refs/heads/main", b"\0" * 41, "broken"),
+        (".git/HEAD", b"", "not a git repository"),
+        ("the commit", b"", "is empty"),
+        (".git/config", b"[core]\n\trepositoryformatversion = 9\n", "Expected git repo version"),
+        (".git/config", b"[core\n", "bad config line 1"),
+    ],
+)
+def test_damage_is_told_in_git_s_own_words(tmp_path: Path, file: str, content: bytes, words: str) -> None:
+    repo = make_repo(tmp_path / "shop")
+    commit = git(repo, "rev-parse", "HEAD")
+    path = repo / (f".git/objects/{commit[:2]}/{commit[2:]}" if file == "the commit" else file)
+    path.chmod(0o644)
+    path.write_bytes(content)
+    told = said(repo)
+    assert words in told
+    assert "make a first one" not in told
+
+
+NAME = "[user]\n\tname = Ann Owner\n\temail = ann@example.org\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "author"),
+    [
+        (NAME.replace("Ann", "Zo\u00e9").encode("latin-1"), "Zo\u00e9 Owner <ann@example.org>"),
+        (b"[user] name = Ann Owner\n[user] email = ann@example.org\n", "Ann Owner <ann@example.org>"),
+        (NAME.encode() + b'[includeIf "gitdir:**/shop/.git"]\n\tpath = work\n', "Ann Owner <ann@work.example>"),
+        (NAME.encode() + b'[includeIf "hasconfig:remote.*.url:https://work/**"]\n\tpath = work\n',
+         "Ann Owner <ann@work.example>"),
+        (b'[user]\n\tname = "Ann # Owner" ; me\n\temail = ann@example.org\n', "Ann # Owner <ann@example.org>"),
+        (b"\xef\xbb\xbf" + NAME.encode() + b"[diff]\n\tmnemonicPrefix\n", "Ann Owner <ann@example.org>"),
+        (b"", "Nightshift <nightshift@localhost>"),
+    ],
+)  # fmt: skip
+def test_the_author_is_the_one_that_git_reads(tmp_path: Path, config: bytes, author: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_bytes(config)
+    (home / "work").write_text("[user]\n\temail = ann@work.example\n")
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "remote", "add", "origin", "https://work/shop.git")
+    found = discovered(repo, {"PATH": OWNER["PATH"], "HOME": str(home)}).configuration.author
+    assert f"{found.name} <{found.email}>" == author
+
+
+@pytest.mark.parametrize(
+    ("theirs", "own", "is_safe"),
+    [
+        ("directory = *", "", True),
+        ("directory = *\n\tdirectory =", "", False),
+        ("directory = PARENT/*", "", True),
+        ("directory = ~/shop", "", True),
+        ("directory = /elsewhere", "", False),
+        ("", "[safe]\n\tdirectory = *\n", False),
+    ],
+)
+def test_only_the_owner_s_configuration_says_what_is_safe(
+    tmp_path: Path, theirs: str, own: str, *, is_safe: bool
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    (tmp_path / ".gitconfig").write_text(f"[safe]\n\t{theirs}\n".replace("PARENT", str(tmp_path)))
+    with (repo / ".git" / "config").open("a") as stream:
+        stream.write(own)
+    assert discovered(repo, {"PATH": OWNER["PATH"], "HOME": str(tmp_path)}).configuration.is_safe(repo) is is_safe
 
 
 def test_a_base_that_is_no_ref_is_told_with_the_nearest(tmp_path: Path) -> None:

@@ -53,6 +53,12 @@ def test_with_nothing_measured_it_says_so() -> None:
     assert found.range == ""
 
 
+def test_what_no_model_can_begin_has_no_forecast() -> None:
+    found = outlook(known(tasks=3, for_model=3), NOW)
+    assert (found.line, found.range, found.warning) == ("3 tasks, 3 of them wait for a model", "", "")
+    assert "done about" in outlook(known(tasks=3, for_model=2), NOW).line
+
+
 def test_a_cost_without_prices_is_not_made_up() -> None:
     assert "cost not known" in outlook(known(cost_usd=None), NOW).line
 

@@ -22,6 +22,7 @@ from tests.support.processes import words
 from tests.support.sandboxes import bubblewrap, own_groups, runtime
 
 LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
+PATIENT = replace(LIMITS, wall_s=60)
 
 
 @pytest.fixture
@@ -221,14 +222,32 @@ async def test_fork_servers_of_other_runtimes_that_rest_are_let_go(
 ) -> None:
     monkeypatch.setattr("nightshift.sandbox.nested.MOST_SERVERS", 1)
     for name in ("one", "two", "three"):
-        (folder / name).mkdir(mode=0o755)
-        other = runtime().with_layer(Mount(host=folder / name, inside="/opt/shown"))
-        key = secrets.token_bytes(32)
-        job = SandboxJob(argv=other.argv(COMMANDS), mounts=other.mounts_for(COMMANDS), stdin=told(key), limits=LIMITS)
-        await nested.run(replace(job, answers=True))
+        await nested.run(job_of_another_runtime(folder, name))
     async with asyncio.timeout(20):
         while len(outer()) > 2:  # one that was at work has its turn with the next job
             await nested.run(shell("true"))
+
+
+def job_of_another_runtime(folder: Path, name: str) -> SandboxJob:
+    """A job that a fork server of its own has to be started for."""
+    (folder / name).mkdir(mode=0o755, exist_ok=True)
+    other = runtime().with_layer(Mount(host=folder / name, inside="/opt/shown"))
+    key = secrets.token_bytes(32)
+    return SandboxJob(
+        argv=other.argv(COMMANDS), mounts=other.mounts_for(COMMANDS), stdin=told(key), limits=PATIENT, answers=True
+    )
+
+
+@pytest.mark.parametrize("names", ["de", "ab", "ba", "da", "cab", "dddd"])
+async def test_jobs_of_many_runtimes_at_once_take_no_fork_server_from_each_other(
+    nested: NestedSandbox, folder: Path, monkeypatch: pytest.MonkeyPatch, names: str
+) -> None:
+    for name in "abc":
+        await nested.run(job_of_another_runtime(folder, name))
+    await until(lambda: not any(task.result().jobs for task in nested._servers.values()))
+    monkeypatch.setattr("nightshift.sandbox.nested.MOST_SERVERS", 0)
+    done = await asyncio.gather(*(nested.run(job_of_another_runtime(folder, name)) for name in names))
+    assert [each.ended for each in done] == [Ended.EXITED] * len(names)
 
 
 def outer() -> list[psutil.Process]:
@@ -246,7 +265,7 @@ def told(key: bytes) -> bytes:
     instructions: dict[str, object] = {
         "key": key.hex(), "files": [], "digests": [], "command": command, "environ": {}, "node": None, "go": None,
         "services": [], "variables": {}, "own": {},
-        "wall_s": 8, "cpu_s": 8, "idle_s": 8, "output_bytes": 1 << 16, "token": "",
+        "wall_s": 60, "cpu_s": 8, "idle_s": 60, "output_bytes": 1 << 16, "token": "",
     }  # fmt: skip
     header = json.dumps(instructions).encode()
     return b"%d\n" % len(header) + header

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, warning
+from nightshift.app.doctor.running import read_status
 from nightshift.app.models import chain_of, nothing_runs
 from nightshift.app.suites import find_sandbox
 from nightshift.core.built_in import BUILT_IN
@@ -27,7 +29,11 @@ DEEP_S = 120.0
 
 
 def check_models(context: CheckContext) -> Iterator[Finding]:
-    """Ask each backend whether it is there."""
+    """Ask each backend whether it is there; a daemon that runs has other variables, and is asked what it found."""
+    status = None if context.deep else read_status(context)
+    if status is not None and "models" in status:
+        yield from _check_models_of_daemon(status["models"])
+        return
     try:
         chain = chain_of(context.settings, nothing_runs)
     except ConfigError as error:
@@ -55,10 +61,25 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
             yield warning(
                 name, masked(backend.advice), "change the settings of models so, or see docs/manual/models.md"
             )
-    if not there:
-        yield warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
-    elif not context.deep:
-        yield note("models", "no reply was asked for", f"{typed('doctor --deep')} asks each for one word")
+    if not there or not context.deep:
+        yield _sum_up(is_one_there=there > 0)
+
+
+def _sum_up(*, is_one_there: bool) -> Finding:
+    if is_one_there:
+        return note("models", "no reply was asked for", f"{typed('doctor --deep')} asks each for one word")
+    return warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
+
+
+def _check_models_of_daemon(models: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    for model in models:
+        name = " ".join(filter(None, (model["name"], model["model"])))
+        detail = f" ({model['detail']})" if model["detail"] else ""
+        if model["available"]:
+            yield ok(name, f"answers the daemon{detail}")
+        elif model["name"] != BUILT_IN:
+            yield warning(name, f"does not answer the daemon{detail}", "see docs/manual/models.md")
+    yield _sum_up(is_one_there=any(model["available"] and model["name"] != BUILT_IN for model in models))
 
 
 def _asked(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:

@@ -58,6 +58,14 @@ def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
     yield from _status(report)
 
 
+def read_status(context: CheckContext) -> dict[str, Any] | None:
+    """What the daemon of this home says of itself; None where none runs, or it does not answer."""
+    try:
+        return _get(context.settings.access, "/api/status") if context.holder is not None else None
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+
+
 def _health(health: dict[str, Any]) -> Iterator[Finding]:
     lag = health.get("loop_lag_s") or 0.0
     if health.get("status") != "ok":

@@ -10,7 +10,7 @@ from nightshift.core.code.environments import Environment
 from nightshift.core.isolation import RUN_LIMITS, RunLimits
 from nightshift.core.tasks.best_change import BestChange
 from nightshift.core.tasks.brief import Brief, Question
-from nightshift.core.tasks.change_checks import Ask, CheckedChange, Declared, holding
+from nightshift.core.tasks.change_checks import Ask, AskKind, CheckedChange, Declared, holding
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.messages import OwnerMessage
@@ -313,6 +313,14 @@ class AttemptContext:
         granted = self.granted | {subject for subject, yes in before if yes and subject not in self.denied}
         denied = self.denied | {subject for subject, yes in before if not yes and subject not in self.granted}
         return replace(self, granted=granted, denied=denied)
+
+    def approved_packages(self, project: str | None) -> tuple[str, ...]:
+        """The packages that the owner said yes to for the task, for its project, or for its repository."""
+        said = {**self.decided.get(None, {}), **self.decided.get(project, {})}
+        mine = self.granted - {subject for each in self.decided.values() for subject in each}
+        subjects = mine | (self.granted & {subject for subject, yes in said.items() if yes})
+        kind = f"{AskKind.PACKAGE}:"
+        return tuple(sorted(each.removeprefix(kind) for each in subjects if each.startswith(kind)))
 
     def sees_all(self, state: AttemptState) -> bool:
         """Tell whether all files of the tree belong together: a repository of the owner's, or one project."""

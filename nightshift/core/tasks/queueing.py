@@ -16,13 +16,15 @@ from nightshift.core.tasks.states import DaemonState, Status
 class Submitted:
     """The answer to a submission; `created` is False when its key was known.
 
-    `differs` names the fields in which the task that the key made before is another one than what was sent now.
+    `differs` names the fields in which the task that the key made before is another one than what was sent now;
+    `replaces` is the task that has ended for this one.
     """
 
     task_id: int
     status: Status
     created: bool
     differs: tuple[str, ...] = ()
+    replaces: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,8 @@ class Heartbeat:
 
 # How the reason of a task begins that waits for something around it.
 WAITING_FOR = "waiting for: "
+# What stands in the reason of a task whose commit is here alone, before the cause.
+NOT_PUSHED = "; not pushed: "
 
 
 class PauseSource(StrEnum):

@@ -108,8 +108,12 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushResult:
-    """What became of a push. `tried` is False where there was nothing to push to or pushing is off."""
+    """What became of a push. `tried` is False where there was nothing to push to or pushing is off.
+
+    `is_wanted` is False where it is off.
+    """
 
     pushed: bool
     tried: bool
     detail: str
+    is_wanted: bool = True

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from nightshift.core.clock import no_number, to_text
+from nightshift.core.clock import no_number, on_the_wall, to_text
 from nightshift.core.code.given_files import unreadable
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, clash_among, git_folder, path_fault
 from nightshift.core.errors import InvalidTask
@@ -59,6 +59,7 @@ def _no_version(name: object) -> object:
     return name
 
 
+_NO_TEXT = "must be a text; put it in quotes"
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
 ExploreIn = Annotated[Explore, BeforeValidator(Explore.typed), WithJsonSchema({"enum": [*Explore, True, False]})]
 RuleIn = Annotated[str, Field(pattern=r"^([a-z][A-Za-z0-9_.-]{0,80}|[\w.*?-]+(/[\w.*?-]+)+)$", max_length=200)]
@@ -178,7 +179,7 @@ class TaskIn(Strict):
     @classmethod
     def _aware(cls, at: datetime | None) -> datetime | None:
         try:
-            return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at and at.astimezone(UTC)
+            return at and on_the_wall(at)
         except OverflowError:
             raise ValueError("is outside the years 1 to 9999") from None
 
@@ -285,5 +286,6 @@ def _faults(error: ValidationError) -> dict[str, str]:
             known = inner.get(name.partition(".")[0], TaskIn)
             faults[name] = f"unknown field; known are {', '.join(known.model_fields)}"
         else:
-            faults.setdefault(name, item["msg"].removeprefix("Value error, "))
+            is_no_text = item["type"] == "string_type"
+            faults.setdefault(name, _NO_TEXT if is_no_text else item["msg"].removeprefix("Value error, "))
     return faults

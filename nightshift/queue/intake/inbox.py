@@ -1,12 +1,14 @@
 """Puts the readings of `tasks.yaml` into the queue, and tells in the log and the status what came of them.
 
-Good entries are submitted one by one under their keys; what was submitted before stays as it is. An entry with faults
-stays in the file and is told until it is mended. One that the queue refuses (its repository is not there, it depends on
-a task that is not there) is tried again now and then, since what is wrong may be mended outside of the file.
+Good entries are submitted one by one under their keys. One that is corrected replaces its task as long as that has not
+begun: it has the key of that task, or similar words and the task's own entry is gone. An entry with faults stays in the
+file and is told until it is mended. One that the queue refuses (its repository is not there, it depends on a task that
+is not there) is tried again now and then, since what is wrong may be mended outside of the file.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -15,30 +17,44 @@ from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.ports import Sink
 from nightshift.core.tasks.queueing import Submitted
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.states import OPEN
+from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.text.faults import and_more
 from nightshift.queue.intake.marked_yaml import Fault, bounded
 from nightshift.queue.intake.tasks_file import Entry, Reading
+from nightshift.queue.manager import QueueManager
 
-Submit = Callable[[TaskSpec], Future[Submitted]]
-Keep = Callable[[tuple[str, ...]], object]
+Keep = Callable[[tuple[str, ...], Sequence[int]], object]
 SHOWN = 5
+MOST_CORRECTED = 50
+"""So many entries at once may be compared with as many that are gone; more are no corrections by hand."""
+# From this ratio of difflib on, words are a correction of others; more of a long text need not be compared.
+ALIKE, COMPARED_CHARS = 0.6, 2000
 
 
 class Inbox:
     """Takes readings; lives on the watcher's thread. `notices` may be asked for on any.
 
     Args:
-        submit: hands a task to the queue, which knows it by its key.
+        queue: takes the tasks, and knows them by their keys.
         emit: takes the events.
         name: what the file is called in messages.
-        keep: stores the notices as they are now, for a status without a daemon.
+        keep: stores the notices as they are now, for a status without a daemon, and the tasks of the entries.
+        tasks: those that were stored last.
     """
 
-    def __init__(self, submit: Submit, emit: Sink, name: str = "tasks.yaml", keep: Keep = lambda _: None) -> None:
-        self._submit, self._events, self._name, self._keep = submit, Emitter(emit), name, keep
-        self._kept: tuple[str, ...] | None = None
-        self._ids: dict[str, int] = {}
+    def __init__(
+        self,
+        queue: QueueManager,
+        emit: Sink,
+        name: str = "tasks.yaml",
+        keep: Keep = lambda _notices, _tasks: None,
+        tasks: Sequence[int] = (),
+    ) -> None:
+        self._queue, self._events, self._name, self._keep = queue, Emitter(emit), name, keep
+        self._kept: tuple[tuple[str, ...], list[int]] | None = None
+        self._ids = queue.keys(tasks)
+        self._taken: dict[str, tuple[TaskSpec, tuple[str, ...]]] = {}
         self._faults: tuple[Fault, ...] = ()
         self._whole = False
         self._reported: Reading | None = None
@@ -49,11 +65,14 @@ class Inbox:
         Raises:
             StoreError: the database did not take it; the same reading may be handed in again.
         """
-        sent, refused = self._send([entry for entry in reading.entries if entry.key not in self._ids])
-        new: list[int] = []
-        for entry, answer in sent:
+        gone = self._read_gone(reading)
+        sent, refused = self._send([e for e in reading.entries if self._taken.get(e.key) != (e.spec, e.after)], gone)
+        new, remarks = list[int](), list[str]()
+        for entry, spec, answer in sent:
             try:
                 submitted = answer.result()
+                if submitted.differs:
+                    submitted = self._queue.submit(spec, instead_of=submitted.task_id).result()
             except InvalidTask as invalid:
                 refused += entry.faults(invalid.fields)
                 continue
@@ -61,11 +80,28 @@ class Inbox:
             if submitted.differs:
                 why = f"{entry.key!r} made task {submitted.task_id} before, which stays as it is: "
                 refused += entry.faults({"key": f"{why}{', '.join(submitted.differs)} differ; give it another key"})
+                continue
+            self._taken[entry.key] = entry.spec, entry.after
             new += [submitted.task_id] * submitted.created
-        if new or reading != self._reported:
-            self._report(reading, new)
+            if submitted.replaces:
+                remarks.append(f"task {submitted.task_id} replaces task {submitted.replaces}, which had not begun")
+                gone.pop(submitted.replaces, None)
+        remarks += [f"task {task_id} waits on, though its entry is gone" for task_id in gone]
+        if new or remarks or reading != self._reported:
+            self._report(reading, new, remarks)
+        if _is_complete(reading):
+            present = {entry.key for entry in reading.entries}
+            self._ids = {key: task_id for key, task_id in self._ids.items() if key in present}
+            self._taken = {key: taken for key, taken in self._taken.items() if key in present}
         self._tell([*reading.faults, *refused], whole=False)
         return not refused
+
+    def _read_gone(self, reading: Reading) -> dict[int, Task]:
+        """The tasks that have not begun and whose entries are not in the file any more; the newest of many."""
+        present = {entry.key for entry in reading.entries}
+        ids = sorted(task_id for key, task_id in self._ids.items() if key not in present)
+        tasks = map(self._queue.get, ids[-MOST_CORRECTED:] if _is_complete(reading) else ())
+        return {task.id: task for task in tasks if not task.attempt and task.status in OPEN}
 
     def refuse(self, faults: Sequence[Fault]) -> None:
         """Report why nothing of a file counts."""
@@ -93,30 +129,48 @@ class Inbox:
                     line=fault.line,
                     column=fault.column,
                 )
-        if self._kept != (now := self.notices()):
-            self._keep(now)
+        if self._kept != (now := (self.notices(), list(self._ids.values()))):
+            self._keep(*now)
             self._kept = now
 
-    def _send(self, entries: Sequence[Entry]) -> tuple[list[tuple[Entry, Future[Submitted]]], list[Fault]]:
+    def _send(
+        self, entries: Sequence[Entry], gone: Mapping[int, Task]
+    ) -> tuple[list[tuple[Entry, TaskSpec, Future[Submitted]]], list[Fault]]:
         """Hand all in before waiting for any, so that they share commits; only what others depend on is waited for."""
-        sent: dict[str, tuple[Entry, Future[Submitted]]] = {}
+        sent: dict[str, tuple[Entry, TaskSpec, Future[Submitted]]] = {}
         refused: list[Fault] = []
+        words = {task_id: _compared(task.spec) for task_id, task in gone.items()}
         for entry in entries:
             try:
-                ids = {**self._ids, **{key: sent[key][1].result().task_id for key in entry.after if key in sent}}
-                spec = with_ids(entry, ids)
+                ids = {key: sent[key][2].result().task_id if key in sent else self._ids[key] for key in entry.after}
             except (InvalidTask, KeyError):
                 refused += entry.faults({"depends_on": "an entry above was refused"})
-            else:
-                sent[entry.key] = entry, self._submit(spec)
+                continue
+            spec = with_ids(entry, ids)
+            is_compared = entry.key not in self._ids and len(entries) <= MOST_CORRECTED
+            near = difflib.get_close_matches(_compared(spec), words.values() if is_compared else (), 1, ALIKE)
+            old = next((task_id for task_id, text in words.items() if near and text == near[0]), None)
+            if old is not None:
+                del words[old]
+            sent[entry.key] = entry, spec, self._queue.submit(spec, instead_of=old)
         return list(sent.values()), refused
 
-    def _report(self, reading: Reading, new: Sequence[int]) -> None:
+    def _report(self, reading: Reading, new: Sequence[int], remarks: Sequence[str]) -> None:
         self._reported, total = reading, reading.total
+        notices = [*reading.notices, *remarks]
         message = f"{self._name}: {len(new)} new of {_count(total, 'entry', 'entries')}"
-        data = {"file": self._name, "new": list(new[:100]), "entries": total, "notices": list(reading.notices[:20])}
-        level = Level.INFO if new or reading.notices else Level.DEBUG
-        self._events.emit(Kind.INBOX_READ, "; ".join([message, *reading.notices]), level=level, **data)
+        data = {"file": self._name, "new": list(new[:100]), "entries": total, "notices": notices[:20]}
+        level = Level.INFO if new or notices else Level.DEBUG
+        self._events.emit(Kind.INBOX_READ, "; ".join([message, *notices]), level=level, **data)
+
+
+def _is_complete(reading: Reading) -> bool:
+    """Tell whether what is not in a reading is not in the file: it may be under a pen, or away for a moment."""
+    return bool(reading.entries) and not reading.faults
+
+
+def _compared(spec: TaskSpec) -> str:
+    return spec.description[:COMPARED_CHARS]
 
 
 def with_ids(entry: Entry, ids: Mapping[str, int]) -> TaskSpec:

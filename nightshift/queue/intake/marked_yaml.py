@@ -1,15 +1,17 @@
 """YAML as plain values that remember where they stood, so that every fault can name a line and a column.
 
-Only what JSON has comes out: texts, numbers, booleans, null, lists and mappings with texts as keys; dates stay texts.
-Aliases are refused, so a reading can never be larger than its text. The depth is checked on the parser's events, before
-the composer (which recurses) sees the text.
+Only what JSON has comes out: texts, numbers, booleans, null, lists and mappings with texts as keys. Dates stay texts,
+and so does what JSON would not read as a number: `010` is no 8, `1:30` no 90. Aliases are refused, so a reading can
+never be larger than its text; anchors, and comments right behind a text, are faults, because they are mostly a part of
+it. The depth is checked on the parser's events, before the composer (which recurses) sees the text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from yaml.constructor import SafeConstructor
@@ -20,11 +22,29 @@ from nightshift.core.text import faults
 from nightshift.core.text.plain_data import MAX_DEPTH, MAX_VALUES
 
 MAX_NUMBER_CHARS = 100
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
+QUOTES = "if this is part of a text, put the text in quotes"
+_COMMENT = re.compile(r"[ \t]+(#[^\r\n]*)")
+_NO_COMMENT = re.compile(r"#\w")
+"""What rather belongs to the text before it, such as an issue's number."""
 _TEXTS = {_TAG + name for name in ("str", "timestamp", "value", "merge")}
 _NUMBERS = {_TAG + name for name in ("int", "float")}
 _CONSTANTS = {_TAG + name for name in ("bool", "null")}
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # one of two base classes
+    """Takes for a number what JSON takes for one."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {
+        first: [(tag, form) for tag, form in forms if tag not in _NUMBERS]
+        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(_TAG + "int", re.compile(r"[-+]?(0|[1-9]\d*)$", re.ASCII), "-+0123456789")
+_Loader.add_implicit_resolver(
+    _TAG + "float", re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$", re.ASCII), "-0123456789"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +80,7 @@ class Marked:
     """A value and where it stands: a mapping's parts at their keys, a list's at themselves.
 
     `faults` are those of the value itself, such as a key that stands in it twice; `all_faults` has those below it too.
+    `comment` is what stands behind it on its line.
     """
 
     value: Any
@@ -67,6 +88,7 @@ class Marked:
     column: int
     parts: Mapping[str, Marked] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    comment: str = ""
 
     def all_faults(self) -> Iterator[Fault]:
         """What is wrong with the value or with a part of it."""
@@ -94,13 +116,13 @@ def parse(text: str) -> Marked | None:
         line = before.count("\n") + 1
         raise BrokenFile([_at(line, bad.start() - before.rfind("\n"), f"unprintable character {bad[0]!a}")])
     try:
-        _check_events(text)
-        root = yaml.compose(text, Loader=_LOADER)
+        anchors = _check_events(text)
+        root = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         raise BrokenFile([_syntax_fault(error)]) from None
     if root is None:
         return None
-    return _Builder().build(root, root)
+    return _Builder(text, anchors).build(root, root)
 
 
 def _at(line: int, column: int, message: str) -> Fault:
@@ -111,35 +133,44 @@ def _fault(node: Any, message: str) -> Fault:
     return _at(node.start_mark.line + 1, node.start_mark.column + 1, message)
 
 
-def _check_events(text: str) -> None:
+def _check_events(text: str) -> dict[int, str]:
+    """Refuse what must not be composed; returns the anchors by the places of their values in the text."""
     depth = count = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    anchors = dict[int, str]()
+    for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            raise BrokenFile([_fault(event, "aliases (*name) are not allowed here; write the value out")])
-        if isinstance(event, yaml.NodeEvent) and (count := count + 1) > MAX_VALUES:
-            raise BrokenFile([_fault(event, f"the file contains more than {MAX_VALUES:,} values; split it")])
+            why = f"aliases (*name) are not allowed here; write the value out, and {QUOTES}"
+            raise BrokenFile([_fault(event, why)])
+        if isinstance(event, yaml.NodeEvent):
+            if (count := count + 1) > MAX_VALUES:
+                raise BrokenFile([_fault(event, f"the file contains more than {MAX_VALUES:,} values; split it")])
+            if event.anchor and event.start_mark:
+                anchors[event.start_mark.index] = event.anchor
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
                 raise BrokenFile([_fault(event, f"nested more than {MAX_DEPTH} deep")])
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+    return anchors
 
 
 def _syntax_fault(error: yaml.MarkedYAMLError) -> Fault:
     mark = error.problem_mark or error.context_mark
-    message = ", ".join(part for part in (error.problem, error.context) if part)
+    message = ", ".join(part for part in (error.problem, error.context) if part) + f"; {QUOTES}"
     return _at(mark.line + 1, mark.column + 1, message) if mark else _at(1, 1, message)
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, text: str, anchors: Mapping[int, str]) -> None:
+        self._text, self._anchors = text, anchors
         self._scalars = SafeConstructor()
 
     def build(self, node: yaml.Node, place: yaml.Node) -> Marked:
         """The value of `node`, said to stand at `place`."""
         parts: dict[str, Marked] = {}
         value: Any = None
+        comment = ""
         if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
             pairs, found = self._pairs(node)
             parts = {key: self.build(below, at) for key, at, below in pairs}
@@ -149,14 +180,21 @@ class _Builder:
             value, found = [part.value for part in parts.values()], []
         elif isinstance(node, yaml.ScalarNode):
             value, found = self._scalar(node)
+            if node.style not in {"|", ">"} and (behind := _COMMENT.match(self._text, node.end_mark.index)):
+                comment = behind[1]
+                if _NO_COMMENT.match(comment) and not isinstance(value, bool | int | float):
+                    found.append(_fault(node, f"{comment!r} is a comment to YAML; {QUOTES}"))
         else:
             found = [_tag_fault(node)]
+        if name := self._anchors.get(node.start_mark.index):
+            found.append(_fault(node, f"{f'&{name}'!r} is an anchor to YAML; {QUOTES}"))
         return Marked(
             value=value,
             line=place.start_mark.line + 1,
             column=place.start_mark.column + 1,
             parts=parts,
             faults=tuple(found),
+            comment=comment,
         )
 
     def _pairs(self, node: yaml.MappingNode) -> tuple[list[tuple[str, yaml.Node, yaml.Node]], list[Fault]]:
@@ -185,4 +223,4 @@ class _Builder:
 
 
 def _tag_fault(node: yaml.Node) -> Fault:
-    return _fault(node, f"the tag {node.tag.replace(_TAG, '!!')} is not allowed here")
+    return _fault(node, f"the tag {node.tag.replace(_TAG, '!!')} is not allowed here; {QUOTES}")

@@ -18,16 +18,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nightshift.core.errors import InvalidTask
-from nightshift.core.tasks.submission import as_input, parse_spec
+from nightshift.core.tasks.submission import TaskIn, as_input, parse_spec
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.text.faults import MOST, and_more
-from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, Marked, bounded, parse
+from nightshift.queue.intake.marked_yaml import QUOTES, BrokenFile, Fault, Marked, bounded, parse
 
 MAX_BYTES = 8 << 20
 
@@ -88,9 +90,9 @@ def read_bytes(path: Path) -> bytes:
         BrokenFile: it is no regular file, cannot be read or is too large.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise BrokenFile([_top_fault("is not a regular file")])
-        with path.open("rb") as stream:
+        with open(path, "rb", opener=_open_at_once) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise BrokenFile([_top_fault("is not a regular file")])
             raw = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return b""
@@ -99,6 +101,11 @@ def read_bytes(path: Path) -> bytes:
     if len(raw) > MAX_BYTES:
         raise BrokenFile([_top_fault(f"is larger than {MAX_BYTES >> 20} MB")])
     return raw
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without the wait for a writer that a pipe has."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def load_bytes(raw: bytes) -> Reading:
@@ -190,7 +197,7 @@ class _Reader:
     def take(self, item: Marked) -> None:
         """Validate one entry and keep it, or note what is wrong with it."""
         found, misread = list[Fault](), list(item.all_faults())
-        data = {"description": item.value} if isinstance(item.value, str) else item.value
+        data = {"description": item.value} if isinstance(item.value, str | int | float) else item.value
         data, after = self._split_depends_on(item, data, found)
         spec: TaskSpec | None = None
         try:
@@ -201,8 +208,13 @@ class _Reader:
             places = (
                 (n, item.find("depends_on" if after and n.startswith("depends_on.") else n)) for n in invalid.fields
             )
-            found += [_fault_at(place, f"{name}: {invalid.fields[name]}") for name, place in places]
+            if isinstance(data, dict) and data and not data.keys() & TaskIn.model_fields.keys():
+                found.append(_fault_at(item, f"{next(iter(data))!r} is no field of a task; {QUOTES}"))
+            else:
+                found += [_fault_at(place, f"{name}: {invalid.fields[name]}") for name, place in places]
         found += misread
+        if comment := item.parts.get("description", item).comment:
+            self.notices.append(f"line {item.line}: {comment!r} is a comment, and no part of the task")
         if spec is not None and not found:
             self._keep(item, replace(spec, key=spec.key or content_key(spec, after)), after, found)
         self.faults += found

@@ -1,13 +1,20 @@
 """Watches `tasks.yaml` and hands on each new reading.
 
 The folder is watched rather than the file, because editors save by replacing it and it may appear later. Where the path
-is a symbolic link the folder of its target is watched too. Changes are collected until the file has been quiet for a
-moment; a file of the same bytes as the last time is not read again.
+is a symbolic link the folder of its target is watched too. Events only hasten what a look at the file finds by itself,
+since some file systems send none, and a link on the way may be exchanged elsewhere.
+
+A file is read when it is whole: two looks see the same size and time, and a writer has closed it or replaced it by
+another. Where nothing tells of the closing, or the last line has no end, it has to rest for longer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +23,6 @@ from pathlib import Path
 from watchdog import events
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
-from watchdog.observers.polling import PollingObserver
 
 from nightshift.core.errors import StoreError
 from nightshift.queue.intake.marked_yaml import BrokenFile, Fault
@@ -25,7 +31,17 @@ from nightshift.queue.intake.tasks_file import Reading, load_bytes, read_bytes
 OnReading = Callable[[Reading], bool]
 OnFaults = Callable[[Sequence[Fault]], None]
 OnCrash = Callable[[Exception], None]
-_UNREAD = object()
+Look = tuple[int, ...]
+"""Device, inode, size and time of a file; an error's number where it cannot be looked at."""
+_ENDS = (b"\n", b"\r", b"]", b"}", b"")
+_EVENTS: list[type[events.FileSystemEvent]] = [
+    events.FileCreatedEvent,
+    events.FileMovedEvent,
+    events.FileDeletedEvent,
+    events.FileAttribEvent,
+    # Only Linux tells that a writer has closed a file.
+    events.FileClosedEvent if sys.platform == "linux" else events.FileModifiedEvent,
+]
 log = logging.getLogger(__name__)
 
 
@@ -33,14 +49,14 @@ class Watcher:
     """Calls back from a thread of its own, at the start and after each change, one call at a time.
 
     Args:
-        path: the file; its folder must exist, the file need not.
+        path: the file; neither it nor its folder need be there.
         on_reading: takes a reading; False where it is to be handed in again later, though the file stays as it is.
         on_faults: takes the faults of a file that cannot be read; the last reading stays in `last`.
         on_crash: told when a callback raised; the watcher has ended then, until `revive`.
-        debounce_s: how long the file must be quiet before it is read.
-        max_wait_s: after this it is read even if it goes on changing.
-        retry_s: after this the file is read again where `on_reading` asks for that, or raises a `StoreError` (a full
-            disk, a locked database), because nobody would touch it only for that.
+        debounce_s: the time between two looks at a file that was closed or replaced.
+        rest_s: how long a file must rest that may still be written to.
+        look_s: the time between two looks without an event. Where `on_reading` asks for that, or raises a `StoreError`
+            (a full disk, a locked database), the file is read again then, because nobody would touch it only for that.
     """
 
     def __init__(
@@ -51,130 +67,138 @@ class Watcher:
         on_crash: OnCrash,
         *,
         debounce_s: float = 0.3,
-        max_wait_s: float = 3.0,
-        retry_s: float = 30.0,
+        rest_s: float = 9.0,
+        look_s: float = 10.0,
     ) -> None:
         self.last = Reading()
         self._path = path
         self._on_reading, self._on_faults, self._on_crash = on_reading, on_faults, on_crash
-        self._debounce_s, self._max_wait_s, self._retry_s = debounce_s, max_wait_s, retry_s
-        self._seen: object = _UNREAD
+        self._debounce_s, self._rest_s, self._look_s = debounce_s, rest_s, look_s
+        self._read_look: Look | None = None
+        self._raw: bytes | None = None
+        self._is_closed = False
         self._touched, self._stopping = threading.Event(), threading.Event()
         self._observer: BaseObserver | None = None
+        self._folders: dict[str, Look] = {}
         self._thread = self._make_thread()
 
     def start(self) -> None:
-        """Begin to watch; the first reading is made at once, by the watcher's thread.
-
-        Raises:
-            FileNotFoundError: the folder of the file does not exist.
-        """
-        self._observer = self._observe()
+        """Begin to watch; the first reading is made at once, by the watcher's thread."""
         self._thread.start()
 
     @property
     def is_alive(self) -> bool:
         """Tell whether changes are seen and handed on; before the start they will be."""
-        observer = self._observer
-        if observer is None or self._stopping.is_set():
-            return True
-        threads = (self._thread, observer, *observer.emitters)
-        return all(thread.is_alive() for thread in threads)
+        return self._thread.is_alive() or self._thread.ident is None or self._stopping.is_set()
 
     def revive(self) -> None:
-        """Watch again after a thread has ended; the file is read anew.
-
-        Raises:
-            FileNotFoundError: the folder of the file does not exist.
-        """
-        observer, self._observer = self._observer, None
-        if observer is not None:
-            observer.stop()
-            observer.join()
-        self._observer = self._observe()
+        """Watch again after the thread has ended; the file is read anew."""
         self.reread()
-        if not self._thread.is_alive():
-            self._thread = self._make_thread()
-            self._thread.start()
+        self._thread = self._make_thread()
+        self._thread.start()
 
     def _make_thread(self) -> threading.Thread:
         return threading.Thread(target=self._run, name="intake", daemon=True)
 
     def reread(self) -> None:
         """Read the file again, changed or not."""
-        self._seen = _UNREAD
+        self._raw = self._read_look = None
         self._touched.set()
 
     def stop(self) -> None:
         """End the watching and wait for a callback that is under way; may be called twice, or before `start`."""
         self._stopping.set()
         self._touched.set()
-        observer, self._observer = self._observer, None
-        if observer is not None:
-            observer.stop()
-            observer.join()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def _observe(self) -> BaseObserver:
-        try:
-            return self._scheduled(Observer())
-        except FileNotFoundError:
-            raise
-        except OSError:  # the kernel has no watches left (fs.inotify.max_user_watches)
-            return self._scheduled(PollingObserver(timeout=2))
-
-    def _scheduled(self, observer: BaseObserver) -> BaseObserver:
-        kinds: list[type[events.FileSystemEvent]] = [
-            events.FileCreatedEvent,
-            events.FileModifiedEvent,
-            events.FileMovedEvent,
-            events.FileDeletedEvent,
-            events.FileAttribEvent,
-        ]
-        folders = {self._path.parent.resolve(strict=True), self._path.resolve().parent}
-        handler = events.FileSystemEventHandler()
-        handler.on_any_event = self._noticed  # type: ignore[method-assign]  # the one method of the class that counts
-        for folder in sorted(folders):
-            observer.schedule(handler, str(folder), event_filter=kinds)
-        observer.start()
-        return observer
-
-    def _noticed(self, event: events.FileSystemEvent) -> None:
-        names = {self._path.name, self._path.resolve().name}
-        if {Path(str(event.src_path)).name, Path(str(event.dest_path)).name} & names:
-            self._touched.set()
-
     def _run(self) -> None:
+        seen, since = self._look(), -math.inf
         try:
             while not self._stopping.is_set():
-                taken = self._read()
-                self._wait_for_change(None if taken else self._retry_s)
+                self._follow_folders()
+                look = self._look()
+                if look != seen:
+                    seen, since = look, time.monotonic()
+                self._touched.wait(self._read_if_whole(look, time.monotonic() - since))
+                self._touched.clear()
         except Exception as error:  # noqa: BLE001  # the end of a side thread must reach the one who can act on it
             self._on_crash(error)
+        finally:
+            self._stop_observer()
 
-    def _wait_for_change(self, at_most_s: float | None) -> None:
-        self._touched.wait(at_most_s)
-        deadline = time.monotonic() + self._max_wait_s
-        while self._touched.is_set() and not self._stopping.is_set() and time.monotonic() < deadline:
-            self._touched.clear()
-            self._touched.wait(self._debounce_s)
-        self._touched.clear()
+    def _look(self) -> Look:
+        try:
+            at = self._path.stat()
+        except OSError as error:
+            return (error.errno or 0,)
+        return at.st_dev, at.st_ino, at.st_size, at.st_ctime_ns
 
-    def _read(self) -> bool:
-        """Read the file if it changed; False where the same reading must be handed on again later."""
+    def _read_if_whole(self, look: Look, rest_s: float) -> float:
+        """Read a file that has another look than when it was read; returns the seconds until the next look.
+
+        Args:
+            look: the file as it is.
+            rest_s: how long it has been so.
+        """
+        if look == self._read_look:
+            self._is_closed = False
+            return self._look_s
+        needed_s = self._debounce_s if self._is_closed else self._rest_s
+        if rest_s < needed_s:
+            return needed_s - rest_s
         try:
             raw = read_bytes(self._path)
-            if raw != self._seen:
-                self._seen = raw
+            if rest_s < self._rest_s and raw[-1:] not in _ENDS:
+                return self._rest_s - rest_s
+            self._read_look = look
+            if raw != self._raw:
+                self._raw = raw
                 self.last = load_bytes(raw)
                 if not self._on_reading(self.last):
-                    self._seen = _UNREAD
-                    return False
+                    self._raw = self._read_look = None
         except BrokenFile as broken:
+            self._read_look, self._raw = look, None
             self._on_faults(broken.faults)
         except StoreError as error:
-            log.warning("%s is read again in %g s: %s", self._path.name, self._retry_s, error)
-            self._seen = _UNREAD
-            return False
-        return True
+            log.warning("%s is read again in %g s: %s", self._path.name, self._look_s, error)
+            self._raw = self._read_look = None
+        return self._look_s
+
+    def _follow_folders(self) -> None:
+        """Watch the folders in which file and link lie now, as far as they are there and the system can watch them."""
+        folders = dict[str, Look]()
+        for folder in {self._path.parent, Path(os.path.realpath(self._path)).parent}:
+            with contextlib.suppress(OSError):
+                at = folder.stat()
+                folders[str(folder)] = at.st_dev, at.st_ino
+        observer = self._observer
+        if observer and folders == self._folders and all(each.is_alive() for each in (observer, *observer.emitters)):
+            return
+        self._stop_observer()
+        observer = self._observer = Observer()
+        self._folders = folders
+        handler = events.FileSystemEventHandler()
+        handler.on_any_event = self._notice  # type: ignore[method-assign]  # the one method of the class that counts
+        try:
+            for name in folders:
+                observer.schedule(handler, name, event_filter=_EVENTS)
+            observer.start()
+        except OSError:  # the kernel has no watches left (fs.inotify.max_user_watches), or the folder has just gone
+            self._stop_observer()
+
+    def _notice(self, event: events.FileSystemEvent) -> None:
+        names = {self._path.name, Path(os.path.realpath(self._path)).name}
+        if not {Path(os.fsdecode(path)).name for path in (event.src_path, event.dest_path)} & names:
+            return
+        # A file that has only been made is closed later; a link is whole at once.
+        self._is_closed |= not isinstance(event, events.FileCreatedEvent) or self._path.is_symlink()
+        self._touched.set()
+
+    def _stop_observer(self) -> None:
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.unschedule_all()
+            if observer.is_alive():
+                observer.stop()
+                observer.join()

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BeforeValidator, Field
+from pydantic import Field
 
-from nightshift.core.clock import no_number
 from nightshift.core.events import Kind, Level
 from nightshift.core.text.patterns import compiled
 from nightshift.server.log.ansi import has_colours, plain
-from nightshift.server.query import After, BadQuery, Id, Query
+from nightshift.server.query import After, BadQuery, Id, Query, Time
 from nightshift.storage.db.event_log import Accepts, EventFilter
 
 MAX_PATTERN_CHARS = 500
@@ -69,9 +68,7 @@ class TextQuery(StreamQuery):
 class LogsQuery(TextQuery):
     """Which events to read; the newest ones, unless `after`, `before` or `at` says where."""
 
-    at: Annotated[AwareDatetime | None, BeforeValidator(no_number)] = Field(
-        None, description="only events since this time (ISO 8601 with its zone)"
-    )
+    at: Time | None = Field(None, description="only events since this time (ISO 8601; without a zone the machine's)")
     limit: int = Field(100, ge=1, le=1000, description="at most so many")
 
 

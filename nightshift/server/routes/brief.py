@@ -190,6 +190,8 @@ def _address(topic: Topic, found: Brief) -> str:
             return f"/tasks?{urlencode({'status': 'failed', **span})}"
         case Topic.COST:
             return f"/tasks?{urlencode({'sort': 'cost', **span})}"
+        case Topic.UNPUSHED:
+            return f"/tasks?{urlencode({'status': 'done', **span})}"
         case Topic.WAITING:
             return "/tasks?status=scheduled"
         case Topic.NEEDS:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nightshift.core.clock import from_text, to_text
+from nightshift.core.tasks.queueing import NOT_PUSHED
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.task import Spent
 from nightshift.storage.db import spending
@@ -43,11 +44,12 @@ class FailedTask:
 class Counts:
     """Tasks and commits of a span. `landed` were integrated and not taken back, `on_branch` wait on a branch.
 
-    `drafts` did not pass, and stand on a branch as well.
+    `drafts` did not pass, and stand on a branch as well; `unpushed` tasks have one that could not be pushed.
     """
 
     done: int
     failed: int
+    unpushed: int
     landed: int
     on_branch: int
     drafts: int
@@ -79,7 +81,10 @@ class BriefQueries:
         """How many tasks ended in the span, and what became of the commits that were made in it."""
         span = (to_text(since), to_text(until))
         tasks = self._rows(
-            "SELECT status, count(*) AS number FROM tasks WHERE ended_at >= ? AND ended_at < ? GROUP BY status", *span
+            "SELECT status, count(*) AS number, sum(reason GLOB ?) AS unpushed FROM tasks "
+            "WHERE ended_at >= ? AND ended_at < ? GROUP BY status",
+            f"*{NOT_PUSHED}*",
+            *span,
         )
         by_status = {row["status"]: int(row["number"]) for row in tasks}
         (commits,) = self._rows(
@@ -91,6 +96,7 @@ class BriefQueries:
         return Counts(
             done=by_status.get(Status.DONE, 0),
             failed=by_status.get(Status.FAILED, 0),
+            unpushed=sum(int(row["unpushed"]) for row in tasks),
             landed=int(commits["landed"]),
             on_branch=int(commits["on_branch"]),
             drafts=int(commits["drafts"]),

@@ -31,7 +31,7 @@ from nightshift.core.tasks.change_checks import (
 )
 from nightshift.sandbox import launcher
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.environments.distributions import Requirement, normalised, requirement
+from nightshift.verdict.environments.distributions import Requirement, is_declaration, normalised, requirement
 from nightshift.verdict.environments.layers import Layer, LayerStore
 from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.environments.missing_modules import ImportMemory, MissingModule
@@ -93,6 +93,7 @@ class DependencyCheck:
         if isinstance(layer, Finding):
             return ChangeCheckReport(findings=(*findings, layer))
         here = await asyncio.to_thread(modules_in, layer.folder) if layer else frozenset[str]()
+        here |= {normalised(name) for name in layer.packages} if layer else set()
         asks: dict[str, Ask] = {}
         for package in wanted:
             if _top(package.need) in here and _subject(package.requirement) not in job.denied:
@@ -119,8 +120,12 @@ class DependencyCheck:
     async def _installed(
         self, job: ChangeCheckJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
     ) -> Layer | Finding | None:
-        """The layer of all that is wanted and allowed; what the task was given by name is in it in any case."""
+        """The layer of all that is wanted and allowed; what the owner named or approved is in it in any case.
+
+        What the base declares is in its environment.
+        """
         named = {normalised(name) for name in job.spec.packages}
+        named -= survey.declared.keys() if job.environment else set()
         may_use = (one for one in packages if one.requirement and self._may_use(job, one))
         wanted = {one.requirement.key: one for one in may_use if one.requirement}
         listed = {key: survey.known.get(key) or Requirement(name=key) for key in named}
@@ -206,7 +211,8 @@ def _question(package: WantedPackage, wanted: Requirement, found: Wheel | None) 
     need = package.need
     summary = f" The index says of {found.name} {found.version}: “{found.summary}”." if found else ""
     slip = "" if package.known else " It is not among the packages known here: look whether it is a typing slip."
-    why = f"{need.path}:{need.line} imports {need.module}" if need.path else "Its plan names it"
+    does = "names it" if is_declaration(need.path) else f"imports {need.module}"
+    why = f"{need.path}:{need.line} {does}" if need.path else "Its plan names it"
     return (
         f"May the task use the package {wanted.name}? {why}. A yes installs "
         f"the wheel of {wanted} and of what it depends on from the package index; its code will run in the sandbox."

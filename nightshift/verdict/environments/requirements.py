@@ -25,6 +25,11 @@ from nightshift.verdict.languages.python import package_layout, pytest_settings
 
 # What runs of tests have anyway, and a clone has not.
 _TEST_LIBRARIES = frozenset({"hypothesis", "pytest"})
+# What builds or checks a project, and no run of its tests needs.
+_TOOLS = frozenset({
+    "black", "build", "flake8", "isort", "mypy", "pip", "pre-commit", "pylint", "ruff", "setuptools", "tox", "twine",
+    "wheel",
+})  # fmt: skip
 # Modules that come with Node.js; they are known without `node:` too.
 _NODE = frozenset({
     "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram",
@@ -70,6 +75,8 @@ class PackageSurvey:
         self._over = {**job.change, **job.own, **job.spec.tests}
         gone = {path for path, text in self._over.items() if text is None}
         self._paths = (self._entries.keys() | self._over.keys()) - gone
+        base = {path: self._base_text(path) for path in distributions.declarations(self._entries)}
+        self.declared = distributions.declared(base)
         self.known = self._known(allowed)
 
     def wanted(self) -> list[WantedPackage]:
@@ -88,22 +95,37 @@ class PackageSurvey:
             roots=("", "src/", *(f"{path.strip('./')}/" for path in (*settings.paths, *own.roots) if path.strip("./"))),
             available=self._available,
         )
-        return [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
+        missing = [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]
+        imported = {one.requirement.key for one in missing if one.requirement}
+        return [*missing, *(one for one in self._named() if one.requirement and one.requirement.key not in imported)]
+
+    def _named(self) -> Iterator[WantedPackage]:
+        """The packages that the change names in dependency files; they may be needed without an import."""
+        for path in distributions.declarations(self._over):
+            text = self._over[path] or ""
+            for key, each in distributions.declared({path: text}).items():
+                if key in self.declared or key in _TOOLS or key.replace("-", "_") in self._available:
+                    continue
+                line = next((n for n, words in enumerate(text.splitlines(), 1) if each.name in words), 0)
+                yield self._named_at(each, path, line)
+
+    def _named_by_owner(self) -> Iterator[WantedPackage]:
+        """The packages that the owner approved or gave to the task, which no file has to import."""
+        for name in self._job.spec.packages:
+            yield self._named_at(Requirement(name=name), "", 0)
+
+    def _named_at(self, named: Requirement, path: str, line: int) -> WantedPackage:
+        """A package that is wanted by its name; versions count where the owner wrote them."""
+        wanted = self.known.get(named.key) or Requirement(name=named.name)
+        known = named.key in self.known or distributions.is_known(named)
+        need = MissingModule(module=named.key, names=(), path=path, line=line)
+        return WantedPackage(need=need, requirement=wanted, known=known, written=True)
 
     def planned(self) -> list[WantedPackage]:
         """The distributions that a plan names and that no run has by itself."""
         asked = (distributions.requirement(name) for name in self._job.wanted)
-        new = {each.key: self.known.get(each.key) or Requirement(name=each.name) for each in asked if each}
-        return [
-            WantedPackage(
-                need=MissingModule(module=key, names=(), path="", line=0),
-                requirement=each,
-                known=key in self.known or distributions.is_known(each),
-                written=True,
-            )
-            for key, each in new.items()
-            if key.replace("-", "_") not in self._available
-        ]
+        new = (each for each in asked if each and each.key.replace("-", "_") not in self._available)
+        return [self._named_at(each, "", 0) for each in new]
 
     def scripts(self, installed: Collection[str] = ()) -> Iterator[MissingModule]:
         """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has.
@@ -126,7 +148,7 @@ class PackageSurvey:
         """The dependency files of the tree in which what the change needs of these packages is declared.
 
         In a repository of the owner's only what the agent's own files import is added, and no file is made; in the
-        workspace a requirements.txt also names what runs the agent's tests.
+        workspace a requirements.txt also names what runs the agent's tests, and what the owner approved by name.
 
         Args:
             wanted: what is missing without packages.
@@ -136,9 +158,10 @@ class PackageSurvey:
             {distributions.normalised(name): version for name, version in packages.items()},
             not self._job.spec.repo,
         )
+        named = self._named_by_owner() if is_own else ()
         needed = {
             one.requirement.name: versions[one.requirement.key]
-            for one in wanted
+            for one in (*wanted, *named)
             if one.requirement and one.requirement.key in versions and (one.written or is_own)
         }
         paths = sorted(distributions.declarations(self._paths))
@@ -163,8 +186,7 @@ class PackageSurvey:
 
     def _known(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
         """Distributions that the owner named, in the settings, with the task, or in files of the base."""
-        files = {path: self._base_text(path) for path in distributions.declarations(self._entries)}
-        found = distributions.declared(files)
+        found = dict(self.declared)
         task = {distributions.normalised(name): Requirement(name=name) for name in self._job.spec.packages}
         for key, named in {**task, **allowed}.items():
             if named.specifier or key not in found:

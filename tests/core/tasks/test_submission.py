@@ -28,7 +28,7 @@ def test_every_field_arrives() -> None:
         {
             "description": "x", "priority": 5, "repo": "/r", "base": "main", "kind": "cli_tool", "language": "python",
             "tests": {"test_x.py": "t"}, "files": {"x.py": "f"}, "depends_on": [2, 1, 2], "key": "k",
-            "not_before": "2030-01-01T00:00:00", "limits": {"iterations": 3}, "review": True, "audit": False,
+            "not_before": "2030-01-01T00:00:00Z", "limits": {"iterations": 3}, "review": True, "audit": False,
             "clarify": None, "integrate": True, "metadata": {"category": "api"},
         }
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from nightshift.config.load import load_settings
 from nightshift.core.errors import StoreFull
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.queueing import Submitted
-from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.queue.intake.inbox import Inbox
 from nightshift.queue.intake.marked_yaml import BrokenFile
@@ -37,7 +37,15 @@ class Intake:
         self.log = EventLog(self.db)
         self.queue = QueueManager(self.db, self.log)
         self.told: list[Event] = []
-        self.inbox = Inbox(self.queue.submit, self.told.append)
+        self.kept: Sequence[int] = ()
+        self.inbox = self.begin()
+
+    def begin(self) -> Inbox:
+        """A daemon's inbox, which knows what the one before it has kept."""
+        return Inbox(self.queue, self.told.append, keep=self.keep, tasks=self.kept)
+
+    def keep(self, _: object, tasks: Sequence[int]) -> None:
+        self.kept = tasks
 
     def read(self, text: str) -> list[str]:
         self.told.clear()
@@ -63,7 +71,9 @@ def test_each_entry_becomes_one_task_in_the_order_of_the_file(intake: Intake) ->
 
 def test_only_what_is_new_is_submitted(intake: Intake) -> None:
     intake.read("tasks: [a, b]")
-    assert intake.read("tasks: [b, c]  # a is gone\n") == ["tasks.yaml: 1 new of 2 entries"]
+    assert intake.read("tasks: [b, c]  # a is gone\n") == [
+        "tasks.yaml: 1 new of 2 entries; task 1 waits on, though its entry is gone"
+    ]
     assert intake.tasks() == ["a", "b", "c"]
     assert intake.read("tasks:\n# moved\n- c\n- b\n") == ["tasks.yaml: 0 new of 2 entries"]
     assert intake.told[0].level is Level.DEBUG
@@ -71,23 +81,100 @@ def test_only_what_is_new_is_submitted(intake: Intake) -> None:
 
 def test_what_was_taken_is_not_handed_in_again_at_each_save(intake: Intake) -> None:
     intake.read("tasks: [a, b]")
-    handed: list[TaskSpec] = []
+    handed: list[str] = []
 
-    def submit(spec: TaskSpec) -> Future[Submitted]:
-        handed.append(spec)
-        return intake.queue.submit(spec)
+    class Queue(QueueManager):
+        def submit(self, spec: TaskSpec, *, instead_of: int | None = None) -> Future[Submitted]:
+            handed.append(spec.description)
+            return super().submit(spec, instead_of=instead_of)
 
-    inbox = Inbox(submit, intake.told.append)
+    inbox = Inbox(Queue(intake.db, intake.log), intake.told.append)
     inbox.take(read_tasks("tasks: [a, b]"))
     inbox.take(read_tasks("tasks: [a, b, c]"))
-    assert [spec.description for spec in handed] == ["a", "b", "c"]
+    assert handed == ["a", "b", "c"]
 
 
 def test_a_restarted_daemon_submits_nothing_again(intake: Intake) -> None:
     intake.read(TWO)
-    intake.inbox = Inbox(intake.queue.submit, intake.told.append)
+    intake.inbox = intake.begin()
     assert intake.read(TWO) == ["tasks.yaml: 0 new of 2 entries"]
     assert intake.tasks() == ["a", "b"]
+
+
+DROP = "Delete the table of invoises and write a new one"
+TASKS = "tasks:\n- {}\n- Clean up what is left\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (DROP, DROP.replace("invoises", "drafts")),
+        (f"{{description: {DROP}, priority: 2}}", f"{{description: {DROP}, priority: 7}}"),
+        (f"{{description: {DROP}, not_before: 2099-01-01}}", DROP),
+        (f"{{description: {DROP}, key: drop}}", "{description: Count something else, key: drop}"),
+        (f"{{description: {DROP}, key: drop}}", f"{{description: {DROP}, key: drop, priority: 7}}"),
+        (f"{{description: {DROP}, key: drop}}", DROP),
+        (DROP, f"{{description: {DROP}, key: drop}}"),
+        (DROP, f"Write a letter\n- {DROP}, at last"),
+        (
+            "{description: a, key: a}\n- {description: b, depends_on: [a]}",
+            "{description: c, key: a}\n- {description: b, depends_on: [a]}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("meanwhile", ["", "restart", "fault", "empty file"])
+def test_a_corrected_entry_replaces_its_waiting_task(intake: Intake, before: str, after: str, meanwhile: str) -> None:
+    intake.read(TASKS.format(before))
+    if meanwhile == "restart":
+        intake.inbox = intake.begin()
+    elif meanwhile:
+        intake.read("tasks: [{description: half a word, prior: }]" if meanwhile == "fault" else "")
+    told = intake.read(TASKS.format(after))
+    open_tasks = {task.id: task for task in intake.queue.find(limit=100) if task.status not in ENDED}
+    entries = read_tasks(TASKS.format(after)).entries
+    assert sorted(task.spec.description for task in open_tasks.values()) == sorted(
+        entry.spec.description for entry in entries
+    )
+    new = max(open_tasks)
+    assert f"task {new} replaces task 1, which had not begun" in told[0]
+    assert (intake.queue.get(1).status, intake.queue.get(1).reason) == (Status.CANCELLED, f"task {new} is in its place")
+    assert all(set(task.spec.depends_on) <= {new} for task in open_tasks.values())
+    intake.inbox = intake.begin()
+    assert intake.read(TASKS.format(after)) == [f"tasks.yaml: 0 new of {len(entries)} entries"]
+    undone = intake.read(TASKS.format(before))
+    assert f"replaces task {new}" in undone[0], "the old words make a task again"
+
+
+def test_a_corrected_entry_leaves_a_task_that_has_begun(intake: Intake) -> None:
+    intake.read(
+        TASKS.format(f"{{description: {DROP}, key: drop, priority: 9}}") + f"- {{description: {DROP}, priority: 8}}"
+    )
+    intake.queue.claim("w").result()
+    intake.queue.claim("w").result()
+    first, *told = intake.read(TASKS.format("{description: Other, key: drop}") + f"- {DROP} at last\n")
+    assert first == "tasks.yaml: 1 new of 3 entries"
+    assert [intake.queue.get(n).status for n in (1, 3, 4)] == [Status.RUNNING, Status.RUNNING, Status.QUEUED]
+    assert "give it another key" in told[0]
+    assert len(intake.inbox.notices()) == 1
+    intake.read(TASKS.format("{description: Other, key: drop}") + f"- {DROP} at last\n")
+    assert len(intake.inbox.notices()) == 1, "what is not mended stays told"
+
+
+def test_an_entry_with_other_words_is_another_task(intake: Intake) -> None:
+    intake.read(TASKS.format(DROP))
+    told = intake.read(TASKS.format("Paint the fence"))
+    assert told == ["tasks.yaml: 1 new of 2 entries; task 1 waits on, though its entry is gone"]
+    assert intake.queue.get(1).status is Status.QUEUED
+
+
+def test_a_task_cannot_take_the_place_of_what_it_waits_for(intake: Intake) -> None:
+    intake.read(
+        "tasks:\n- {description: a, key: a}\n- {description: b, key: b, depends_on: [a]}\n"
+        "- {description: c, depends_on: [b]}"
+    )
+    told = intake.read("tasks:\n- {description: a, key: a, depends_on: [3]}")
+    assert "depends_on: task 3 waits for task 1, in whose place this one would be" in told[-1]
+    assert intake.queue.get(1).status is Status.QUEUED
 
 
 def test_dependencies_on_entries_become_those_of_their_tasks(intake: Intake) -> None:
@@ -131,7 +218,7 @@ def test_a_thousand_entries_share_their_commits(intake: Intake) -> None:
 def test_a_saved_file_reaches_the_queue_and_a_broken_one_the_log(intake: Intake, tmp_path: Path) -> None:
     path, told = tmp_path / "tasks.yaml", queue.Queue[Event]()
     crashes: list[Exception] = []
-    inbox = Inbox(intake.queue.submit, told.put)
+    inbox = Inbox(intake.queue, told.put)
     watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append)
     watcher.start()
     assert told.get(timeout=5).message == "tasks.yaml: 0 new of 0 entries"
@@ -153,13 +240,14 @@ def test_a_full_disk_is_tried_again_until_there_is_room(intake: Intake, tmp_path
     path.write_text("tasks: [a]")
     full = [StoreFull("no space"), StoreFull("no space")]
 
-    def submit(spec: TaskSpec) -> Future[Submitted]:
-        if full:
-            raise full.pop()
-        return intake.queue.submit(spec)
+    class Queue(QueueManager):
+        def submit(self, spec: TaskSpec, *, instead_of: int | None = None) -> Future[Submitted]:
+            if full:
+                raise full.pop()
+            return super().submit(spec, instead_of=instead_of)
 
-    inbox = Inbox(submit, told.put)
-    watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, retry_s=0.05)
+    inbox = Inbox(Queue(intake.db, intake.log), told.put)
+    watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, look_s=0.05)
     watcher.start()
     assert told.get(timeout=5).message == "tasks.yaml: 1 new of 1 entry"
     watcher.stop()
@@ -174,7 +262,7 @@ def test_the_neighbours_of_a_bad_entry_are_queued_and_it_is_once_it_is_mended(in
     assert intake.read(MIXED) == ["tasks.yaml: 2 new of 3 entries", fault]
     assert intake.tasks() == ["a", "c"]
     assert intake.inbox.notices() == (f"{fault} (the entry waits until this is mended)",)
-    intake.inbox = Inbox(intake.queue.submit, intake.told.append)  # as after a restart
+    intake.inbox = Inbox(intake.queue, intake.told.append)  # as after a restart
     assert intake.read(MIXED) == ["tasks.yaml: 0 new of 3 entries", fault]
     assert intake.read(MIXED.replace("high", "2")) == ["tasks.yaml: 1 new of 3 entries"]
     assert intake.tasks() == ["a", "c", "b"]
@@ -209,8 +297,8 @@ def test_what_the_queue_refused_is_tried_again_when_it_was_mended_elsewhere(inta
     path, told, repo = tmp_path / "tasks.yaml", queue.Queue[Event](), tmp_path / "shop"
     intake.queue.check_new = machine_check(load_settings(home=tmp_path))
     path.write_text(f"tasks:\n- a\n- {{description: b, repo: {repo}}}\n")
-    inbox, crashes = Inbox(intake.queue.submit, told.put), list[Exception]()
-    watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, retry_s=0.05)
+    inbox, crashes = Inbox(intake.queue, told.put), list[Exception]()
+    watcher = Watcher(path, inbox.take, inbox.refuse, crashes.append, look_s=0.05)
     watcher.start()
     assert told.get(timeout=5).message == "tasks.yaml: 1 new of 2 entries"
     assert told.get(timeout=5).message == f"tasks.yaml:3:20: repo: there is no folder {repo}"
@@ -226,7 +314,7 @@ def test_what_holds_entries_up_is_kept_whenever_it_changes(tmp_path: Path) -> No
     kept = list[tuple[str, ...]]()
     with Database(tmp_path / "db.sqlite") as db:
         log = EventLog(db)
-        inbox = Inbox(QueueManager(db, log).submit, list[Event]().append, keep=kept.append)
+        inbox = Inbox(QueueManager(db, log), list[Event]().append, keep=lambda told, _: kept.append(told))
         for text in ("tasks: [a]", "tasks: [a]", "tasks: [a, {priority: 2}]", "tasks: [a]"):
             inbox.take(read_tasks(text))
     assert [len(each) for each in kept] == [0, 1, 0], "what an earlier daemon kept is replaced as well"

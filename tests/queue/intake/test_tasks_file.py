@@ -92,7 +92,7 @@ SAME = "tasks:\n  - description: Do it\n    priority: 2\n    limits: {tokens: 10
     [
         "# a comment\n" + SAME + "\n\n",
         "tasks:\n  - priority: 2  # now\n    limits:\n     iterations: 3\n     tokens: 10\n    description: 'Do it'\n",
-        "tasks: [{description: Do it, priority: 0x2, limits: {tokens: 10, iterations: 3}}]",
+        "tasks: [{description: Do it, priority: +2, limits: {tokens: 10, iterations: 3}}]",
         SAME.replace("iterations: 3", "iterations: 3, wall_s: null")
         + "    language: python\n    files: {}\n    repo: ~\n",
     ],
@@ -158,7 +158,7 @@ def test_depending_on_an_entry_below_is_a_fault_at_that_item() -> None:
         ("tasks:\n  - description: !!binary aGk=\n", "2:18: the tag !!binary is not allowed"),
         ("tasks:\n  - description: a\n    priority: !!int high\n", "3:15: 'high' is not a value of the kind int"),
         ("tasks:\n  - description: a\n    priority: " + "9" * 5000 + "\n", "3:15: '9999"),
-        ("tasks:\n  - 3\n", "2:5: task: must be a mapping"),
+        ("tasks:\n  - 3\n", "2:5: description: must be a text"),
         ("tasks: 3\n", "1:1: tasks: must be a list"),
         ("- a\n", "1:1: must be a mapping with the one key"),
         ("task:\n  - a\n", "1:1: unknown key at the top"),
@@ -174,9 +174,63 @@ def test_a_fault_names_its_line_and_column(text: str, expected: str) -> None:
     assert fault.startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("entry", "place"),
+    [
+        ("Fix issue #42 in the parser", "2:5"),
+        ("#42 is not mended yet", "2:4"),
+        ("description: Fix the crash of #1234", "2:18"),
+        ("{description: a, metadata: {to: Jo #7\n}}", "2:37"),
+        ("'Fix the crash'  #1234", "2:5"),
+        ("&self is left out", "2:5"),
+        ("description: &self is left out", "2:18"),
+        ("!important fix", "2:5"),
+        ("*args are lost", "2:5"),
+        ("@home is wrong", "2:5"),
+        ("[WIP] fix it", "2:11"),
+        ('"Fix" the bug', "2:11"),
+        ("> 5 items fail", "2:7"),
+        ("Fix x: y", "2:5"),
+        ("Fix: the total is wrong", "2:5"),
+        ("description: Fix this: the total is wrong", "2:26"),
+        ("? why is it wrong", "2:5"),
+        ("no", "2:5"),
+        ("42", "2:5"),
+        ("{description: a, repo: /shop, base: 2024}", "2:35"),
+        ("{description: a, key: no}", "2:22"),
+    ],
+)
+def test_a_text_that_yaml_reads_otherwise_is_a_fault_that_asks_for_quotes(entry: str, place: str) -> None:
+    told = faults_of(f"tasks:\n  - {entry}\n")
+    assert [fault.partition(": ")[0] for fault in told] == [place]
+    assert "in quotes" in told[0]
+
+
+def test_other_comments_behind_a_text_are_told() -> None:
+    reading = read_tasks("tasks:\n  - Do it  # now\n  - {description: b, priority: 2}  # or never\n  - |\n    c # d\n")
+    assert reading.notices == ("line 2: '# now' is a comment, and no part of the task",)
+    assert [entry.spec.description for entry in reading.entries] == ["Do it", "b", "c # d"]
+
+
+@pytest.mark.parametrize(
+    "written", ["010", "1:30", "1_000", "0x1F", "0b11", "1:30.5", ".5", "1.", "08", "+.inf", ".nan"]
+)
+def test_what_json_would_not_read_as_a_number_is_a_text(written: str) -> None:
+    entry = only(f"tasks: [{{description: a, key: {written}, metadata: {{version: {written}}}}}]\n")
+    assert (entry.key, entry.spec.metadata) == (written, {"version": written})
+    (fault,) = faults_of(f"tasks:\n  - {{description: a, priority: {written}}}\n")
+    assert fault.startswith("2:22: priority: ")
+
+
+@pytest.mark.parametrize(("written", "number"), [("0", 0), ("-7", -7), ("+3", 3), ("1.50", 1.5), ("1e3", 1000.0)])
+def test_numbers_are_written_as_in_json(written: str, number: float) -> None:
+    value = only(f"tasks: [{{description: a, metadata: {{n: {written}}}}}]\n").spec.metadata["n"]
+    assert (value, type(value)) == (number, type(number))
+
+
 def test_all_faults_are_told_together_in_the_order_of_the_file() -> None:
     text = "tasks:\n  - description: ''\n    priority: x\n  - good\n  - nonsense: 1\n"
-    assert [fault.split(":")[0] for fault in faults_of(text)] == ["2", "3", "5", "5"]
+    assert [fault.split(":")[0] for fault in faults_of(text)] == ["2", "3", "5"]
 
 
 def test_an_entry_with_a_fault_holds_up_itself_alone() -> None:
@@ -267,7 +321,7 @@ def test_a_huge_file_is_refused_without_being_read_whole(tmp_path: Path) -> None
 
 
 def test_a_folder_in_place_of_the_file_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(BrokenFile, match="1:1: is not a regular file"):
+    with pytest.raises(BrokenFile, match="1:1: cannot be read: Is a directory"):
         load_file(tmp_path)
 
 

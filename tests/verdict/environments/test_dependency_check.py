@@ -11,7 +11,7 @@ from nightshift.agent import change_check
 from nightshift.core.errors import Parked, SandboxError
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
+from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Severity, package_subject
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.verdict.environments.dependency_check import DependencyCheck, provided
@@ -94,6 +94,45 @@ async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
     assert event.data["packages"]["tidewave"][1].startswith("sha256:")
     assert await allowed.examine(asked) == found
     assert len(events) == 1, "what is there is not installed again"
+
+
+NAMES_IT = {"sky.py": "X = 1\n", "requirements.txt": "pytest\nmoonphase>=0\n"}
+
+
+@pytest.mark.parametrize("spelling", ["moonphase", "Moonphase", "PyYAML"])
+@pytest.mark.parametrize("how", ["task", "approved", "approved for its project", "declared"])
+async def test_what_no_file_imports_is_installed_as_well(checker: Make, how: str, spelling: str) -> None:
+    yes = {package_subject(spelling): True}
+    context = case_for(packages=[spelling] if how == "task" else [])
+    if how in {"approved", "declared"}:
+        context = replace(context, granted=frozenset(yes))
+    elif how == "approved for its project":
+        context = replace(context, decided={"sky": yes, "other": {"package:tidewave": True}})
+    context = context.within("sky")
+    lists = {"requirements.txt": f"pytest\n{spelling}>=0\n"} if how == "declared" else {}
+    change = {"sky.py": "X = 1\n", **lists}
+    tools = Bench(model_for(), base={}, change_checks=[checker()]).tools
+    state = AttemptState(phase=Phase.TESTING, base="0" * 40, change=change, project="sky")
+    found = (await change_check.check(context, state, tools)).state
+    names = {"moonphase", "tidewave"} if spelling != "PyYAML" else {"PyYAML"}
+    assert found.packages.keys() == names
+    assert spelling.lower() in str(found.change["requirements.txt"]).lower()
+
+
+async def test_what_the_change_declares_is_asked_for_and_a_denial_goes_back(checker: Make) -> None:
+    (ask,) = (await checker().examine(job(NAMES_IT))).asks
+    assert ask.subject == "package:moonphase"
+    assert ask.question.startswith("May the task use the package moonphase? requirements.txt:2 names it.")
+    denied = await checker().examine(job(NAMES_IT, denied=frozenset({"package:moonphase"})))
+    assert rules(denied) == [("package.denied", "requirements.txt", 2)]
+    tools = {"requirements-dev.txt": "black\nmypy==1\npytest\n", "calc.py": ""}
+    assert await checker().examine(job(tools)) == ChangeCheckReport()
+
+
+async def test_what_the_base_declares_is_not_installed_beside_its_environment(checker: Make) -> None:
+    base = {"requirements.txt": "moonphase==1.0\n"}
+    asked = replace(job({"moon.py": "X = 1\n"}, base, packages=["moonphase"]), environment="e" * 64)
+    assert dict((await checker().examine(asked)).packages) == {}
 
 
 async def test_what_comes_with_an_allowed_package_is_not_asked_for(checker: Make) -> None:
@@ -218,9 +257,15 @@ BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
         ({}, {}, "moonphase==1.0\n", None, None),
         ({}, {"requirements.txt": "pytest\n"}, "pytest\nmoonphase==1.0\n", None, "pytest\n"),
         ({"requirements.txt": "moonphase\n"}, {}, "moonphase==1.0\n", None, None),
-        ({}, {}, "moonphase==1.0\n", "rich==9\nmoonphase==1.0\n", "rich==9\n"),
+        ({}, {}, "moonphase==1.0\n", "pytest==9\nmoonphase==1.0\n", "pytest==9\n"),
         ({}, {}, "moonphase==1.0\n", "moonphase==0.9\n", "moonphase==0.9\n"),
-        ({"requirements.txt": "moonphase\n"}, {}, "moonphase==1.0\n", "moonphase==1.0\nrich\n", "moonphase\nrich\n"),
+        (
+            {"requirements.txt": "moonphase\n"},
+            {},
+            "moonphase==1.0\n",
+            "moonphase==1.0\npytest\n",
+            "moonphase\npytest\n",
+        ),
         ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, None, None),
         ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, f"{BOTH}\n", f"{BOTH}\n"),
     ],

@@ -1,7 +1,7 @@
 // Small marks that stand in a line: states, times, amounts.
 
 import {quarter, second} from './clock.js';
-import {clock, counted, day, duration, elapsed, grouped, money, relative, tokens, words} from './text.js';
+import {clock, counted, day, duration, elapsed, grouped, money, relative, tokens, words, zone} from './text.js';
 import {classes, html} from './ui.js';
 
 const none = html`<span class="none">–</span>`;
@@ -11,21 +11,22 @@ export const Pill = ({status, title, children}) => html`
   <span class=${`pill ${status}`} title=${title}>${children ?? words(status)}</span>`;
 
 /**
- * A moment of the API (text or milliseconds), relative to now; its full local time is the tooltip.
+ * A moment of the API (text or milliseconds), relative to now; its full local time with its zone is the tooltip.
  * @param {{at: string|number|null, form?: 'relative'|'clock'|'short'|'day'|'full'}} props
  */
 export function Moment({at, form = 'relative'}) {
   if (!at) return none;
   const time = new Date(at);
+  const full = `${day(time)} ${clock(time)} ${zone(time)}`;
   const said = {
     // The quarter's tick may lie before what has just happened, which is never ahead.
     relative: () => relative(time.getTime(), time < Date.now() ? Math.max(quarter.value, time.getTime()) : quarter.value),
     clock: () => clock(time),
     short: () => (day(time) === day(Date.now()) ? '' : `${day(time).slice(5)} `) + clock(time).slice(0, 5),
     day: () => day(time),
-    full: () => `${day(time)} ${clock(time)}`,
+    full: () => full,
   }[form]();
-  return html`<time datetime=${time.toISOString()} title=${`${day(time)} ${clock(time)}`}>${said}</time>`;
+  return html`<time datetime=${time.toISOString()} title=${full}>${said}</time>`;
 }
 
 /** A duration: of `seconds`, or since a moment, counting up. */

@@ -118,3 +118,6 @@ export function day(at) {
   const date = new Date(at);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
+
+/** The zone of a moment here: `GMT+1`. */
+export const zone = (at) => new Intl.DateTimeFormat('en', {timeZoneName: 'short'}).formatToParts(new Date(at)).find(({type}) => type === 'timeZoneName').value;

@@ -1,7 +1,7 @@
 // The less usual half of the form for a new task: tests, limits, order, switches.
 
 import {Button, Field} from '../../app/parts.js';
-import {counted} from '../../app/text.js';
+import {counted, zone} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
 /** Limits that the form knows; `scale` makes what is typed into what the API takes. */
@@ -55,7 +55,7 @@ const Tests = ({text, errors}) => html`<details open=${Boolean(errors.testsText 
 const Order = ({text, change}) => html`
   <div class="row">
     <${Field} label="After tasks" hint="ids; it starts when they are done" autocomplete="off" placeholder="12, 13" ...${text('after')} />
-    <${Field} label="Not before" type="datetime-local" ...${text('notBefore')} />
+    <${Field} label="Not before" hint=${zone(Date.now())} type="datetime-local" ...${text('notBefore')} />
   </div>
   <div class="row">
     <${Field} label="Branch" hint="to start from" autocomplete="off" spellcheck="false" placeholder="main" ...${text('base')} />
