@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import ssl
 import threading
@@ -103,6 +104,15 @@ def is_loopback(url: str) -> bool:
     """Whether the address is this machine, which is never reached through a proxy."""
     host = urlsplit(url).hostname
     return host in LOOPBACK or host == socket.gethostname().lower()
+
+
+def usual_address(given: str, paths: re.Pattern[str]) -> str:
+    """The address without blanks and without `paths` behind it, and with a scheme where it lacks one."""
+    address = paths.sub("", given.strip().rstrip("/")).rstrip("/")
+    if "://" in address:
+        return address
+    near = is_loopback(f"http://{address}") or re.match(r"[\d.:\[]+|[\w-]+(\.local|\.lan)?(:|/|$)", address)
+    return f"{'http' if near else 'https'}://{address}"
 
 
 @cache

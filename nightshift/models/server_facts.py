@@ -38,7 +38,7 @@ _MISSING = (
 """A feature of a request, and the words of a refusal that blame it."""
 _PARALLEL = re.compile(r"single tool[- ]call|parallel tool|multiple tool[- ]calls|one tool[- ]call", re.IGNORECASE)
 _TOOLS = re.compile(r"\btools?\b|\btool[-_ ]|function[_ ]call", re.IGNORECASE)
-_NOT_THERE = re.compile(r"support|require", re.IGNORECASE)
+_NOT_THERE = re.compile(r"support|require|pars", re.IGNORECASE)
 _CONTEXT = re.compile(
     r"context (length|window|size)|context_length|exceed_context|too long|too large.{0,80}(tokens|TPM)"
     r"|input token count|maximum number of tokens|reduce the length|prompt is too long|tokens per minute",
@@ -178,7 +178,7 @@ def blames_context(message: str) -> bool:
 
 
 def blames_tools(status: int, message: str) -> bool:
-    """Whether a refusal is about tools as such; OpenRouter says so with 404, older llama.cpp with 500."""
+    """Whether a refusal is about tools: OpenRouter says so with 404, llama.cpp and Ollama with 500."""
     if not _TOOLS.search(message) or blames_context(message):
         return False
     return status in {400, 422} or (status in {404, 500, 501} and bool(_NOT_THERE.search(message)))

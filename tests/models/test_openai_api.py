@@ -12,7 +12,8 @@ import pytest
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
-from nightshift.models.openai_api import OFFICIAL, OpenAIBackend, usual_address
+from nightshift.models.http_access import usual_address
+from nightshift.models.openai_api import OFFICIAL, OpenAIBackend
 from tests.support.wire_server import Reply, WireServer
 
 REQUEST = ModelRequest(
@@ -114,7 +115,7 @@ async def test_openai_itself_is_spoken_to_by_responses_and_nothing_is_stored_the
     ],
 )
 def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
-    assert usual_address(given) == usual
+    assert usual_address(given, OpenAIBackend.paths) == usual
 
 
 async def test_an_address_without_its_version_is_found_and_its_right_form_told(server: WireServer) -> None:
