@@ -276,7 +276,7 @@ class HealthProbe:
         self._asked = self._asked or asyncio.create_task(asyncio.to_thread(self._is_available))
         await asyncio.wait({self._asked}, timeout=self._wait_s)
         if not self._asked.done():
-            self._broken = f"{self._backend.name} does not say whether it is available"
+            self._broken = self._backend.detail or f"{self._backend.name} does not say whether it is available"
             return False
         asked, self._asked = self._asked, None
         found, self._broken = asked.result()

@@ -1,4 +1,4 @@
-"""How many tokens models take, prompt and reply together: what servers list, and a table by name for those that do not.
+"""How many tokens models take, prompt and reply together: as servers list it, else by name as in `models.toml`.
 
 A server that lists nothing, and a name that is not known here, leave the window open: a wrong one would cut prompts
 that fit, or send some that do not.
@@ -10,22 +10,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_BY_NAME = (
-    (r"(^|[/.])claude", 200_000),
-    (r"(^|/)gpt-5.*chat", 128_000),
-    (r"(^|/)gpt-5", 272_000),  # 400,000 with the reply, but a prompt may have no more than this
-    (r"(^|/)gpt-4\.1", 1_000_000),
-    (r"(^|/)(chatgpt|gpt)-4o", 128_000),
-    (r"(^|/)o1-(mini|preview)", 128_000),
-    (r"(^|/)o[134](-|$)", 200_000),
-)
+from nightshift.models.choosing import TABLE
+
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
 """Of vLLM and SGLang; OpenRouter and Together; Groq; Mistral and LM Studio."""
 
 
 def window_by_name(model: str) -> int | None:
     """The window of a vendor's model, in tokens."""
-    return next((window for shape, window in _BY_NAME if re.search(shape, model)), None)
+    return next((row["tokens"] for row in TABLE["windows"] if re.search(row["names"], model)), None)
 
 
 def listed_window(row: Mapping[str, Any]) -> int | None:

@@ -67,9 +67,8 @@ def test_what_is_no_api_is_said_to_be_none(said: bytes, status: int, fault: str)
     assert fault in probe.fault
 
 
-@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
-def test_a_server_that_drips_for_ever_is_cut_off(head: bytes) -> None:
-    with served(head, drip=b"x") as url:
+def test_a_server_that_drips_for_ever_is_left() -> None:
+    with served(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x") as url:
         probe = fetch_json(url, {}, timeout_s=5, whole_s=0.4)
     assert probe.is_unusable
     assert probe.fault

@@ -1,7 +1,7 @@
 """A copy of a task's files on the disk, in which code that is not trusted may do whatever it likes.
 
-Nothing here follows a link: each folder of a path is opened by its own name, below the one before, so what the agent
-puts in the place of a file or a folder leads nowhere, also while it is looked at.
+It is looked at when nothing of the agent runs any more, and no link is followed: folders are walked by their own names,
+and what lies in the place of a file leads nowhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -138,37 +137,13 @@ class WorkingCopy:
             return f"cannot be read: {error}", None
 
     def _content(self, path: str, most: int) -> bytes:
-        folder, _, name = path.rpartition("/")
-        with self._folder(folder) as above, _opened(name, above) as file:
-            if os.fstat(file).st_size > most:
-                raise OutsideCopy(f"it has more than {most >> 20} MB")
-            with os.fdopen(os.dup(file), "rb") as stream:
-                return stream.read(most)
-
-    @contextmanager
-    def _folder(self, path: str) -> Iterator[int]:
-        """A descriptor of a folder of the copy."""
-        at = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            for name in filter(None, path.split("/")):
-                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
-                os.close(at)
-                at = below
-            yield at
-        finally:
-            os.close(at)
-
-
-@contextmanager
-def _opened(name: str, above: int) -> Iterator[int]:
-    """A descriptor of a plain file by its own name; a pipe of the agent's holds nobody up."""
-    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above)
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OutsideCopy(f"{name} is no plain file")
-        yield file
-    finally:
-        os.close(file)
+        """The bytes of a file below folders that are no links; a pipe in its place holds nobody up."""
+        file = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(file, "rb") as stream:
+            found = os.fstat(file)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+                raise OutsideCopy(f"{path} is no plain file, or has more than {most >> 20} MB")
+            return stream.read(most)
 
 
 def _joined(below: str, name: str) -> str:
