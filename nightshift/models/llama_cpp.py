@@ -43,7 +43,7 @@ class LlamaCppBackend(ModelFileBackend):
 
     Args:
         path: the model file.
-        num_ctx: the context in tokens, where the model was not made for less.
+        num_ctx: the context in tokens, where the model was not made for less; None is what fits.
         ensure_extra: brings the package.
         needed: whether this backend is to be asked at all; None always.
         idle_s: how long the process stays without a request.
@@ -58,7 +58,7 @@ class LlamaCppBackend(ModelFileBackend):
         self,
         *,
         path: Path,
-        num_ctx: int = 32768,
+        num_ctx: int | None = None,
         ensure_extra: EnsureExtra | None = None,
         needed: Callable[[], bool] | None = None,
         idle_s: float = IDLE_S,
@@ -91,8 +91,7 @@ class LlamaCppBackend(ModelFileBackend):
     @property
     def window(self) -> int | None:
         """The context that the model is loaded with, once it was."""
-        most = self._header and self._header.context_length
-        return min(self._num_ctx, most or self._num_ctx) if self._header else None
+        return self._choose_window(self._header) if self._header else None
 
     @property
     def is_running(self) -> bool:

@@ -13,7 +13,8 @@ from nightshift.core.status import install_by_hand
 from nightshift.models.base import BaseModelHandler, EnsureExtra
 from nightshift.models.choosing import choose
 from nightshift.models.errors import BackendMisconfigured
-from nightshift.models.gguf import is_gguf
+from nightshift.models.gguf import GGUFHeader, is_gguf
+from nightshift.models.windows import WIDE, choose_window, memory_bytes
 
 RETRY_S = 600.0
 """How long an installation that failed is not tried again."""
@@ -31,10 +32,14 @@ class ModelFileBackend(BaseModelHandler):
     variable: ClassVar[str]
     parallel = 1
 
-    def __init__(self, *, path: Path, num_ctx: int = 32768, ensure_extra: EnsureExtra | None = None) -> None:
+    def __init__(self, *, path: Path, num_ctx: int | None = None, ensure_extra: EnsureExtra | None = None) -> None:
         super().__init__(model=path.name)
         self._path, self._num_ctx, self._ensure_extra = path, num_ctx, ensure_extra
         self._retry_at_s = -math.inf
+
+    def _choose_window(self, header: GGUFHeader) -> int:
+        needed = self._path.stat().st_size + WIDE * header.cache_bytes
+        return choose_window(self._num_ctx, header.context_length, needed, memory_bytes())
 
     @property
     def free(self) -> bool:

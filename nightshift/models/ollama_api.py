@@ -8,9 +8,10 @@ badly: Ollama's own parsers of calls fail with many models, often for a whole re
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -27,6 +28,7 @@ from nightshift.models.model_sizes import read_parameters
 from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
 from nightshift.models.tool_wire import functions, paired, written_arguments
 from nightshift.models.vendor import VendorBackend
+from nightshift.models.windows import WIDE, choose_window, memory_bytes, read_cache_bytes
 
 KEEP_ALIVE = "30m"
 
@@ -69,7 +71,7 @@ class OllamaBackend(VendorBackend):
         *,
         model: str | None,
         base_url: str,
-        num_ctx: int = 32768,
+        num_ctx: int | None = None,
         connect_s: float = 5.0,
         parallel: int | None = None,
     ) -> None:
@@ -77,6 +79,7 @@ class OllamaBackend(VendorBackend):
         self.parallel, self._num_ctx = parallel, num_ctx
         self._pinned: dict[str, int] = {}
         self._thinks: dict[str, bool] = {}
+        self._sizes = dict[str, int]()
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
@@ -97,6 +100,7 @@ class OllamaBackend(VendorBackend):
         names = [str(row.get("name") or row.get("model")) for row in rows]
         if not self._named and self._model not in names:
             self._model = choose(names)
+        self._sizes = dict(zip(names, map(_size, rows), strict=True))
         sizes = zip(names, map(read_parameters, rows), strict=True)
         listed = {name: billions for name, billions in sizes if billions}
         self._listed_b = {**{name.removesuffix(":latest"): billions for name, billions in listed.items()}, **listed}
@@ -184,15 +188,17 @@ class OllamaBackend(VendorBackend):
         return self._fill_counts(request, self._completion(received))
 
     async def _context(self, client: Any) -> int:
-        """The pinned context size: the setting, or what the model was made for if that is less."""
+        """The pinned context size: the setting or what fits, and no more than the model was made for."""
         if self.model not in self._pinned:
-            try:
+            info: Mapping[str, Any] = {}
+            with suppress(ValueError):  # servers that only resemble Ollama leave parts of the answer out
                 shown = await client.show(self.model)
-                most = _context_length(shown)
-                self._thinks[self.model] = "thinking" in (shown.capabilities or ())
-            except ValueError:  # servers that only resemble Ollama leave parts of the answer out
-                most = None
-            self._pinned[self.model] = min(self._num_ctx, most or self._num_ctx)
+                self._thinks[self.model], info = "thinking" in (shown.capabilities or ()), shown.modelinfo or {}
+            lengths = (size for key, size in info.items() if key.endswith(".context_length") and isinstance(size, int))
+            file = self._sizes.get(self.model) or self._sizes.get(f"{self.model}:latest", 0)
+            memory = memory_bytes() if is_loopback(self._base_url) else math.inf
+            needed = file + WIDE * read_cache_bytes(info)
+            self._pinned[self.model] = choose_window(self._num_ctx, next(lengths, None), needed, memory)
         return self._pinned[self.model]
 
     def _think(self, request: ModelRequest) -> bool | str | None:
@@ -260,10 +266,3 @@ def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
 def _size(row: Mapping[str, Any]) -> int:
     size = row.get("size")
     return size if isinstance(size, int) else 0
-
-
-def _context_length(shown: Any) -> int | None:
-    """The context that the model was trained for, as `show` reports it."""
-    info: Mapping[str, Any] = shown.modelinfo or {}
-    found = [value for key, value in info.items() if key.endswith(".context_length") and isinstance(value, int)]
-    return found[0] if found else None
