@@ -12,8 +12,12 @@ import pytest
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
+from nightshift.models.anthropic_api import AnthropicBackend
+from nightshift.models.gemini_api import GeminiBackend
 from nightshift.models.http_access import usual_address
+from nightshift.models.ollama_api import OllamaBackend
 from nightshift.models.openai_api import OFFICIAL, OpenAIBackend
+from nightshift.models.vendor import VendorBackend
 from tests.support.wire_server import Reply, WireServer
 
 REQUEST = ModelRequest(
@@ -116,6 +120,28 @@ async def test_openai_itself_is_spoken_to_by_responses_and_nothing_is_stored_the
 )
 def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
     assert usual_address(given, OpenAIBackend.paths) == usual
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "usual"),
+    [
+        (AnthropicBackend, "localhost:4000/v1/messages", "http://localhost:4000"),
+        (AnthropicBackend, "proxy.example.com/anthropic\n", "https://proxy.example.com/anthropic"),
+        (
+            GeminiBackend,
+            " generativelanguage.googleapis.com/v1beta/models ",
+            "https://generativelanguage.googleapis.com",
+        ),
+        (OllamaBackend, "127.0.0.1:11434/v1/", "http://127.0.0.1:11434"),
+        (OllamaBackend, "http://box.lan:11434/api/chat", "http://box.lan:11434"),
+    ],
+)
+def test_addresses_of_other_vendors_are_read_alike_and_the_right_form_is_told(
+    kind: type[VendorBackend], given: str, usual: str
+) -> None:
+    made = kind(model="m", base_url=given, **({} if kind is OllamaBackend else {"api_key": "k"}))
+    assert made.advice == f"write {kind.name.upper()}_BASE_URL={usual}"
+    assert kind(model="m", base_url=usual, **({} if kind is OllamaBackend else {"api_key": "k"})).advice == ""
 
 
 async def test_an_address_without_its_version_is_found_and_its_right_form_told(server: WireServer) -> None:
