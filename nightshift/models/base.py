@@ -177,6 +177,9 @@ class BaseModelHandler(ABC):
         Sets `detail`, and `model` where none was named.
         """
 
+    async def load(self) -> None:  # noqa: B027 - not abstract: most small backends have nothing to load
+        """Load the packages of a request, which may take seconds: no silence of its server's."""
+
     @abstractmethod
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """Ask once. `on_text` gets the reply's pieces on the caller's loop, or "" as a mere sign of life.

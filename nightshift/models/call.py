@@ -112,11 +112,13 @@ class _Call:
         self._thoughts: list[str] = []
         self._bytes, self._is_full = 0, False
         self._loop = asyncio.get_running_loop()
-        self._began_s = self._loop.time()
-        self._last_s = self._began_s + policy.total_s
+        self._began_s = self._last_s = self._loop.time()
 
     async def timed(self, watch: OnText) -> Completion:
         """Ask; each sign of life moves the deadline, but never past the total, and goes to who watches."""
+        await self._backend.load()
+        self._began_s = self._loop.time()
+        self._last_s = self._began_s + self._policy.total_s
         try:
             async with asyncio.timeout(self._first_s()) as limit:
                 on_text = self._on_text(limit, watch)

@@ -127,6 +127,10 @@ class VendorBackend(BaseModelHandler):
                 self._api = await asyncio.to_thread(self._new_api, self._http)
         return self._api
 
+    async def load(self) -> None:
+        """See `BaseModelHandler.load`."""
+        await self._connected()
+
     def _new_http(self) -> Any:
         # The vendors' packages look at `httpx` once it is in `sys.modules`. A thread that begins to import it later for
         # an embedder or another backend, would put half of it there.
