@@ -170,9 +170,9 @@ async def test_what_is_looked_at_and_what_is_asked_take_the_same_proxy(
         for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "HTTP_PROXY"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("http_proxy", server.base_url)
-        urls = {f"{each}_base_url": "http://models.example" for each in ("anthropic", "ollama")}
+        address = "http://models.example"
         settings = BackendSettings(
-            openai_api_key="k", openai_base_url="http://models.example/v1", anthropic_api_key="k", **urls
+            openai_base_url=f"{address}/v1", anthropic_api_key="k", anthropic_base_url=address, ollama_base_url=address
         )
         one = build_chain(settings, model_type=kind, model_name="m")[0]
         assert await asyncio.to_thread(one.is_available), one.detail

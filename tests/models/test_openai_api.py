@@ -12,12 +12,10 @@ import pytest
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
-from nightshift.models.anthropic_api import AnthropicBackend
-from nightshift.models.gemini_api import GeminiBackend
+from nightshift.models.base import BackendSettings
+from nightshift.models.chain import build_chain
 from nightshift.models.http_access import usual_address
-from nightshift.models.ollama_api import OllamaBackend
 from nightshift.models.openai_api import OFFICIAL, OpenAIBackend
-from nightshift.models.vendor import VendorBackend
 from tests.support.wire_server import Reply, WireServer
 
 REQUEST = ModelRequest(
@@ -125,23 +123,26 @@ def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "usual"),
     [
-        (AnthropicBackend, "localhost:4000/v1/messages", "http://localhost:4000"),
-        (AnthropicBackend, "proxy.example.com/anthropic\n", "https://proxy.example.com/anthropic"),
+        ("anthropic", "localhost:4000/v1/messages", "http://localhost:4000"),
+        ("anthropic", "proxy.example.com/anthropic\n", "https://proxy.example.com/anthropic"),
         (
-            GeminiBackend,
+            "gemini",
             " generativelanguage.googleapis.com/v1beta/models ",
             "https://generativelanguage.googleapis.com",
         ),
-        (OllamaBackend, "127.0.0.1:11434/v1/", "http://127.0.0.1:11434"),
-        (OllamaBackend, "http://box.lan:11434/api/chat", "http://box.lan:11434"),
+        ("ollama", "127.0.0.1:11434/v1/", "http://127.0.0.1:11434"),
+        ("ollama", "http://box.lan:11434/api/chat", "http://box.lan:11434"),
     ],
 )
 def test_addresses_of_other_vendors_are_read_alike_and_the_right_form_is_told(
-    kind: type[VendorBackend], given: str, usual: str
+    kind: str, given: str, usual: str
 ) -> None:
-    made = kind(model="m", base_url=given, **({} if kind is OllamaBackend else {"api_key": "k"}))
-    assert made.advice == f"write {kind.name.upper()}_BASE_URL={usual}"
-    assert kind(model="m", base_url=usual, **({} if kind is OllamaBackend else {"api_key": "k"})).advice == ""
+    for address, advice in ((given, f"write {kind.upper()}_BASE_URL={usual}"), (usual, "")):
+        urls = BackendSettings(
+            anthropic_api_key="k", anthropic_base_url=address, gemini_api_key="k", gemini_base_url=address,
+            ollama_base_url=address,
+        )  # fmt: skip
+        assert build_chain(urls, model_type=kind, model_name="m")[0].advice == advice
 
 
 async def test_an_address_without_its_version_is_found_and_its_right_form_told(server: WireServer) -> None:
