@@ -66,6 +66,7 @@ class LlamaCppBackend(ModelFileBackend):
         super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
         self._needed, self._idle_s = needed, idle_s
         self._header: GGUFHeader | None = None
+        self._window: int | None = None
         self._server: _Server | None = None
         self._starting = asyncio.Lock()
         self._requests = 0
@@ -91,7 +92,7 @@ class LlamaCppBackend(ModelFileBackend):
     @property
     def window(self) -> int | None:
         """The context that the model is loaded with, once it was."""
-        return self._choose_window(self._header) if self._header else None
+        return self._window
 
     @property
     def is_running(self) -> bool:
@@ -140,6 +141,7 @@ class LlamaCppBackend(ModelFileBackend):
         await asyncio.to_thread(self._require_package)
         try:
             self._header = await asyncio.to_thread(read_header, self._path)
+            self._window = self._choose_window(self._header)
         except (OSError, ValueError) as error:
             raise self._unloadable(str(error)) from error
         assert self.window
