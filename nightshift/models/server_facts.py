@@ -21,7 +21,7 @@ LEAST_WINDOW, LEAST_REPLY = 512, 128
 _MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for row in TABLE["refusals"])
 _PARALLEL = re.compile(r"single tool[- ]call|parallel tool|multiple tool[- ]calls|one tool[- ]call", re.IGNORECASE)
 _TOOLS = re.compile(r"\btools?\b|\btool[-_ ]|function[_ ]call", re.IGNORECASE)
-_NOT_THERE = re.compile(r"support|require|pars", re.IGNORECASE)
+_NOT_THERE = re.compile(r"support|require|parsing", re.IGNORECASE)
 _CONTEXT = re.compile(
     r"context (length|window|size)|context_length|exceed_context|too long|too large.{0,80}(tokens|TPM)"
     r"|input token count|maximum number of tokens|reduce the length|prompt is too long|tokens per minute",

@@ -242,7 +242,7 @@ class VendorBackend(BaseModelHandler):
             return self.facts.note("no parallel")
         if request.tools and blames_tools(status, said):
             # What has worked before is not given up for one odd refusal, nor anything for one call that was not read.
-            if not self._has_called and status < 500:
+            if not (self._has_called or "parsing" in said):
                 self.facts.note("no tools")
             raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {said}")
         if window := self.facts.learn_window(said, prompt):
