@@ -8,7 +8,7 @@ from nightshift.agent.taking_away import only_takes_away
 from nightshift.core.code.documents import is_documentation
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
-from nightshift.core.tasks.projects import LAID_OUT, steering
+from nightshift.core.tasks.projects import LAID_OUT, start_of
 from nightshift.core.tasks.verdicts import SuiteJob
 
 
@@ -22,7 +22,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         held=state.still_held(context.held),
         own=state.own_tests,
         former=state.former_tests,
-        start={**spec.files, **steering(state.project, state.change)},
+        start=start_of(spec.files, state.project, state.change),
         command=spec.test_command,
         allow=spec.allow,
         language=spec.language,

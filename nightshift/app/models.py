@@ -9,61 +9,24 @@ from nightshift.app.acp import AgentPlaces, agent, nowhere
 from nightshift.app.extras import ExtrasInstaller
 from nightshift.app.store import StoreServices
 from nightshift.config.load import Settings
-from nightshift.core.clock import Clock, from_text, to_text
+from nightshift.core.clock import Clock
 from nightshift.core.errors import ExtraMissing
 from nightshift.core.text.masking import Masker
-from nightshift.models.backend_client import Pause, StoredPause
-from nightshift.models.backend_pool import RoutingConfig
 from nightshift.models.base import BackendSettings, BaseModelHandler, SandboxRuns
 from nightshift.models.budgets import Price, SpendingLimits
 from nightshift.models.call import CallPolicy
 from nightshift.models.chain import build_chain, phase_routes
 from nightshift.models.gateway import ModelHandler
+from nightshift.models.live import LiveCalls
+from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.thinking import ThinkingConfig
 from nightshift.storage.db.model_results import ModelResults
-from nightshift.storage.db.state_store import StateStore
 from nightshift.storage.db.tool_forms import ToolForms
 from nightshift.storage.memory.embedders import Choice, EmbedderMissing, Endpoints, Provisioning, choose
 from nightshift.storage.memory.store import LongTermMemory
 
 EnsureExtra = Callable[[str], None]
 """Returns when optional packages are installed, or raises `ExtraMissing`; blocks."""
-_KEY, _FACTS = "model_pauses", "model_facts"
-_MAX_WHY_CHARS = 500
-
-
-class DatabasePauseStore:
-    """See `models.backend_client.PauseStore`; read when a model comes up, written when a provider asks for hours."""
-
-    def __init__(self, state: StateStore, clock: Clock) -> None:
-        self._state, self._clock, self._facts = state, clock, state.get(_FACTS) or {}
-        self._kept: dict[str, StoredPause] = {
-            account: StoredPause(pause=Pause(since=from_text(since), until=from_text(until)), why=why)
-            for account, (since, until, why) in (state.get(_KEY) or {}).items()
-        }
-
-    def read(self, account: str) -> StoredPause | None:
-        """The last pause that was kept, over or not."""
-        return self._kept.get(account)
-
-    def write(self, account: str, kept: StoredPause) -> None:
-        """Keep it, and forget those that are over."""
-        now = self._clock()
-        self._kept = {name: one for name, one in self._kept.items() if one.pause.holds(now)} | {account: kept}
-        rows = {
-            name: (to_text(one.pause.since), to_text(one.pause.until), one.why[:_MAX_WHY_CHARS])
-            for name, one in self._kept.items()
-        }
-        self._state.set(_KEY, rows)
-
-    def read_facts(self, account: str) -> str:
-        """Read the lessons of refusals as they were written."""
-        return str(self._facts.get(account, ""))
-
-    def write_facts(self, account: str, facts: str) -> None:
-        """Keep what refusals taught."""
-        self._facts[account] = facts
-        self._state.set(_FACTS, self._facts)
 
 
 def nothing_runs() -> str:
@@ -92,18 +55,18 @@ def make_models(
     Raises:
         ConfigError: a backend is unknown, or asked for and not configured.
     """
-    return ModelHandler(
-        chain_of(settings, runs, ensure_extra, agents),
-        _routing_config(settings, store.mask),
+    services = GatewayServices(
         steps=store.steps,
-        emit=store.events.emit,
-        clock=clock,
-        budgets=_spending_limits(settings),
-        spent_since=store.state.spent_since,
-        pauses=DatabasePauseStore(store.state, clock),
+        state=store.state,
         routes=ModelResults(store.db, clock=clock),
         forms=ToolForms(store.db),
+        spent_since=store.state.spent_since,
+        emit=store.events.emit,
+        clock=clock,
+        live=LiveCalls(clock),
     )
+    chain = chain_of(settings, runs, ensure_extra, agents)
+    return ModelHandler(chain, _routing_config(settings, store.mask), _spending_limits(settings), services)
 
 
 def prepare_models(

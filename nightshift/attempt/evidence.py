@@ -25,7 +25,7 @@ from nightshift.core.errors import NightshiftError
 from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.held_out import HeldOut
-from nightshift.core.tasks.projects import Scope, name_fault, steering
+from nightshift.core.tasks.projects import Scope, name_fault, start_of
 from nightshift.core.tasks.remarks import Remark, masked
 from nightshift.core.tasks.revisions import Commit
 from nightshift.core.tasks.task import Files, Language, Task
@@ -159,7 +159,7 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
         language=spec.language,
         project=state.project,
         changed=tuple(sorted(state.change if changed is None else changed)),
-        start=digests({**spec.files, **steering(state.project, state.change)}),
+        start=digests(start_of(spec.files, state.project, state.change)),
         limits=NotedLimits(**asdict(limits)),
         packages=state.packages,
         environment=state.environment,

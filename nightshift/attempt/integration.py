@@ -29,7 +29,7 @@ from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.commit_message import message_for, subject_of
 from nightshift.core.tasks.held_out import HeldOut
-from nightshift.core.tasks.projects import beginning, projects_of, steering, whole_of
+from nightshift.core.tasks.projects import beginning, projects_of, start_of, whole_of
 from nightshift.core.tasks.queueing import NOT_PUSHED
 from nightshift.core.tasks.remarks import counted, masked
 from nightshift.core.tasks.revisions import Commit, Workspace
@@ -321,7 +321,7 @@ class Integration:
             given={path: texts[path] or text for path, text in {**spec.tests, **state.merged_tests}.items()},
             held=self._held,
             own={path: texts[path] or text for path, text in state.own_tests.items()},
-            start={**spec.files, **steering(state.project, state.change)},
+            start=start_of(spec.files, state.project, change),
             command=spec.test_command,
             allow=spec.allow,
             language=spec.language,

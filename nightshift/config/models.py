@@ -16,6 +16,8 @@ from nightshift.core.tasks.task import Explore
 ThinkingLevel = Annotated[Literal["auto", "off", "low", "medium", "high"], BeforeValidator(Explore.typed)]
 AGENT = ByHand("it decides which program is started, and what that is shown and may reach")
 LONGEST_PROMPT = 24_000
+LEAST_CONTEXT = 32_768
+"""The tokens of the context of a local model where its owner set none."""
 LONGEST_CONVERSATION = 96_000
 """Tokens; successful conversations stay far below (arXiv 2602.16069)."""
 LEAST_PROMPT = 3_000
@@ -77,8 +79,8 @@ that can code."""
     """Whether models look around and try things with tools: on, off, or where a single prompt would not do (auto)."""
     explore_steps: Annotated[int, Field(ge=2, le=500)] = 40
     """How many replies with tool calls a model may take to write a change."""
-    model_num_ctx: Annotated[Tokens, Field(ge=2048)] = 32768
-    """The context of local models, prompt and reply together."""
+    model_num_ctx: Annotated[Tokens, Field(ge=2048)] | None = None
+    """The context of local models, prompt and reply together; 65536 where that fits, else 32768, if it is not set."""
     model_max_tokens: PositiveTokens = 8192
     """The longest reply that is asked for, thinking included."""
     model_thinking: ThinkingLevel = "auto"
@@ -144,7 +146,7 @@ class PromptSettings(ModelSettings, LimitSettings):
         Longer prompts than `LONGEST_PROMPT` cost more than they help.
         """
         of_call = LONGEST_PROMPT if self.call_tokens is None else self.call_tokens * 3 // 4
-        return min(LONGEST_PROMPT, self.model_num_ctx - self.model_max_tokens, of_call)
+        return min(LONGEST_PROMPT, (self.model_num_ctx or LEAST_CONTEXT) - self.model_max_tokens, of_call)
 
     @property
     def conversation_tokens(self) -> int:
@@ -153,7 +155,7 @@ class PromptSettings(ModelSettings, LimitSettings):
 
     @model_validator(mode="after")
     def _room_for_a_prompt(self) -> PromptSettings:
-        context, reply = self.model_num_ctx, self.model_max_tokens
+        context, reply = self.model_num_ctx or LEAST_CONTEXT, self.model_max_tokens
         if context - reply < LEAST_PROMPT:
             shorter = f"MODEL_MAX_TOKENS to {context - LEAST_PROMPT} or less, or " if context > LEAST_PROMPT else ""
             raise ValueError(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from nightshift.core.dialogue import ModelRequest, Thinking
 from nightshift.models.base import BackendSettings
-from nightshift.models.choosing import choose
 from nightshift.models.http_access import fetch_json
 from nightshift.models.vendor import VendorBackend
 from nightshift.models.windows import window_by_name
@@ -33,15 +32,14 @@ class AnthropicBackend(VendorBackend):
 
     name = "anthropic"
     vendor = "Anthropic"
-    key_name = "ANTHROPIC_API_KEY"
+    paths = re.compile(r"/v1(/(messages|models))?/?$")
     setup = "set ANTHROPIC_API_KEY"
     ids: ClassVar[re.Pattern[str]] = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
     def __init__(
         self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0, max_tokens: int = 8192
     ) -> None:
-        address = base_url.strip().rstrip("/").removesuffix("/v1")
-        super().__init__(model=model, api_key=api_key, base_url=address, connect_s=connect_s)
+        super().__init__(model=model, api_key=api_key, base_url=base_url, connect_s=connect_s)
         self._max_tokens = max_tokens
 
     @classmethod
@@ -65,9 +63,7 @@ class AnthropicBackend(VendorBackend):
         head = {"Authorization": f"Bearer {self._key}", "x-api-key": self._key or "", "anthropic-version": API_VERSION}
         probe = fetch_json(f"{self._base_url}/v1/models?limit=100", head)
         names = [str(row["id"]) for row in probe.rows("data") if row.get("id")]
-        if not self._named and self._model not in names:
-            self._model = choose(names, PREFERRED) or self._model
-        return self._check_listing(probe, names)
+        return self._check_listing(probe, names, PREFERRED)
 
     @property
     def window(self) -> int | None:

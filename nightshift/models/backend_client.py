@@ -7,7 +7,7 @@ closed ─ too many failures in a row ─> open ─ pause over ─> half open �
                                         └── it fails: twice the pause
 
 A pause that the provider asked for (a limit that resets at a stated time) opens it as well. That one outlives what ends
-the others: that the server goes away and comes back, or that the daemon is started again (`PauseStore`).
+the others: that the server goes away and comes back, or that the daemon is started again.
 
 An outage is waited out, however long it lasts. But a reply that always breaks off at the same word, or a prompt that
 crashes the server, would be tried, and perhaps be paid for, for ever. The difference shows in other requests: only
@@ -20,21 +20,20 @@ import asyncio
 import math
 import random
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from nightshift.core.built_in import BUILT_IN
-from nightshift.core.clock import Clock, utc_now
+from nightshift.core.clock import Clock, from_text, to_text
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
-from nightshift.core.events import BackendData, CallFailureData, Emitter, Kind, Level
+from nightshift.core.events import BackendData, CallFailureData, Emitter, Kind, Level, Sink
 from nightshift.core.gauge import Gauge
 from nightshift.core.model_profile import ModelClass, ModelProfile
-from nightshift.core.ports import Sink
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.states import CircuitState
 from nightshift.core.tool_forms import FormCounts, KnownForms, choose_form
@@ -42,7 +41,7 @@ from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tool_text import as_text
 from nightshift.models.base import BaseModelHandler, events_about
 from nightshift.models.budgets import Price, Reservation, price_of
-from nightshift.models.call import CallPolicy, Charge, call_once
+from nightshift.models.call import Charge, call_once
 from nightshift.models.errors import (
     BackendMisconfigured,
     BackendUnfit,
@@ -51,8 +50,8 @@ from nightshift.models.errors import (
     TimedOut,
     ToolsRefused,
 )
-from nightshift.models.live import LiveCalls
 from nightshift.models.refusals import Blame, Refusals
+from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.token_estimates import TokenEstimator
 
 Room = Callable[[], AbstractAsyncContextManager[Reservation]]
@@ -161,76 +160,24 @@ class CircuitBreaker:
         return [pause for pause in (self._own, self.asked) if pause]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPause:
-    """A pause, and the provider's words for it."""
-
-    pause: Pause
-    why: str
-
-
-class PauseStore(Protocol):
-    """Keeps one pause for each account."""
-
-    def read(self, account: str) -> StoredPause | None:
-        """The last pause that was kept, over or not."""
-        ...
-
-    def write(self, account: str, kept: StoredPause) -> None:
-        """Keep it; returns before it is durable."""
-        ...
-
-    def read_facts(self, account: str) -> str:
-        """Read the lessons of refusals as they were written; empty where there are none."""
-        ...
-
-    def write_facts(self, account: str, facts: str) -> None:
-        """Keep the lessons of refusals."""
-        ...
-
-
-class InMemoryPauseStore:
-    """Keeps pauses as long as the process lives."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, StoredPause] = {}
-        self._facts: dict[str, str] = {}
-
-    def read(self, account: str) -> StoredPause | None:
-        """See `PauseStore`."""
-        return self._kept.get(account)
-
-    def write(self, account: str, kept: StoredPause) -> None:
-        """See `PauseStore`."""
-        self._kept[account] = kept
-
-    def read_facts(self, account: str) -> str:
-        """See `PauseStore`."""
-        return self._facts.get(account, "")
-
-    def write_facts(self, account: str, facts: str) -> None:
-        """See `PauseStore`."""
-        self._facts[account] = facts
-
-
 MOST_UNUSABLE = 2
 """Replies in a row without the form that was asked for, after which a model is asked in plain words."""
 POISON_FAILURES = 40
 """So many failures in a row; one that was paid for counts as `PAID_FAILURE_WEIGHT`."""
 PAID_FAILURE_WEIGHT = 4
 REMEMBERED_TASKS = 1000
+MOST_WHY_CHARS = 500
 
 
 class PoisonRequestDetector:
     """Counts, for each task, the failures since its last reply from one backend, and says when to give up."""
 
     def __init__(self) -> None:
-        self._counts: OrderedDict[int, tuple[int, int]] = OrderedDict()
+        self._counts = OrderedDict[int | None, tuple[int, int]]()
 
     def answered(self, task_id: int | None) -> None:
         """The task got a reply: all is forgotten."""
-        if task_id is not None:
-            self._counts.pop(task_id, None)
+        self._counts.pop(task_id, None)
 
     def failed(self, task_id: int | None, answers: int, *, paid: bool) -> bool:
         """Note a failure.
@@ -278,12 +225,7 @@ class HealthProbe:
     """
 
     def __init__(
-        self,
-        backend: BaseModelHandler,
-        emit: Sink,
-        masker: Callable[[str], str],
-        wait_s: float = 10.0,
-        clock: Clock = utc_now,
+        self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], clock: Clock, wait_s: float = 10.0
     ) -> None:
         self._backend, self._events, self._masker, self._wait_s = backend, Emitter(emit), masker, wait_s
         self._clock, self.seen = clock, NOT_SEEN
@@ -334,7 +276,7 @@ class HealthProbe:
         self._asked = self._asked or asyncio.create_task(asyncio.to_thread(self._is_available))
         await asyncio.wait({self._asked}, timeout=self._wait_s)
         if not self._asked.done():
-            self._broken = f"{self._backend.name} does not say whether it is available"
+            self._broken = self._backend.detail or f"{self._backend.name} does not say whether it is available"
             return False
         asked, self._asked = self._asked, None
         found, self._broken = asked.result()
@@ -381,61 +323,27 @@ class BackendStats:
         return self.latency_s / self.calls if self.calls else None
 
 
-class Forms(Protocol):
-    """How well models called tools (`storage.db.tool_forms.ToolForms`)."""
-
-    def known(self, backend: str, model: str) -> KnownForms:
-        """The counts of a model, by the form of its calls."""
-        ...
-
-
-class NothingKnown:
-    """Of no model anything is known."""
-
-    def known(self, _backend: str, _model: str) -> KnownForms:
-        """See `Forms`."""
-        return {}
-
-
 class BackendClient:
     """One backend of the chain. Used from one event loop.
 
     Args:
         backend: who answers.
-        policy: its time-outs and retries.
-        clock: the time, for pauses that may last hours; short waits are measured by the event loop.
-        emit: takes the events.
-        masker: takes secrets out of what vendors say.
-        prices: what the owner's models cost.
-        pauses: where it is kept that a provider asked to be left alone, over restarts.
-        forms: how well its model called tools.
-        live: gets what it writes as it comes.
+        config: time-outs, retries and prices.
+        services: the stores, the clock and where events go.
 
     Attributes:
         recoveries: how often it came up since the process began.
     """
 
-    def __init__(  # noqa: PLR0913 (all by name, and two have a default)
-        self,
-        backend: BaseModelHandler,
-        *,
-        policy: CallPolicy,
-        clock: Clock,
-        emit: Sink,
-        masker: Callable[[str], str],
-        prices: Mapping[str, Price],
-        pauses: PauseStore,
-        forms: Forms | None = None,
-        live: LiveCalls | None = None,
-    ) -> None:
-        self.backend, self._policy, self._clock, self._emit, self._masker = backend, policy, clock, emit, masker
-        self._prices, self._pauses, self._forms = prices, pauses, forms or NothingKnown()
-        self._live = live
+    def __init__(self, backend: BaseModelHandler, config: RoutingConfig, services: GatewayServices) -> None:
+        policy, clock = config.policy, services.clock
+        self.backend, self._config, self._policy, self._services = backend, config, policy, services
+        self._clock, self._masker = clock, config.masker
         self._known: KnownForms = {}
         self.circuit = CircuitBreaker(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
-        self.health = HealthProbe(backend, emit, masker, clock=clock)
+        self.health = HealthProbe(backend, services.emit, config.masker, clock)
         self.recoveries = 0
         self._why = ""
         self._asked_until: datetime | None = None
@@ -508,7 +416,7 @@ class BackendClient:
     @property
     def price(self) -> Price | None:
         """What its model costs, if that is known."""
-        return price_of(self._prices, self.backend.name, self.backend.model, free=self.backend.free)
+        return price_of(self._config.prices, self.backend.name, self.backend.model, free=self.backend.free)
 
     @property
     def why(self) -> str:
@@ -542,13 +450,7 @@ class BackendClient:
             next_check_at=held or (seen.at + timedelta(seconds=self._policy.probe_s) if seen.at else None),
             detail=self._masker("; ".join(filter(None, (self.why or seen.why, backend.advice, learnt, unpriced)))),
             circuit=self.circuit.state,
-            calls=stats.calls,
-            failures=stats.failures,
-            tokens_in=stats.tokens_in,
-            tokens_out=stats.tokens_out,
-            cost_usd=stats.cost_usd,
-            unpriced=stats.unpriced,
-            latency_s=stats.mean_latency_s,
+            **{**asdict(stats), "latency_s": stats.mean_latency_s},
             protocol=protocol,
             form=self.profile.why_plain,
             malformed_share=known.get(protocol, FormCounts()).malformed_share if protocol else None,
@@ -575,7 +477,7 @@ class BackendClient:
 
     def _learn_forms(self) -> None:
         if not self.is_engine:
-            self._known = self._forms.known(self.backend.name, self.backend.model)
+            self._known = self._services.forms.known(self.backend.name, self.backend.model)
 
     async def ready(self) -> bool:
         """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
@@ -588,7 +490,7 @@ class BackendClient:
         came_up = await self.health.check(fresh_s)
         self._learn_forms()
         if not self._facts_kept:
-            self._facts_kept = self._pauses.read_facts(self.account)
+            self._facts_kept = self._services.state.get(f"model_facts {self.account}") or ""
             self.backend.facts.read(self._facts_kept)
         if came_up:
             self.recoveries += 1
@@ -599,9 +501,11 @@ class BackendClient:
 
     def _restore_pause(self) -> None:
         """Keep to a pause that the provider asked this process or an earlier one for."""
-        if kept := self._pauses.read(self.account):
-            self.circuit.restore(kept.pause)
-            self._why = kept.why if self.circuit.state is CircuitState.OPEN else ""
+        state = self._services.state
+        # Version 0.1 kept all of them under one key.
+        if kept := state.get(f"model_pause {self.account}") or (state.get("model_pauses") or {}).get(self.account):
+            self.circuit.restore(Pause(since=from_text(kept[0]), until=from_text(kept[1])))
+            self._why = kept[2] if self.circuit.state is CircuitState.OPEN else ""
 
     async def ask(self, request: ModelRequest, room: Room) -> Completion:
         """Ask until there is an answer or no try is left. `room` gets what was used, also by a lost reply.
@@ -622,7 +526,7 @@ class BackendClient:
                 async with room() as reserved, self._slots:
                     formed = replace(formed, max_tokens=reserved.reply, cut_at=reserved.cut_at)
                     lose = self._lost_to(reserved.charge, lost)
-                    completion = await call_once(self.backend, formed, self._policy, lose, self._live)
+                    completion = await call_once(self.backend, formed, self._policy, lose, self._services.live)
                     self._refusals.note_answer(request.task_id)
                     self._poison.answered(request.task_id)
                     self.token_estimator.learn(formed, completion)
@@ -667,7 +571,7 @@ class BackendClient:
     def _keep_facts(self) -> None:
         if (facts := str(self.backend.facts)) != self._facts_kept:
             self._facts_kept = facts
-            self._pauses.write_facts(self.account, facts)
+            self._services.state.set(f"model_facts {self.account}", facts)
 
     async def _wait_as_asked(self) -> None:
         """Wait as the server asked, whichever call it told; a little longer, so that not all come back at once."""
@@ -736,8 +640,9 @@ class BackendClient:
         policy = self._policy
         if asked_s is not None and asked_s > policy.max_wait_s:
             self.circuit.open_for(asked_s, asked=True)
-            if self.circuit.asked:
-                self._pauses.write(self.account, StoredPause(pause=self.circuit.asked, why=self._masker(self._why)))
+            if asked := self.circuit.asked:
+                kept = (to_text(asked.since), to_text(asked.until), self._masker(self._why)[:MOST_WHY_CHARS])
+                self._services.state.set(f"model_pause {self.account}", kept)
             return None
         # One that is busy again and again is left alone like one that fails: asking it all night helps nobody.
         self.circuit.failed()
@@ -758,5 +663,5 @@ class BackendClient:
                 "circuit": self.circuit.state.value,
             }
         )
-        text, about = self._masker(str(error)), events_about(request, self._emit)
+        text, about = self._masker(str(error)), events_about(request, self._services.emit)
         about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)

@@ -6,44 +6,18 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, cast
 
-from nightshift.core.clock import Clock
 from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.gauge import Gauge
-from nightshift.core.ports import Sink
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
-from nightshift.models.backend_client import BackendClient, Forms, InMemoryPauseStore, PauseStore
+from nightshift.models.backend_client import BackendClient
 from nightshift.models.base import BaseModelHandler
-from nightshift.models.budgets import Price
-from nightshift.models.call import CallPolicy
-from nightshift.models.live import LiveCalls
-from nightshift.models.thinking import ThinkingConfig
+from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.token_estimates import most_cautious
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoutingConfig:
-    """How backends are asked: all that the settings say about models beside budgets.
-
-    Attributes:
-        policy: time-outs and retries of a backend.
-        prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
-        masker: takes secrets out of prompts and messages.
-        phase_models: the backend, model or `backend=model` that is asked first in a phase.
-        thinking: how much models think.
-        measured: models are ordered by what they did with earlier tasks, and not as the owner ordered them.
-    """
-
-    policy: CallPolicy = field(default_factory=CallPolicy)
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    masker: Masker = field(default_factory=Masker)
-    phase_models: Mapping[Phase, str] = field(default_factory=dict)
-    thinking: ThinkingConfig = field(default_factory=ThinkingConfig)
-    measured: bool = False
 
 
 class BackendPool:
@@ -55,11 +29,7 @@ class BackendPool:
     Args:
         backends: the chain, best first (`models.chain.build_chain`).
         config: how they are asked.
-        clock: the time.
-        emit: takes the events.
-        pauses: where it is kept that a provider asked to be left alone.
-        forms: how well models called tools.
-        live: gets what models write as it comes.
+        services: the stores, the clock and where events go.
 
     Attributes:
         clients: of all backends, in the order of the chain.
@@ -67,32 +37,9 @@ class BackendPool:
         engine: that of the built-in engine, if it takes part.
     """
 
-    def __init__(
-        self,
-        backends: Sequence[BaseModelHandler],
-        config: RoutingConfig,
-        *,
-        clock: Clock,
-        emit: Sink,
-        pauses: PauseStore | None = None,
-        forms: Forms | None = None,
-        live: LiveCalls | None = None,
-    ) -> None:
-        self.config, kept = config, pauses or InMemoryPauseStore()
-        self.clients = tuple(
-            BackendClient(
-                backend,
-                policy=config.policy,
-                clock=clock,
-                emit=emit,
-                masker=config.masker,
-                prices=config.prices,
-                pauses=kept,
-                forms=forms,
-                live=live,
-            )
-            for backend in backends
-        )
+    def __init__(self, backends: Sequence[BaseModelHandler], config: RoutingConfig, services: GatewayServices) -> None:
+        self.config = config
+        self.clients = tuple(BackendClient(backend, config, services) for backend in backends)
         self.models = tuple(client for client in self.clients if not client.is_engine)
         self.engine = next((client for client in self.clients if client.is_engine), None)
         self._users = 0

@@ -67,7 +67,7 @@ class BackendSettings:
     ollama_base_url: str = "http://localhost:11434"
     gpt4all_model_path: Path | None = None
     llama_cpp_model_path: Path | None = None
-    num_ctx: int = 32768
+    num_ctx: int | None = None
     max_tokens: int = 8192
     connect_s: float = 5.0
     runs: SandboxRuns | None = None
@@ -176,6 +176,9 @@ class BaseModelHandler(ABC):
 
         Sets `detail`, and `model` where none was named.
         """
+
+    async def load(self) -> None:  # noqa: B027 - not abstract: most small backends have nothing to load
+        """Load the packages of a request, which may take seconds: no silence of its server's."""
 
     @abstractmethod
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:

@@ -14,7 +14,7 @@ from nightshift.core.gauge import BYTES_PER_TOKEN, utf8_size
 from nightshift.models.base import BaseModelHandler, CallText, OnText, ThoughtText
 from nightshift.models.errors import TimedOut
 from nightshift.models.live import LiveCalls
-from nightshift.models.thought_tags import ThoughtSplitter, without_thoughts
+from nightshift.models.thought_tags import without_thoughts
 from nightshift.models.token_estimates import estimate_reply, estimate_request
 
 MAX_REPLY_BYTES = 8_000_000
@@ -110,14 +110,15 @@ class _Call:
         self._backend, self._request, self._policy = backend, request, policy
         self._text: list[str] = []
         self._thoughts: list[str] = []
-        self._splitter = ThoughtSplitter()
         self._bytes, self._is_full = 0, False
         self._loop = asyncio.get_running_loop()
-        self._began_s = self._loop.time()
-        self._last_s = self._began_s + policy.total_s
+        self._began_s = self._last_s = self._loop.time()
 
     async def timed(self, watch: OnText) -> Completion:
         """Ask; each sign of life moves the deadline, but never past the total, and goes to who watches."""
+        await self._backend.load()
+        self._began_s = self._loop.time()
+        self._last_s = self._began_s + self._policy.total_s
         try:
             async with asyncio.timeout(self._first_s()) as limit:
                 on_text = self._on_text(limit, watch)
@@ -136,13 +137,9 @@ class _Call:
         task = asyncio.current_task()
 
         def receive(piece: str) -> None:
-            if not piece:
-                watch(piece)
-            is_text = piece and not isinstance(piece, CallText | ThoughtText)
-            for part in self._splitter.feed(piece) if is_text else filter(None, (piece,)):
-                watch(part)
-                if not isinstance(part, CallText):
-                    (self._thoughts if isinstance(part, ThoughtText) else self._text).append(part)
+            watch(piece)
+            if not isinstance(piece, CallText):
+                (self._thoughts if isinstance(piece, ThoughtText) else self._text).append(piece)
             self._bytes += utf8_size(piece)
             if self._bytes > MAX_REPLY_BYTES:
                 raise ModelUnavailable(f"{self._label} sent more than {MAX_REPLY_BYTES:,} bytes without an end")
@@ -183,7 +180,7 @@ class _Call:
     def so_far(self, extra: dict[str, Any]) -> Completion:
         """What was received as a reply: it was paid for, so it is counted, as an estimate."""
         thought = "".join(self._thoughts)
-        return Completion(
+        received = Completion(
             text="".join(self._text),
             backend=self._backend.name,
             model=self._backend.model,
@@ -193,6 +190,7 @@ class _Call:
             thoughts=(Thought(text=thought),) if thought else (),
             extra={"estimated": True, **extra},
         )
+        return without_thoughts(received)
 
 
 def _plausible(completion: Completion, call: _Call) -> Completion:

@@ -1,14 +1,15 @@
 """The choice of a model where the owner named none, by size, age and family; advice on models by memory.
 
-Figures of coding benchmarks, read on 2026-11-28: OpenHands Index (SWE-bench Verified), vendors' model cards, and the
-harness studies that the manual names. A family that is not known here counts as an average one of 2025.
+The tables, their date and sources are in `models.toml`. A family that is not there counts as an average one of 2025.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from nightshift.models.model_sizes import parameters_by_name
 
@@ -30,32 +31,8 @@ class Family:
     thinks: bool = False
 
 
-FAMILIES = (
-    Family(names=r"qwen3[.-]?[678]", released=2026.3, coding=1.5, thinks=True),
-    Family(names=r"qwen3-?coder-?next", released=2026.1, coding=1.4),
-    Family(names=r"qwen3[.-]?5", released=2026.1, coding=1.4, thinks=True),
-    Family(names=r"qwen3-?coder", released=2025.6, coding=1.3),
-    Family(names=r"qwen3", released=2025.4, thinks=True),
-    Family(names=r"qwq", released=2025.2, thinks=True),
-    Family(names=r"qwen2\.?5-?coder", released=2024.8, coding=1.2),
-    Family(names=r"qwen2", released=2024.5),
-    Family(names=r"devstral-?(small-)?2", released=2025.95, coding=1.4),
-    Family(names=r"devstral", released=2025.5, coding=1.3),
-    Family(names=r"codestral", released=2024.4, coding=1.1),
-    Family(names=r"magistral|ministral-?3", released=2025.9, thinks=True),
-    Family(names=r"gemma-?4", released=2026.3, coding=0.4, thinks=True),
-    Family(names=r"gemma-?3", released=2025.2, coding=0.6),
-    Family(names=r"gemma|codegemma", released=2024.3, coding=0.6),
-    Family(names=r"gpt-oss", released=2025.6, coding=1.3, thinks=True),
-    Family(names=r"nemotron-?3", released=2025.95, coding=0.8, thinks=True),
-    Family(names=r"glm-?[45][.\d]*", released=2026.0, coding=1.3, thinks=True),
-    Family(names=r"deepseek-?(v4|v3\.[12]|r1)|kimi|minimax|seed-oss|ernie|hunyuan", released=2026.0, thinks=True),
-    Family(names=r"deepseek-?coder-?v2", released=2024.5, coding=1.1),
-    Family(names=r"deepseek-?coder|starcoder|code-?llama|codellama", released=2023.9, coding=1.0),
-    Family(names=r"granite-?4", released=2025.8, coding=0.8),
-    Family(names=r"llama-?[34]|mistral|phi", released=2024.6, coding=0.7),
-)
-"""The first family whose form is in a name is its own."""
+TABLE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+FAMILIES = tuple(Family(**row) for row in TABLE["families"])
 UNKNOWN = Family(names="", released=2025.0, coding=0.8)
 UNKNOWN_PARAMETERS = 2.0
 YEARLY = 3.0
@@ -100,12 +77,7 @@ class Advice:
     because: str
 
 
-ADVICE = (
-    Advice(memory_gb=8, model="qwen3.5:9b", because="6 GB at 4 bits; Aider polyglot 46 % in a good harness"),
-    Advice(memory_gb=16, model="gpt-oss:20b", because="13 GB at 4 bits; made for 16 GB"),
-    Advice(memory_gb=24, model="qwen3.6:27b", because="17 GB at 4 bits; Terminal-Bench 2.0 43 %"),
-    Advice(memory_gb=48, model="qwen3.6:35b-a3b", because="24 GB at 4 bits and fast; SWE-bench Verified 73 % (vendor)"),
-)
+ADVICE = tuple(Advice(**row) for row in TABLE["advice"])
 """The recommendation by memory class, as of 2026-11-28; the smallest is what `setup` names."""
 SUGGESTED = ADVICE[0].model
 PULL = "`ollama pull MODEL`, where MODEL is " + ", ".join(f"{each.model} ({each.memory_gb} GB)" for each in ADVICE)

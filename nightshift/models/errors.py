@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from nightshift.core.clock import from_text
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable, PromptTooLong
 from nightshift.core.text.masking import MASK, printable
+from nightshift.models.server_facts import blames_context
 
 RETRYABLE = frozenset({408, 409, 423, 425, 429})
 NO_CREDIT_WAIT_S = 3600.0
@@ -29,6 +30,7 @@ _NO_CREDIT = re.compile(
     r"|insufficient (balance|funds)|billing (hard )?limit|(usage|spend(ing)?) limits?|plans? & billing",
     re.IGNORECASE,
 )
+_LIMIT = re.compile(r"limit|quota|too many", re.IGNORECASE)
 _UNTIL = re.compile(
     r"(?:regain access|resets?|try again|retry|available again|until)\D{0,20}?"
     r"(\d{4}-\d\d-\d\d)(?:\s*(?:at|T)?\s*(\d\d:\d\d(?::\d\d)?))?",
@@ -36,7 +38,7 @@ _UNTIL = re.compile(
 )
 _DELAY = re.compile(
     r"(?:retry|try again|retryDelay|wait|reset)[^.\d]{0,40}?((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|seconds?|minutes?"
-    r"|hours?|secs?|mins?|[smhd])\b\s*)+)",
+    r"|hours?|days?|secs?|mins?|[smhd])\b[\s,and]*)+)",
     re.IGNORECASE,
 )
 _WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
@@ -111,21 +113,17 @@ def from_status(
     """
     detail = f"{who} answered {status}: {message}"
     present = _when_sent(headers) or now or datetime.now(UTC)
-    if not _affordable(message) and (status == 402 or _NO_CREDIT.search(message)):
+    said_s = _read_wait_s(message, present)
+    if "can only afford" not in message and (status == 402 or _NO_CREDIT.search(message)):
         wait = f"{detail} (no credit is left at the provider: add some there)"
-        until_s = _until_s(message, present)
-        known = until_s is not None and until_s <= LONGEST_WAIT_S
-        return ModelUnavailable(wait, retry_after_s=until_s if known else NO_CREDIT_WAIT_S)
-    if status in RETRYABLE or status >= 500:
+        return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S if said_s is None else said_s)
+    is_limit = said_s is not None and _LIMIT.search(message) and not blames_context(message)
+    if status in RETRYABLE or status >= 500 or is_limit:
         asked_s = retry_after_s(headers, present)
-        return ModelUnavailable(detail, retry_after_s=_read_wait_s(message, present) if asked_s is None else asked_s)
+        return ModelUnavailable(detail, retry_after_s=said_s if asked_s is None else asked_s)
     if status == 401:
         return BackendMisconfigured(f"{detail}. {fix}".rstrip(". ") + ".")
     return RequestRefused(detail)
-
-
-def _affordable(message: str) -> bool:
-    return bool(re.search(r"can only afford \d", message))
 
 
 def _until_s(message: str, now: datetime) -> float | None:

@@ -13,14 +13,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from nightshift.core.clock import Clock, utc_now
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import (
     Interruption,
@@ -32,13 +30,12 @@ from nightshift.core.errors import (
     PromptTooLong,
 )
 from nightshift.core.gauge import Gauge
-from nightshift.core.ports import Sink
 from nightshift.core.status import ModelStatus, SpentBudget
 from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.task import Limits, Spent
-from nightshift.models.backend_client import BackendClient, Forms, PauseStore
-from nightshift.models.backend_pool import BackendPool, RoutingConfig, available, first_ready
+from nightshift.models.backend_client import BackendClient
+from nightshift.models.backend_pool import BackendPool, available, first_ready
 from nightshift.models.base import BaseModelHandler
 from nightshift.models.budgets import (
     Budget,
@@ -48,31 +45,12 @@ from nightshift.models.budgets import (
     Reservation,
     SharedBudget,
     SpendingLimits,
-    SpentSince,
 )
 from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, RequestRefused
 from nightshift.models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
-from nightshift.models.live import LiveCalls
-from nightshift.models.routing import ClientOrder, Router, Routes
+from nightshift.models.routing import ClientOrder, Router
+from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.thinking import is_used_up, lessen_thinking, say_used_up
-
-Place = tuple[int, int, int, int]
-
-
-class Replies(Protocol):
-    """Where replies are kept, so that none is bought twice."""
-
-    def reply(self, place: Place) -> Completion | None:
-        """The reply that is stored for this place."""
-        ...
-
-    def save_reply(self, request: ModelRequest, completion: Completion) -> Future[Any]:
-        """Store it, for its cost alone where the request has no place; the future is done when it is durable."""
-        ...
-
-    def save_lost(self, request: ModelRequest, completion: Completion) -> Future[Any]:
-        """Store the cost of a reply that broke off."""
-        ...
 
 
 class BoundModel:
@@ -111,39 +89,26 @@ class ModelHandler:
     Args:
         backends: the chain, best first (`models.chain.build_chain`).
         config: how they are asked.
-        steps: where replies are stored.
-        emit: takes the events.
-        clock: the time, for days, pauses and parking.
         budgets: what a call, a day and everything together may cost.
-        spent_since: what was spent since a moment or in all, before this process began; asked at the start of each day.
-        pauses: where it is kept, over restarts, that a provider asked to be left alone.
-        routes: what models did with earlier tasks, by which `RoutingConfig.measured` orders them.
-        forms: how well models called tools, by which the form of their calls is chosen.
+        services: the stores, the clock and where events go.
 
     Attributes:
         live: what models write just now.
     """
 
-    def __init__(  # noqa: PLR0913 (the chain, its config and eight keywords, of which six have a default)
+    def __init__(
         self,
         backends: Sequence[BaseModelHandler],
-        config: RoutingConfig | None = None,
-        *,
-        steps: Replies,
-        emit: Sink,
-        clock: Clock = utc_now,
-        budgets: SpendingLimits | None = None,
-        spent_since: SpentSince = lambda _since: Spent(),
-        pauses: PauseStore | None = None,
-        routes: Routes | None = None,
-        forms: Forms | None = None,
+        config: RoutingConfig,
+        budgets: SpendingLimits,
+        services: GatewayServices,
     ) -> None:
-        self._steps, self._clock, self._emit, self._pauses, self._forms = steps, clock, emit, pauses, forms
-        self.live = LiveCalls(clock)
-        self._pool = self._new_pool(backends, config or RoutingConfig())
-        self._ledger = BudgetLedger(budgets or SpendingLimits(), clock, spent_since)
-        self._router = Router(routes, clock=clock)
-        self._events = GatewayEvents(emit, self._pool.config.masker)
+        self._services, self._steps, self._clock = services, services.steps, services.clock
+        self.live = services.live
+        self._pool = BackendPool(backends, config, services)
+        self._ledger = BudgetLedger(budgets, services.clock, services.spent_since)
+        self._router = Router(services.routes, services.clock)
+        self._events = GatewayEvents(services.emit, config.masker)
         self._parked_at: datetime | None = None
         self._recoveries_seen = 0
         self._look = asyncio.Event()
@@ -157,26 +122,15 @@ class ModelHandler:
         end as they began; then the backends that they used are closed. Tasks that were parked for want of what is
         there now are released by the caller (`QueueManager.unpark`).
         """
-        old, self._pool = self._pool, self._new_pool(backends, config)
+        old, self._pool = self._pool, BackendPool(backends, config, self._services)
         self._pool.inherit(old)
         self.look_soon()
         self._ledger.set_limits(budgets)
-        self._events = GatewayEvents(self._emit, config.masker)
+        self._events = GatewayEvents(self._services.emit, config.masker)
         self._recoveries_seen = 0
         retiring = asyncio.get_running_loop().create_task(old.retire())
         self._retiring[retiring] = old
         retiring.add_done_callback(lambda done: self._retiring.pop(done, None))
-
-    def _new_pool(self, backends: Sequence[BaseModelHandler], config: RoutingConfig) -> BackendPool:
-        return BackendPool(
-            backends,
-            config,
-            clock=self._clock,
-            emit=self._emit,
-            pauses=self._pauses,
-            forms=self._forms,
-            live=self.live,
-        )
 
     def for_task(
         self,

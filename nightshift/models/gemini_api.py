@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from nightshift.models.base import BackendSettings
-from nightshift.models.choosing import choose
 from nightshift.models.http_access import fetch_json
 from nightshift.models.vendor import VendorBackend
 
@@ -22,11 +22,11 @@ class GeminiBackend(VendorBackend):
 
     name = "gemini"
     vendor = "Gemini"
-    key_name = "GEMINI_API_KEY"
+    paths = re.compile(r"/v1(beta|alpha)?(/models)?/?$")
     setup = "set GEMINI_API_KEY"
 
     def __init__(self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0) -> None:
-        super().__init__(model=model, api_key=api_key, base_url=base_url.strip().rstrip("/"), connect_s=connect_s)
+        super().__init__(model=model, api_key=api_key, base_url=base_url, connect_s=connect_s)
         self._windows = dict[str, int]()
 
     @classmethod
@@ -44,12 +44,10 @@ class GeminiBackend(VendorBackend):
         probe = fetch_json(f"{self._base_url}/v1beta/models?pageSize=1000", {"x-goog-api-key": quote(self._key or "")})
         rows = {str(row.get("name", "")).removeprefix("models/"): row for row in probe.rows("models")}
         names = sorted((name for name in rows if name), reverse=True)
-        if not self._named and self._model not in names:
-            self._model = choose(names, PREFERRED) or self._model
         self._windows |= {
             name: size for name, row in rows.items() if isinstance(size := row.get("inputTokenLimit"), int)
         }
-        return self._check_listing(probe, names)
+        return self._check_listing(probe, names, PREFERRED)
 
     @property
     def window(self) -> int | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from nightshift.core.dialogue import Message
+from nightshift.models.windows import read_cache_bytes
 
 MAGIC = b"GGUF"
 CONTROL = 3
@@ -24,10 +25,14 @@ _STRING, _ARRAY = 8, 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GGUFHeader:
-    """What a chat needs to know; `control` maps the ids of control tokens to their texts."""
+    """The part of a file's head that a chat needs.
+
+    `cache_bytes` are those of a token in the cache; `control` maps the ids of control tokens to their texts.
+    """
 
     name: str
     context_length: int | None
+    cache_bytes: int
     chat_template: str | None
     control: dict[int, str]
 
@@ -58,6 +63,7 @@ def read_header(path: Path) -> GGUFHeader:
     return GGUFHeader(
         name=str(values.get("general.name") or path.stem),
         context_length=length if isinstance(length, int) else None,
+        cache_bytes=read_cache_bytes(values),
         chat_template=template if isinstance(template, str) else None,
         control=_control(values.get("tokenizer.ggml.tokens"), values.get("tokenizer.ggml.token_type")),
     )

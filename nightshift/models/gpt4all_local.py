@@ -94,7 +94,7 @@ class GPT4AllBackend(ModelFileBackend):
     package = "gpt4all"
     variable = "GPT4ALL_MODEL_PATH"
 
-    def __init__(self, *, path: Path, num_ctx: int = 32768, ensure_extra: EnsureExtra | None = None) -> None:
+    def __init__(self, *, path: Path, num_ctx: int | None = None, ensure_extra: EnsureExtra | None = None) -> None:
         super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gpt4all")
         self._loaded: _Loaded | None = None
@@ -168,7 +168,7 @@ class GPT4AllBackend(ModelFileBackend):
             self._require_package()
             try:
                 header = read_header(self._path)
-                num_ctx = min(self._num_ctx, header.context_length or self._num_ctx)
+                num_ctx = self._choose_window(header)
                 self._loaded = _Loaded(engine=self._engine(num_ctx), header=header, num_ctx=num_ctx)
             except (OSError, ValueError, RuntimeError) as error:
                 advice = "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"

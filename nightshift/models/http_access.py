@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import ssl
-import threading
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -50,48 +51,6 @@ class Probe:
         return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
 
 
-class _Sockets:
-    """Connections that are cut when the whole time is over: a time-out of theirs begins anew with each byte."""
-
-    def __init__(self) -> None:
-        self._open: list[socket.socket] = []
-
-    def over(self, kind: type[HTTPConnection]) -> Callable[..., HTTPConnection]:
-        """Such a class of connections, to be made as the standard library makes its own."""
-        opened = self._open
-
-        class Watched(kind):  # type: ignore[misc,valid-type]  # plain or over TLS
-            def connect(self) -> None:
-                super().connect()
-                opened.append(self.sock)
-
-        return Watched
-
-    def cut(self) -> None:
-        """End what is still read."""
-        for each in self._open:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-
-class _Plain(urllib.request.HTTPHandler):
-    def __init__(self, sockets: _Sockets) -> None:
-        super().__init__()
-        self._sockets = sockets
-
-    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(self._sockets.over(HTTPConnection), req)
-
-
-class _Tls(urllib.request.HTTPSHandler):
-    def __init__(self, sockets: _Sockets) -> None:
-        super().__init__()
-        self._sockets = sockets
-
-    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(self._sockets.over(HTTPSConnection), req, context=load_authorities())
-
-
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A redirect could carry the key to another host."""
 
@@ -103,6 +62,15 @@ def is_loopback(url: str) -> bool:
     """Whether the address is this machine, which is never reached through a proxy."""
     host = urlsplit(url).hostname
     return host in LOOPBACK or host == socket.gethostname().lower()
+
+
+def usual_address(given: str, paths: re.Pattern[str]) -> str:
+    """The address without blanks and without `paths` behind it, and with a scheme where it lacks one."""
+    address = paths.sub("", given.strip().rstrip("/")).rstrip("/")
+    if "://" in address:
+        return address
+    near = is_loopback(f"http://{address}") or re.match(r"[\d.:\[]+|[\w-]+(\.local|\.lan)?(:|/|$)", address)
+    return f"{'http' if near else 'https'}://{address}"
 
 
 @cache
@@ -121,15 +89,16 @@ def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S,
     if urlsplit(url).scheme not in {"http", "https"}:
         return Probe(status=0, fault="is no http address")
     proxy = [urllib.request.ProxyHandler({})] if is_loopback(url) else []
-    sockets = _Sockets()
-    opener = urllib.request.build_opener(_NoRedirect, _Plain(sockets), _Tls(sockets), *proxy)
-    end = threading.Timer(whole_s, sockets.cut)
-    end.daemon = True
-    end.start()
+    tls = [urllib.request.HTTPSHandler(context=load_authorities())] if url.startswith("https:") else []
+    opener, end_s, body = urllib.request.build_opener(_NoRedirect, *tls, *proxy), time.monotonic() + whole_s, b""
     try:
         request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310 - the scheme was checked
         with opener.open(request, timeout=timeout_s) as answer:
-            return Probe(status=answer.status, data=json.loads(answer.read(MAX_PROBE_BYTES)))
+            while (part := answer.read1(MAX_PROBE_BYTES)) and len(body) < MAX_PROBE_BYTES:
+                body += part
+                if time.monotonic() > end_s:
+                    raise TimeoutError("the answer does not end")
+            return Probe(status=answer.status, data=json.loads(body))
     except urllib.error.HTTPError as error:
         with error:
             return Probe(status=error.code, fault=f"answers {error.code}")
@@ -138,5 +107,3 @@ def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S,
         return Probe(status=0, fault=f"does not answer ({' '.join(str(reason).split())[:200]})")
     except ValueError:
         return Probe(status=200, fault="answers something that is not JSON: is a login page or a proxy in between?")
-    finally:
-        end.cancel()

@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -22,6 +22,7 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.gauge import utf8_size
 from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BaseModelHandler, CallName, CallText, ThoughtText
+from nightshift.models.thought_tags import open_tag, split_thoughts
 
 KEPT_CHARS = 16_000
 """Of a longer reply at least so much of its end is kept, and at most twice as much."""
@@ -121,8 +122,8 @@ class LiveText:
             chars -= size
             self._parts.pop(0)
         if self._parts:
-            text = self._parts[0].text
-            self._parts[0] = replace(self._parts[0], text=text[_cut_at(text, chars) :])
+            text, cut = self._parts[0].text, _cut_at(self._parts[0].text, chars)
+            self._parts[0] = replace(self._parts[0], text=open_tag(text[:cut]) + text[cut:])
 
     def end(self, completion: Completion | None) -> None:
         """End it, with the reply or without one."""
@@ -140,10 +141,19 @@ class LiveText:
         return replace(
             self._known,
             thinks=first_s is not None,
-            parts=tuple(self._parts),
+            parts=tuple(shown for part in self._parts for shown in _split(part)),
             tokens=round(self._bytes / self._bytes_per_token),
             writing_s=0.0 if first_s is None else self._last_s - first_s,
         )
+
+
+def _split(part: LivePart) -> Iterator[LivePart]:
+    """A part with the thoughts that stand in its text apart."""
+    thoughts, text = ("", part.text) if part.tool or part.is_thought else split_thoughts(part.text)
+    if thoughts:
+        yield LivePart(text=thoughts, is_thought=True)
+    if text or not thoughts:
+        yield replace(part, text=text)
 
 
 def _cut_at(text: str, chars: int) -> int:

@@ -43,7 +43,7 @@ class LlamaCppBackend(ModelFileBackend):
 
     Args:
         path: the model file.
-        num_ctx: the context in tokens, where the model was not made for less.
+        num_ctx: the context in tokens, where the model was not made for less; None is what fits.
         ensure_extra: brings the package.
         needed: whether this backend is to be asked at all; None always.
         idle_s: how long the process stays without a request.
@@ -58,7 +58,7 @@ class LlamaCppBackend(ModelFileBackend):
         self,
         *,
         path: Path,
-        num_ctx: int = 32768,
+        num_ctx: int | None = None,
         ensure_extra: EnsureExtra | None = None,
         needed: Callable[[], bool] | None = None,
         idle_s: float = IDLE_S,
@@ -66,6 +66,7 @@ class LlamaCppBackend(ModelFileBackend):
         super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
         self._needed, self._idle_s = needed, idle_s
         self._header: GGUFHeader | None = None
+        self._window: int | None = None
         self._server: _Server | None = None
         self._starting = asyncio.Lock()
         self._requests = 0
@@ -91,8 +92,7 @@ class LlamaCppBackend(ModelFileBackend):
     @property
     def window(self) -> int | None:
         """The context that the model is loaded with, once it was."""
-        most = self._header and self._header.context_length
-        return min(self._num_ctx, most or self._num_ctx) if self._header else None
+        return self._window
 
     @property
     def is_running(self) -> bool:
@@ -141,6 +141,7 @@ class LlamaCppBackend(ModelFileBackend):
         await asyncio.to_thread(self._require_package)
         try:
             self._header = await asyncio.to_thread(read_header, self._path)
+            self._window = self._choose_window(self._header)
         except (OSError, ValueError) as error:
             raise self._unloadable(str(error)) from error
         assert self.window

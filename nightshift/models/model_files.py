@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,10 +13,9 @@ from nightshift.core.status import install_by_hand
 from nightshift.models.base import BaseModelHandler, EnsureExtra
 from nightshift.models.choosing import choose
 from nightshift.models.errors import BackendMisconfigured
-from nightshift.models.gguf import is_gguf
+from nightshift.models.gguf import GGUFHeader, is_gguf
+from nightshift.models.windows import WIDE, choose_window, memory_bytes
 
-QUICK_S = 1.0
-"""How long a look waits for an installation: enough to hear that there will be none."""
 RETRY_S = 600.0
 """How long an installation that failed is not tried again."""
 
@@ -34,11 +32,14 @@ class ModelFileBackend(BaseModelHandler):
     variable: ClassVar[str]
     parallel = 1
 
-    def __init__(self, *, path: Path, num_ctx: int = 32768, ensure_extra: EnsureExtra | None = None) -> None:
+    def __init__(self, *, path: Path, num_ctx: int | None = None, ensure_extra: EnsureExtra | None = None) -> None:
         super().__init__(model=path.name)
         self._path, self._num_ctx, self._ensure_extra = path, num_ctx, ensure_extra
-        self._installing: threading.Thread | None = None
-        self._failure, self._retry_at_s = "", -math.inf
+        self._retry_at_s = -math.inf
+
+    def _choose_window(self, header: GGUFHeader) -> int:
+        needed = self._path.stat().st_size + WIDE * header.cache_bytes
+        return choose_window(self._num_ctx, header.context_length, needed, memory_bytes())
 
     @property
     def free(self) -> bool:
@@ -46,32 +47,17 @@ class ModelFileBackend(BaseModelHandler):
         return True
 
     def is_available(self) -> bool:
-        """Whether the file and the package are there; nothing is loaded for it. A missing package is asked for."""
-        if is_gguf(self._path):
-            self._detail = self._missing_package()
-        else:
+        """Whether the file and the package are there; a missing package is installed first, which may take minutes."""
+        if not is_gguf(self._path):
             self._detail = f"{self._path} is no GGUF model file: set {self.variable} to one"
+        elif time.monotonic() >= self._retry_at_s:
+            self._detail = "" if find_spec(self.package) else f"the package {self.package} is being installed"
+            try:
+                self._require_package()
+                self._detail = ""
+            except BackendMisconfigured as error:
+                self._detail, self._retry_at_s = str(error), time.monotonic() + RETRY_S * bool(self._ensure_extra)
         return not self._detail
-
-    def _missing_package(self) -> str:
-        """Why the package is not there; empty if it is. It is installed in a thread of its own, which may take long."""
-        if find_spec(self.package):
-            return ""
-        if self._installing is None and time.monotonic() >= self._retry_at_s:
-            self._installing = threading.Thread(target=self._install, name=f"ensure-{self.name}", daemon=True)
-            self._installing.start()
-        if self._installing:
-            self._installing.join(QUICK_S)
-            if self._installing.is_alive():
-                return f"the package {self.package} is being installed"
-            self._installing = None
-        return "" if find_spec(self.package) else self._failure
-
-    def _install(self) -> None:
-        try:
-            self._require_package()
-        except BackendMisconfigured as error:
-            self._failure, self._retry_at_s = str(error), time.monotonic() + RETRY_S
 
     def _require_package(self) -> None:
         """Return when the package is there. Blocks, for minutes where it is installed for that.

@@ -8,32 +8,29 @@ badly: Ollama's own parsers of calls fail with many models, often for a whole re
 from __future__ import annotations
 
 import asyncio
+import math
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thinking, Thought
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall
-from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText, OnText, ThoughtText
+from nightshift.models.base import BackendSettings, CallName, CallText, OnText, ThoughtText
 from nightshift.models.choosing import PULL, SUGGESTED, choose
 from nightshift.models.conversation import ENDS, clean_name
-from nightshift.models.errors import BackendMisconfigured, ToolsRefused, from_status, quote, too_long, words_of
+from nightshift.models.errors import quote, too_long, words_of
 from nightshift.models.http_access import WHOLE_S, Probe, fetch_json, is_loopback, load_authorities
 from nightshift.models.model_sizes import read_parameters
-from nightshift.models.server_facts import blames_context
-from nightshift.models.stream_watch import UNCOMPRESSED, bounded, watch_stream
-from nightshift.models.token_estimates import estimate_reply, estimate_request
+from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
 from nightshift.models.tool_wire import functions, paired, written_arguments
+from nightshift.models.vendor import VendorBackend
+from nightshift.models.windows import WIDE, choose_window, memory_bytes, read_cache_bytes
 
 KEEP_ALIVE = "30m"
-_IDS = re.compile(r".+")
-_NO_TOOLS = re.compile(r"support tools|tool call", re.IGNORECASE)
-"""What it says of a model that takes no tools, and of a call that its parser cannot read."""
 
 
 @dataclass(slots=True)
@@ -45,33 +42,44 @@ class _Received:
     tools: list[ToolCall] = field(default_factory=list)
     last: Any = None
 
+    def add(self, part: Any) -> Iterator[str]:
+        """Take the next part; gives its pieces. A call comes as a whole and without an id."""
+        thought, text = part.message.thinking or "", part.message.content or ""
+        self.thoughts.append(thought)
+        self.texts.append(text)
+        self.last = part if part.done else self.last
+        yield from (ThoughtText(thought), text)
+        for number, each in enumerate(part.message.tool_calls or (), len(self.tools)):
+            name, arguments = clean_name(each.function.name), dict(each.function.arguments)
+            call = ToolCall(name=name, arguments=arguments, id=f"call_{number}")
+            self.tools.append(call)
+            yield from (CallName(call.name), CallText(written_arguments(call)))
 
-class OllamaBackend(BaseModelHandler):
+
+class OllamaBackend(VendorBackend):
     """Ollama's chat, streamed."""
 
     name = "ollama"
+    vendor = "Ollama"
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.TEXT, ToolProtocol.NATIVE)
     setup = f"install Ollama from https://ollama.com and run {PULL}"
+    paths = re.compile(r"/(v1|api)(/.*)?$")
+    ids: ClassVar[re.Pattern[str]] = re.compile(r".+")
 
     def __init__(
         self,
         *,
         model: str | None,
         base_url: str,
-        num_ctx: int = 32768,
+        num_ctx: int | None = None,
         connect_s: float = 5.0,
         parallel: int | None = None,
     ) -> None:
-        super().__init__(model=model)
-        self.parallel = parallel
-        self._named = bool(model)
-        address = base_url.strip().rstrip("/")
-        self._base_url = address if "://" in address else f"http://{address}"
-        self._num_ctx, self._connect_s = num_ctx, connect_s
+        super().__init__(model=model, api_key=None, base_url=base_url, connect_s=connect_s)
+        self.parallel, self._num_ctx = parallel, num_ctx
         self._pinned: dict[str, int] = {}
         self._thinks: dict[str, bool] = {}
-        self._client: Any = None
-        self._loading = asyncio.Lock()
+        self._sizes = dict[str, int]()
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
@@ -92,40 +100,37 @@ class OllamaBackend(BaseModelHandler):
         names = [str(row.get("name") or row.get("model")) for row in rows]
         if not self._named and self._model not in names:
             self._model = choose(names)
+        self._sizes = dict(zip(names, map(_size, rows), strict=True))
         sizes = zip(names, map(read_parameters, rows), strict=True)
         listed = {name: billions for name, billions in sizes if billions}
         self._listed_b = {**{name.removesuffix(":latest"): billions for name, billions in listed.items()}, **listed}
-        self._detail, self._offered = self._fault(probe, names), tuple(names)
+        self._offered = (*names, *(name.removesuffix(":latest") for name in names if name.endswith(":latest")))
+        self._detail = self._fault(probe)
         return not self._detail
 
-    def _fault(self, probe: Probe, names: list[str]) -> str:
+    def _fault(self, probe: Probe) -> str:
         if probe.status != 200 or probe.fault:
             return f"Ollama at {self._base_url} {probe.fault}; start it (`ollama serve`), or {self.setup}"
         if not self._model:
             return f"Ollama has no model that can chat: run `ollama pull {SUGGESTED}`"
-        if self._model not in names and f"{self._model}:latest" not in names:
+        if self._model not in self._offered:
             return f"Ollama does not have the model {self._model}: run `ollama pull {self._model}`"
         return ""
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
-
     async def _connected(self) -> Any:
-        """The client. It is made in a thread, because importing the package takes a fraction of a second."""
+        """The client of the package, which holds its connections; it is made in a thread, as importing takes time."""
         async with self._loading:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._load)
-        return self._client
+            self._http = self._http or await asyncio.to_thread(self._new_api, None)
+        return self._http
 
-    def _load(self) -> Any:
+    def _new_api(self, _http: Any) -> Any:
         import httpx  # noqa: PLC0415 - heavy; only needed once this model is asked
         import ollama  # noqa: PLC0415
 
         class Client(ollama.AsyncClient):
             """The package's client, which has no word for a prompt that is to be refused instead of cut."""
+
+            aclose = ollama.AsyncClient.close
 
             async def _request(self, cls: Any, *args: Any, **more: Any) -> Any:
                 if "/api/chat" in args:
@@ -147,40 +152,24 @@ class OllamaBackend(BaseModelHandler):
     async def _refuse(self, response: Any) -> None:
         """Called by the HTTP client with each response, because the package's own errors forget the headers."""
         if 300 <= response.status_code < 400:
-            there = quote(response.headers.get("location", "nowhere"))
-            raise ModelUnavailable(f"Ollama at {self._base_url} answered {response.status_code} and points to {there}")
+            raise self._elsewhere(response)
         if response.status_code >= 400:
             await response.aread()
-            said = quote(words_of(response.text))
-            self._check_refusal(said)
-            fix = f"Check the model ({self.model}; `ollama pull {self.model}`) and the address ({self._base_url})"
-            if response.status_code == 404:
-                raise BackendMisconfigured(f"Ollama answered 404: {said}. {fix}.")
-            raise from_status("Ollama", response.status_code, response.headers, said, fix=fix)
-
-    def _check_refusal(self, said: str) -> None:
-        """Raise what the words of a refusal are about, where that is tools or the prompt's length."""
-        if _NO_TOOLS.search(said):
-            if "support" in said:
-                self.facts.note("no tools")
-            raise ToolsRefused(f"Ollama has no tool calls for {self.model}, so they are made as text: {said}")
-        if blames_context(said):
-            raise too_long(self.model, self.facts.learn_window(said, self._pinned.get(self.model, self._num_ctx)) or 0)
+            raise self._refusal(response.status_code, quote(words_of(response.text)), "", response.headers)
 
     @property
     def window(self) -> int | None:
         """The pinned context size, once the model was asked."""
         return self._pinned.get(self.model)
 
-    async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """See `BaseModelHandler.generate`. A prompt that would not fit the context is refused: Ollama would cut it."""
-        client = await self._connected()
-        began = time.monotonic()
-        with self._translated(), watch_stream(lambda: on_text("") if on_text else None):
+    async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
+        """Ask once. A prompt that would not fit the context is refused: Ollama would cut it."""
+        client, received = await self._connected(), _Received()
+        with watch_stream(lambda: take("")) as watch, self._translated(watch):
             options = self._options(request, await self._context(client))
             stream = await client.chat(
                 model=self.model,
-                messages=_turns(request.messages, f"{self.name}={self.model}"),
+                messages=_turns(request.messages, self.author),
                 tools=functions(request.tools) or None,
                 stream=True,
                 think=self._think(request),
@@ -188,24 +177,33 @@ class OllamaBackend(BaseModelHandler):
                 options=options,
                 keep_alive=KEEP_ALIVE,
             )
-            received = await self._listen(stream, on_text)
+            try:
+                async for part in stream:
+                    for piece in received.add(part):
+                        take(piece)
+            finally:
+                await stream.aclose()
             if received.last is None:
                 raise ModelUnavailable("Ollama: the stream ended without its final part")
-            return self._completion(request, received, time.monotonic() - began)
+        return self._fill_counts(request, self._completion(received))
 
     async def _context(self, client: Any) -> int:
-        """The pinned context size: the setting, or what the model was made for if that is less."""
+        """The pinned context size: the setting or what fits, and no more than the model was made for."""
         if self.model not in self._pinned:
+            info: Mapping[str, Any] = {}
             try:
                 async with asyncio.timeout(WHOLE_S):  # a reply may take ten minutes, this question none
                     shown = await client.show(self.model)
-                most = _context_length(shown)
-                self._thinks[self.model] = "thinking" in (shown.capabilities or ())
+                self._thinks[self.model], info = "thinking" in (shown.capabilities or ()), shown.modelinfo or {}
             except TimeoutError:
                 raise ModelUnavailable(f"Ollama at {self._base_url} does not say what {self.model} is") from None
             except ValueError:  # servers that only resemble Ollama leave parts of the answer out
-                most = None
-            self._pinned[self.model] = min(self._num_ctx, most or self._num_ctx)
+                pass
+            lengths = (size for key, size in info.items() if key.endswith(".context_length") and isinstance(size, int))
+            file = self._sizes.get(self.model) or self._sizes.get(f"{self.model}:latest", 0)
+            memory = memory_bytes() if is_loopback(self._base_url) else math.inf
+            needed = file + WIDE * read_cache_bytes(info)
+            self._pinned[self.model] = choose_window(self._num_ctx, next(lengths, None), needed, memory)
         return self._pinned[self.model]
 
     def _think(self, request: ModelRequest) -> bool | str | None:
@@ -224,69 +222,41 @@ class OllamaBackend(BaseModelHandler):
         options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or space, space)}
         return options if request.temperature is None else {**options, "temperature": request.temperature}
 
-    async def _listen(self, stream: Any, on_text: OnText | None) -> _Received:
-        received = _Received()
-        try:
-            async for part in stream:
-                text, thought = part.message.content or "", part.message.thinking or ""
-                received.texts.append(text)
-                received.thoughts.append(thought)
-                calls = [piece for call in part.message.tool_calls or () for piece in _call(call.function, received)]
-                if part.done:
-                    received.last = part
-                for piece in (ThoughtText(thought), text, *calls):
-                    if on_text:
-                        on_text(piece)
-        finally:
-            await stream.aclose()
-        return received
-
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Raise our errors instead of those of the package and of the HTTP client below it."""
+    def _translated(self, watch: StreamWatch) -> Iterator[None]:  # noqa: ARG002 - each line is read by the package
         import httpx  # noqa: PLC0415 - loaded by `_connected`
         import ollama  # noqa: PLC0415
 
         try:
             yield
         except ollama.ResponseError as error:
-            raise self._stream_error(error) from error
+            raise self._broken_by(quote(error.error)) from error
         except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
-            detail = quote(error) or type(error).__name__
-            raise ModelUnavailable(f"Ollama at {self._base_url}: {detail}") from error
+            raise ModelUnavailable(self._broken_off(error)) from error
         except (ValueError, TypeError, AttributeError) as error:
             # JSON and pydantic errors, and attributes that are missing: this is not Ollama's format.
             raise ModelUnavailable(f"Ollama at {self._base_url} does not speak its own format") from error
 
-    def _stream_error(self, error: Any) -> Exception:
-        self._check_refusal(quote(error.error))
-        detail = f"Ollama broke off: {quote(error.error)}"
-        return BackendMisconfigured(detail) if "not found" in detail else ModelUnavailable(detail)
-
-    def _completion(self, request: ModelRequest, received: _Received, latency_s: float) -> Completion:
+    def _completion(self, received: _Received) -> Completion:
         last, thought = received.last, "".join(received.thoughts)
-        counted = last.prompt_eval_count is not None and last.eval_count is not None
         finish = ENDS.get(last.done_reason or "stop", Finish.CUT)
-        completion = Completion(
+        return Completion(
             text="".join(received.texts),
             backend=self.name,
             model=self.model,
-            tokens_in=last.prompt_eval_count if counted else estimate_request(request),
-            tokens_out=last.eval_count if counted else 0,
-            latency_s=latency_s,
+            tokens_in=last.prompt_eval_count or 0,
+            tokens_out=last.eval_count or 0,
             finish=Finish.TOOL if received.tools and finish is Finish.STOP else finish,
             tool_calls=tuple(received.tools),
             thoughts=(Thought(text=thought, id="thinking"),) if thought else (),
-            author=f"{self.name}={self.model}",
-            extra={} if counted else {"estimated": True},
+            author=self.author,
         )
-        return completion if counted else replace(completion, tokens_out=estimate_reply(completion))
 
 
 def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
     """The messages as the API takes them; it knows results by the names of their tools."""
     turns, names = list[dict[str, Any]](), dict[str, str]()
-    for message in paired(messages, _IDS):
+    for message in paired(messages, OllamaBackend.ids):
         turn: dict[str, Any] = {"role": message.role, "content": message.text}
         if message.author == author and (thought := "".join(each.text for each in message.thoughts if each.id)):
             turn["thinking"] = thought
@@ -298,21 +268,6 @@ def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
     return turns
 
 
-def _call(function: Any, received: _Received) -> tuple[CallName, CallText]:
-    """Add a call, which comes as a whole and without an id; its texts."""
-    number = len(received.tools)
-    call = ToolCall(name=clean_name(function.name), arguments=dict(function.arguments), id=f"call_{number}")
-    received.tools.append(call)
-    return CallName(call.name), CallText(written_arguments(call))
-
-
 def _size(row: Mapping[str, Any]) -> int:
     size = row.get("size")
     return size if isinstance(size, int) else 0
-
-
-def _context_length(shown: Any) -> int | None:
-    """The context that the model was trained for, as `show` reports it."""
-    info: Mapping[str, Any] = shown.modelinfo or {}
-    found = [value for key, value in info.items() if key.endswith(".context_length") and isinstance(value, int)]
-    return found[0] if found else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from nightshift.core.dialogue import ModelRequest, Thinking
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.base import BackendSettings
-from nightshift.models.choosing import choose, family_of
-from nightshift.models.http_access import Probe, fetch_json, is_loopback
+from nightshift.models.choosing import family_of
+from nightshift.models.http_access import Probe, fetch_json
 from nightshift.models.model_sizes import read_parameters
 from nightshift.models.vendor import VendorBackend
 from nightshift.models.windows import listed_window, started_window, trained_window, window_by_name
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 OFFICIAL = "https://api.openai.com/v1"
-PATHS = re.compile(r"/(chat/completions|completions|responses|models)/?$")
-"""What people paste behind the address."""
 PREFERRED = (r"^gpt-[\d.]+-mini(-|$)", r"^gpt-[\d.]+(-|$)", r"^gpt-4o")
 """The vendor's own models where none is named: first those that cost little."""
 NEVER = "\x00"
@@ -40,14 +38,14 @@ class OpenAIBackend(VendorBackend):
 
     name = "openai"
     vendor = "OpenAI"
-    key_name = "OPENAI_API_KEY"
+    paths = re.compile(r"/(chat/completions|completions|responses|models)/?$")
     setup = "set OPENAI_API_KEY, or OPENAI_BASE_URL for any server that speaks OpenAI's API"
 
     def __init__(
         self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0, api: str = "auto"
     ) -> None:
-        super().__init__(model=model, api_key=api_key, base_url=usual_address(base_url), connect_s=connect_s)
-        self._given, self._api_kind = base_url, api
+        super().__init__(model=model, api_key=api_key, base_url=base_url, connect_s=connect_s)
+        self._api_kind = api
         self._windows = dict[str, int]()
         self._is_ollama = False
 
@@ -78,15 +76,14 @@ class OpenAIBackend(VendorBackend):
         probe = self._probe_forms()
         rows = sorted(probe.rows("data"), key=lambda row: str(row.get("created", "")), reverse=True)
         names = [str(row["id"]) for row in rows if row.get("id")]
-        if not self._named and self._model not in names:
-            self._model = choose(names, PREFERRED) or self._model
+        is_usable = self._check_listing(probe, names, PREFERRED)
         self._look_at_listing(rows)
-        return self._check_listing(probe, names)
+        return is_usable
 
     def _probe_forms(self) -> Probe:
         """The list of models, of the first form of the address that has one; the first answer where none has."""
         head, first = {"Authorization": f"Bearer {self._key}"} if self._key else {}, None
-        for address in dict.fromkeys((self._base_url, *forms_of(self._base_url))):
+        for address in self._forms():
             probe = fetch_json(f"{address}/models", head)
             first = first or probe
             if probe.status == 200 and isinstance(probe.data, Mapping) and isinstance(probe.data.get("data"), list):
@@ -96,6 +93,14 @@ class OpenAIBackend(VendorBackend):
         assert first
         return first
 
+    def _forms(self) -> dict[str, None]:
+        """The forms that the address may be meant to have, likely ones first."""
+        address = self._base_url
+        # A key goes nowhere in plain text unless its owner wrote so.
+        plain = [address.replace("https://", "http://")] if "://" not in self._given and not self._key else []
+        versions = ("",) if re.search(r"/v\d[\w.]*(/|$)", address) else ("", "/v1", "/api/v1")
+        return dict.fromkeys(f"{scheme}{version}" for scheme in (address, *plain) for version in versions)
+
     @property
     def window(self) -> int | None:
         """What the server lists of the model, or what is known of its name."""
@@ -104,9 +109,8 @@ class OpenAIBackend(VendorBackend):
     @property
     def advice(self) -> str:
         """The address as it has to be written; and what to do where Ollama is behind it, which cuts longer prompts."""
-        right = "" if self._given.strip().rstrip("/") == self._base_url else f"write OPENAI_BASE_URL={self._base_url}"
         if not self._is_ollama:
-            return right
+            return super().advice
         use = f"set MODEL_TYPE=ollama and OLLAMA_BASE_URL={self._root}"
         return f"this is Ollama, which cuts long prompts without a word when it is asked by OpenAI's API: {use}"
 
@@ -196,17 +200,3 @@ def thinking_fields(address: str, model: str, thinking: Thinking) -> dict[str, A
         return {"thinking": {"type": "disabled" if is_off else "enabled"}}
     switch = {"chat_template_kwargs": {"enable_thinking": not is_off}}
     return switch if is_off else {**switch, "reasoning_effort": thinking.value}
-
-
-def usual_address(given: str) -> str:
-    """The address without blanks, a scheme where it lacks one, and nothing that belongs behind it."""
-    address = PATHS.sub("", given.strip().rstrip("/")).rstrip("/")
-    if "://" in address:
-        return address
-    near = is_loopback(f"http://{address}") or re.match(r"[\d.:\[]+|[\w-]+(\.local|\.lan)?(:|/|$)", address)
-    return f"{'http' if near else 'https'}://{address}"
-
-
-def forms_of(address: str) -> tuple[str, ...]:
-    """Other forms that an address may be meant to have, likely ones first."""
-    return () if re.search(r"/v\d[\w.]*(/|$)", address) else (f"{address}/v1", f"{address}/api/v1")

@@ -22,12 +22,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from nightshift.core.clock import Clock, utc_now
+from nightshift.core.clock import Clock
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.routing import ModelResult, Results, Route
 from nightshift.core.tasks.states import CircuitState, Phase
@@ -37,6 +36,9 @@ from nightshift.models.backend_pool import BackendPool, available
 from nightshift.models.benchmark_prior import NOTHING, Prior, priors
 from nightshift.models.budgets import Price
 from nightshift.models.token_estimates import estimate_request
+
+if TYPE_CHECKING:
+    from nightshift.storage.db.model_results import ModelResults
 
 PRIOR_RATE = 0.5
 """Of a model of which nothing is known, either end is as likely."""
@@ -370,22 +372,6 @@ def described(estimate: ModelEstimate) -> str:
     return f"{estimate.label} {measured}, {cost}"
 
 
-class Routes(Protocol):
-    """What models did, and what was decided for attempts (`storage.db.model_results.ModelResults`)."""
-
-    def results(self) -> Results:
-        """What each model did, by kind of task."""
-        ...
-
-    def route(self, task_id: int, attempt: int) -> Route | None:
-        """What was decided for an attempt."""
-        ...
-
-    def keep(self, task_id: int, attempt: int, route: Route) -> Future[Any]:
-        """Store what was decided for an attempt; the future is done when it is durable."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ClientOrder:
     """The models in the order in which a request asks them; `route` is its choice by what was measured, as JSON."""
@@ -398,36 +384,34 @@ class Router:
     """Used from one event loop.
 
     Args:
-        routes: what was measured and decided; without it the owner's order holds.
+        routes: what was measured and decided.
         clock: the time.
     """
 
-    def __init__(self, routes: Routes | None = None, *, clock: Clock = utc_now) -> None:
+    def __init__(self, routes: ModelResults, clock: Clock) -> None:
         self._routes, self._clock = routes, clock
         self._seen: Results = {}
 
     async def order(self, pool: BackendPool, request: ModelRequest) -> ClientOrder:
         """Whom a request asks, one after the other."""
-        task_id, kind, routes = request.task_id, request.kind, self._routes
+        task_id, kind = request.task_id, request.kind
         chosen = request.phase in pool.config.phase_models or bool(request.wanted)
         owners = not pool.config.measured or chosen or len(pool.models) < 2
-        if owners or task_id is None or kind is None or routes is None:
+        if owners or task_id is None or kind is None:
             return ClientOrder(pool.route(request))
-        route = routes.route(task_id, request.attempt)
+        route = self._routes.route(task_id, request.attempt)
         if route is None:
-            route = await self._decided(routes, pool, request, task_id, kind)
+            route = await self._decided(pool, request, task_id, kind)
         return _client_order(pool, request, route)
 
-    async def _decided(
-        self, routes: Routes, pool: BackendPool, request: ModelRequest, task_id: int, kind: str
-    ) -> Route:
+    async def _decided(self, pool: BackendPool, request: ModelRequest, task_id: int, kind: str) -> Route:
         if not available(pool.models):
             await asyncio.gather(*(client.ready() for client in pool.models))
-        self._seen = routes.results()
+        self._seen = self._routes.results()
         candidates = [_candidate(client) for client in pool.models]
         seed, known = f"route:{task_id}:{request.attempt}", priors(request.benchmarked, self._clock())
         route = decide(candidates, self._seen, kind, seed=seed, benchmark=known)
-        await asyncio.shield(asyncio.wrap_future(routes.keep(task_id, request.attempt, route)))
+        await asyncio.shield(asyncio.wrap_future(self._routes.keep(task_id, request.attempt, route)))
         return route
 
     def seen(self, label: str) -> str:

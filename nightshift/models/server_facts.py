@@ -12,33 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.models.choosing import TABLE
 
 HOLDS = timedelta(days=7)
 LEAST_WINDOW, LEAST_REPLY = 512, 128
 """Tokens; a smaller number in a refusal is about something else."""
 
-_MISSING = (
-    (
-        "system",
-        r"system (role|message|prompt)|(role|roles).{0,40}\b(system|developer|alternate)|developer (role|message)",
-    ),
-    ("temperature", r"\btemperature\b"),
-    ("top_p", r"\btop_p\b"),
-    ("response_format", r"response_format|json_object|initialize samplers"),
-    ("stream_options", r"stream_options|include_usage"),
-    ("store", r"['\"`]store['\"`]"),
-    ("include", r"encrypted_content|['\"`]include['\"`]"),
-    ("parallel_tool_calls", r"parallel_tool_calls"),
-    (
-        "thinking",
-        r"reasoning[_. ]?effort|\breasoning\b.{0,40}(support|param)|enable_thinking|chat_template_kwargs|thinking",
-    ),
-    ("stream", r"\bstream(ing)?\b(?!_).{0,40}(support|allowed|must be)|(support|allow)\w*.{0,20}\bstream"),
-)
-"""A feature of a request, and the words of a refusal that blame it."""
+_MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for row in TABLE["refusals"])
 _PARALLEL = re.compile(r"single tool[- ]call|parallel tool|multiple tool[- ]calls|one tool[- ]call", re.IGNORECASE)
 _TOOLS = re.compile(r"\btools?\b|\btool[-_ ]|function[_ ]call", re.IGNORECASE)
-_NOT_THERE = re.compile(r"support|require", re.IGNORECASE)
+_NOT_THERE = re.compile(r"support|require|parsing", re.IGNORECASE)
 _CONTEXT = re.compile(
     r"context (length|window|size)|context_length|exceed_context|too long|too large.{0,80}(tokens|TPM)"
     r"|input token count|maximum number of tokens|reduce the length|prompt is too long|tokens per minute",
@@ -141,7 +124,7 @@ class ServerFacts:
             return True
         if blames_context(message):
             return False
-        blamed = [name for name, words in _MISSING if name in sent and re.search(words, message, re.IGNORECASE)]
+        blamed = [name for name, words in _MISSING if name in sent and words.search(message)]
         return bool(blamed) and self.note(f"no {blamed[0]}")
 
     def _learn_reply(self, message: str, reply: int) -> bool:
@@ -178,7 +161,7 @@ def blames_context(message: str) -> bool:
 
 
 def blames_tools(status: int, message: str) -> bool:
-    """Whether a refusal is about tools as such; OpenRouter says so with 404, older llama.cpp with 500."""
+    """Whether a refusal is about tools: OpenRouter says so with 404, llama.cpp and Ollama with 500."""
     if not _TOOLS.search(message) or blames_context(message):
         return False
     return status in {400, 422} or (status in {404, 500, 501} and bool(_NOT_THERE.search(message)))

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from nightshift.core.dialogue import Completion, Thought
-from nightshift.models.base import ThoughtText
 
 _WORDS = r"think|thinking|thoughts?|reasoning|reflection|seed:think|scratchpad"
 _OPENING = re.compile(
@@ -29,7 +28,6 @@ _HARMONY_REST = re.compile(r"\s*<\|(?:end|return)\|>\s*\Z")
 _FINAL = re.compile(r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:<\|message\|>)?")
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _QUOTES = frozenset("`'\"“‘")
-LONGEST_TAG = 48
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
@@ -51,6 +49,12 @@ def split_thoughts(text: str) -> tuple[str, str]:
         rest = _HARMONY_REST.sub("", rest[final.end() :])
     shown = "".join([*visible, rest])
     return "\n\n".join(filter(str.strip, thoughts)), shown.lstrip("\n") if thoughts else shown
+
+
+def open_tag(text: str) -> str:
+    """The tag of the thoughts that a text begins and does not end; empty where there are none."""
+    opening = _opening(text) if _has_tag(text) else None
+    return opening[0] if opening and not _end_of(text[opening.end() :], opening) else ""
 
 
 def _has_tag(text: str) -> bool:
@@ -117,47 +121,3 @@ def without_thoughts(completion: Completion) -> Completion:
         return completion
     written = (Thought(text=thoughts),) if thoughts else ()
     return replace(completion, text=text, thoughts=(*written, *completion.thoughts))
-
-
-class ThoughtSplitter:
-    """Tells thoughts from text while a reply is written, as far as its beginning tells: for who watches."""
-
-    def __init__(self) -> None:
-        self._held, self._is_decided = "", False
-        self._opening: re.Match[str] | None = None
-
-    def feed(self, piece: str) -> Iterator[str]:
-        """Take a piece of text; gives pieces of text, or of thoughts as `ThoughtText`."""
-        if self._is_decided and self._opening is None:
-            yield piece
-            return
-        self._held += piece
-        if not self._is_decided:
-            yield from self._begin()
-        if self._opening is not None:
-            yield from self._think()
-
-    def _begin(self) -> Iterator[str]:
-        start = self._held.lstrip()
-        opening = _OPENING.match(start)
-        if opening is None and start and start[0] in "<[◁" and len(start) < LONGEST_TAG:
-            return
-        self._is_decided, self._opening = True, opening
-        if opening is not None:
-            self._held = start[opening.end() :]
-        else:
-            held, self._held = self._held, ""
-            yield held
-
-    def _think(self) -> Iterator[str]:
-        assert self._opening is not None
-        pattern = _HARMONY_END if self._opening["harmony"] else _CLOSING
-        if end := pattern.search(self._held):
-            before, after = self._held[: end.start()], self._held[end.end() :]
-            self._held, self._opening = "", None
-            yield ThoughtText(before)
-            yield after
-        elif len(self._held) > LONGEST_TAG:
-            cut = len(self._held) - LONGEST_TAG
-            before, self._held = self._held[:cut], self._held[cut:]
-            yield ThoughtText(before)

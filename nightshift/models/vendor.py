@@ -12,7 +12,7 @@ import hashlib
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +21,7 @@ from nightshift.core.dialogue import Completion, ModelRequest, Thinking
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.base import BaseModelHandler, OnText
+from nightshift.models.choosing import choose
 from nightshift.models.conversation import as_completion, as_history, parameters_of, pieces_of
 from nightshift.models.errors import (
     BackendMisconfigured,
@@ -31,7 +32,7 @@ from nightshift.models.errors import (
     too_long,
     words_of,
 )
-from nightshift.models.http_access import Probe, is_loopback, load_authorities
+from nightshift.models.http_access import Probe, is_loopback, load_authorities, usual_address
 from nightshift.models.server_facts import blames_context, blames_parallel_calls, blames_tools
 from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
 from nightshift.models.token_estimates import estimate_reply, estimate_request
@@ -54,19 +55,20 @@ class VendorBackend(BaseModelHandler):
 
     Attributes:
         vendor: the name that messages to the owner use.
-        key_name: the setting of its key.
+        paths: what people paste behind its address.
         ids: the form of a call's id that it takes.
     """
 
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.NATIVE, ToolProtocol.TEXT)
     vendor: ClassVar[str]
-    key_name: ClassVar[str]
+    paths: ClassVar[re.Pattern[str]]
     ids: ClassVar[re.Pattern[str]] = re.compile(r".{1,40}")
 
     def __init__(self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0) -> None:
         super().__init__(model=model)
-        self._named = bool(model)
-        self._key, self._base_url, self._connect_s = (api_key or "").strip() or None, base_url, connect_s
+        self._named, self._given = bool(model), base_url.strip().rstrip("/")
+        self._base_url = usual_address(base_url, self.paths)
+        self._key, self._connect_s = (api_key or "").strip() or None, connect_s
         self._api: Model[Any] | None = None
         self._http: Any = None
         self._loading = asyncio.Lock()
@@ -82,6 +84,11 @@ class VendorBackend(BaseModelHandler):
         """The address and a digest of the key: with another key the limits are others, too."""
         digest = hashlib.sha256((self._key or "").encode()).hexdigest()[:12]
         return f"{self._base_url} {digest}"
+
+    @property
+    def advice(self) -> str:
+        """The address as it has to be written, where it works in another form."""
+        return "" if self._given == self._base_url else f"write {self.name.upper()}_BASE_URL={self._base_url}"
 
     @property
     def author(self) -> str:
@@ -119,6 +126,10 @@ class VendorBackend(BaseModelHandler):
                     self._http = await asyncio.to_thread(self._new_http)
                 self._api = await asyncio.to_thread(self._new_api, self._http)
         return self._api
+
+    async def load(self) -> None:
+        """See `BaseModelHandler.load`."""
+        await self._connected()
 
     def _new_http(self) -> Any:
         # The vendors' packages look at `httpx` once it is in `sys.modules`. A thread that begins to import it later for
@@ -230,7 +241,8 @@ class VendorBackend(BaseModelHandler):
         if blames_parallel_calls(said) and any(len(turn.tool_calls) > 1 for turn in request.messages):
             return self.facts.note("no parallel")
         if request.tools and blames_tools(status, said):
-            if not self._has_called:  # what has worked before is not given up for one odd refusal
+            # What has worked before is not given up for one odd refusal, nor anything for one call that was not read.
+            if not (self._has_called or "parsing" in said):
                 self.facts.note("no tools")
             raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {said}")
         if window := self.facts.learn_window(said, prompt):
@@ -284,39 +296,44 @@ class VendorBackend(BaseModelHandler):
         said = quote(words_of(error.body) or error.message, self._key)
         if error.in_stream:
             return self._refusal(error.status_code, said, "broke off")
-        is_unknown = self.model in said and NO_MODEL.search(said)
-        if error.status_code in {400, 404} and (is_unknown or (self._offered and self.model not in self._offered)):
-            offered = f"; it offers {', '.join(self._offered[:5])}" if self._offered else ""
-            return BackendMisconfigured(f"{self.vendor} has no model {self.model}: {said}{offered}")
         return self._refusal(error.status_code, said, "", error.headers or {})
 
     def _refusal(self, status: int, said: str, how: str, headers: Mapping[str, str] | None = None) -> ModelError:
+        is_unknown = self.model in said and NO_MODEL.search(said)
+        if status in {400, 404} and (is_unknown or (self._offered and self.model not in self._offered)):
+            offered = f"; it offers {', '.join(self._offered[:5])}" if self._offered else ""
+            return BackendMisconfigured(f"{self.vendor} has no model {self.model}: {said}{offered}")
         fix = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
         error = from_status(f"{self.vendor} {how}".strip(), status, headers or {}, said, fix=fix)
         if isinstance(error, RequestRefused) or blames_tools(status, said):
             return RequestRefused(str(error), status=status, said=said)
         return error
 
-    def _elsewhere(self, response: Any) -> str:
+    def _elsewhere(self, response: Any) -> ModelUnavailable:
         there = quote(response.headers.get("location", "nowhere"), self._key)
         fix = "where that is the right address, set it; where it is a login page, log in"
-        return f"{self.vendor} at {self._base_url} answered {response.status_code} and points to {there}: {fix}"
+        answered = f"{self.vendor} at {self._base_url} answered {response.status_code}"
+        return ModelUnavailable(f"{answered} and points to {there}: {fix}")
 
     def _event_error(self, error: Any) -> ModelError:
         """An error without a status, as a stream may end with; or a redirect, which the packages take for one."""
         response = getattr(error.__cause__, "response", None)
         if response is not None and 300 <= response.status_code < 400:
-            return ModelUnavailable(self._elsewhere(response))
-        said = quote(words_of(error.body) or error.message, self._key)
-        if blames_context(said) or (error.provider_error_type or "api_error") not in _PASSING:
-            return RequestRefused(f"{self.vendor} broke off: {said}", status=400, said=said)
-        return ModelUnavailable(f"{self.vendor} broke off: {said}")
+            return self._elsewhere(response)
+        return self._broken_by(quote(words_of(error.body) or error.message, self._key), error.provider_error_type)
 
-    def _check_listing(self, probe: Probe, names: list[str]) -> bool:
-        """Whether the server's list of models makes it usable; `detail` then says what the owner can do."""
+    def _broken_by(self, said: str, kind: str | None = None) -> ModelError:
+        """The error for a server's words in the middle of a stream."""
+        is_refusal = blames_context(said) or (kind or "api_error") not in _PASSING
+        return self._refusal(400 if is_refusal else 500, said, "broke off")
+
+    def _check_listing(self, probe: Probe, names: list[str], preferred: Iterable[str] = ()) -> bool:
+        """Choose a model of the server's list where none was named; whether the server is usable, else see `detail`."""
         self._offered = tuple(names)
+        if not self._named and self._model not in names:
+            self._model = choose(names, preferred) or self._model
         if probe.status in {401, 403}:
-            self._detail = f"{self.vendor} does not accept the key: set {self.key_name} to a valid one"
+            self._detail = f"{self.vendor} does not accept the key: set {self.name.upper()}_API_KEY to a valid one"
         elif probe.is_unusable:
             self._detail = f"{self.vendor} at {self._base_url} {probe.fault}"
         elif not self._model:
@@ -329,7 +346,11 @@ class VendorBackend(BaseModelHandler):
     def _has_usable_key(self) -> bool:
         """Whether the key can be sent at all; `detail` then says why not."""
         wrong = next((n for n, char in enumerate(self._key or "", 1) if not "!" <= char <= "~"), 0)
-        self._detail = f"{self.key_name}: character {wrong} cannot be in a header: paste the key again" if wrong else ""
+        self._detail = (
+            f"{self.name.upper()}_API_KEY: character {wrong} cannot be in a header: paste the key again"
+            if wrong
+            else ""
+        )
         return not wrong
 
 

@@ -189,6 +189,23 @@ async def test_words_after_a_change_end_a_native_conversation() -> None:
     assert (work.phase, work.summary) == (P.COMMIT, "Adds** instead of subtracting.")
 
 
+@pytest.mark.parametrize(
+    "missed",
+    [{"old": "a * b", "new": "a + b"}, {"old": "a", "new": "x"}, {"old": "return", "new": "return"}],
+)
+async def test_two_edits_that_miss_a_file_make_the_tool_want_all_of_it(missed: dict[str, str]) -> None:
+    miss = native(("edit", {"path": "add.py", **missed}))
+    right = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
+    whole = native(("write_file", {"path": "add.py", "content": "def add(a, b):\n    return a + b\n"}))
+    bench = bench_for(miss, miss, right, whole, native(("done", {"summary": "Add"})))
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
+    first, second, third = (last_text(request) for request in codings(bench)[1:4])
+    assert "write_file" not in first
+    assert "by write_file. It holds now:\ndef add(a, b):\n    return a - b\n" in second
+    assert "missed 2 times" in third
+
+
 async def test_a_whole_answer_at_once_is_taken() -> None:
     bench = bench_for("Summary: Add\n\n" + block("add.py", "def add(a, b):\n    return a + b\n"))
     work = await bench.run(case_for(tests=TESTS))

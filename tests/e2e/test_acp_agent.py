@@ -66,7 +66,6 @@ def test_a_hostile_agent_gets_nothing_and_is_judged_all_the_same(tmp_path: Path)
         "PLANNING": PLAN,
         "CODING": [
             ["link", str(owner), "/work/owner.txt"],
-            ["write_by_client", "/work/owner.txt", "stolen"],
             ["permission", "edit", "/etc/passwd"],
             ["fetch", "https://example.com/"],
             ["write", "/work/conftest.py", "import os\nos._exit(0)\n"],

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from nightshift.core.clock import utc_now
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.states import CircuitState
@@ -233,7 +234,7 @@ class Switch(BaseModelHandler):
 
 async def test_changes_are_told_once_and_looks_are_shared() -> None:
     switch, events = Switch(), list[Event]()
-    health = HealthProbe(switch, events.append, Masker())
+    health = HealthProbe(switch, events.append, Masker(), utc_now)
     assert sorted(await asyncio.gather(*(health.check() for _ in range(5)))) == [False] * 4 + [True]
     assert switch.looks == 1
     switch.here = False
@@ -247,7 +248,7 @@ async def test_changes_are_told_once_and_looks_are_shared() -> None:
 
 async def test_a_look_that_hangs_is_a_no_and_starts_no_second_thread() -> None:
     switch = Switch()
-    health = HealthProbe(switch, lambda _event: None, Masker(), wait_s=0.03)
+    health = HealthProbe(switch, lambda _event: None, Masker(), utc_now, wait_s=0.03)
     switch.go.clear()
     for _ in range(3):
         assert not await health.check()

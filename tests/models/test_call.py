@@ -146,3 +146,15 @@ def test_counts_that_are_none_are_replaced_by_estimates(counts: dict[str, Any]) 
     assert isinstance(answer, Completion)
     assert answer.extra["estimated"]
     assert (answer.tokens_in, answer.tokens_out) == (7, 14)
+
+
+@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize("loads_s", [5.0, 400.0, 1000.0])
+def test_loading_the_packages_is_no_silence_of_the_server(loads_s: float, local: bool) -> None:
+    class Slow(Script):
+        async def load(self) -> None:
+            await asyncio.sleep(loads_s)
+
+    answer, _, took_s = call(Slow([(1.0, "hello")], local=local))
+    assert isinstance(answer, Completion)
+    assert (answer.text, took_s) == ("hello", loads_s + 1.0)

@@ -89,6 +89,8 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError])
             None,
         ),
         (403, "Insufficient balance", 3600),
+        (400, "You've hit your usage limit. Try again in 2 days 3 hours.", 183_600),
+        (403, "Your spending limit is reached; it resets in 90 minutes", 5400),
         (500, "billing hard limit reached", 3600),
     ],
 )
@@ -97,6 +99,21 @@ def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, 
     assert isinstance(error, ModelUnavailable)
     assert error.retry_after_s == (wait_s or (datetime(2026, 3, 5, tzinfo=UTC) - NOW).total_seconds())
     assert "add some" in str(error)
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 429])
+@pytest.mark.parametrize(
+    ("said", "wait_s"),
+    [
+        ("Rate limit exceeded, try again in 20s", 20.0),
+        ("Weekly limit reached. Resets at 2026-03-05 00:00", None),
+        ("Too many requests: retry after 3 minutes", 180.0),
+    ],
+)
+def test_a_limit_until_a_stated_time_waits_in_any_status(status: int, said: str, wait_s: float | None) -> None:
+    error = from_status("X", status, {}, said, now=NOW)
+    assert isinstance(error, ModelUnavailable)
+    assert error.retry_after_s == (wait_s or (datetime(2026, 3, 5, tzinfo=UTC) - NOW).total_seconds())
 
 
 @pytest.mark.parametrize(

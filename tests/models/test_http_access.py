@@ -20,6 +20,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BackendSettings
 from nightshift.models.chain import build_chain
 from nightshift.models.http_access import fetch_json, is_loopback, load_authorities
+from tests.support.wire_server import WireServer
 
 
 @contextmanager
@@ -67,9 +68,8 @@ def test_what_is_no_api_is_said_to_be_none(said: bytes, status: int, fault: str)
     assert fault in probe.fault
 
 
-@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
-def test_a_server_that_drips_for_ever_is_cut_off(head: bytes) -> None:
-    with served(head, drip=b"x") as url:
+def test_a_server_that_drips_for_ever_is_left() -> None:
+    with served(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x") as url:
         probe = fetch_json(url, {}, timeout_s=5, whole_s=0.4)
     assert probe.is_unusable
     assert probe.fault
@@ -160,6 +160,26 @@ async def test_what_is_looked_at_and_what_is_asked_trust_the_owners_authority(
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@pytest.mark.parametrize("kind", ["openai", "ollama", "anthropic"])
+async def test_what_is_looked_at_and_what_is_asked_take_the_same_proxy(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with WireServer(models=["m"]) as server:
+        for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "HTTP_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("http_proxy", server.base_url)
+        address = "http://models.example"
+        settings = BackendSettings(
+            openai_base_url=f"{address}/v1", anthropic_api_key="k", anthropic_base_url=address, ollama_base_url=address
+        )
+        one = build_chain(settings, model_type=kind, model_name="m")[0]
+        assert await asyncio.to_thread(one.is_available), one.detail
+        request = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="hello"),), max_tokens=9)
+        assert (await one.generate(request)).text
+        await one.aclose()
+        assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", socket.gethostname()])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime
 
+import pytest
+
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.tasks.states import Phase
 from nightshift.models.base import CallName, CallText
@@ -107,6 +109,26 @@ def test_of_a_long_reply_the_end_is_kept() -> None:
     assert kept.endswith("19998 19999 ")
     assert kept.split()[0] == str(20_000 - len(kept.split())), "no word is cut in two"
     assert call.tokens > 20_000, "all that was written counts"
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷"), ("Sure.\n<thought>\n", "</thought>\n")],
+)
+def test_thoughts_in_tags_are_apart_from_the_first_word_on_however_long_they_are(opening: str, closing: str) -> None:
+    calls = LiveCalls()
+    text = begun(calls)
+    for piece in (*opening, "hm "):
+        text.take(piece)
+    first = calls.open()[0].parts[0]
+    assert (first.text.strip(), first.is_thought) == ("hm", True)
+    for _ in range(KEPT_CHARS):
+        text.take("hm ")
+    assert [part.is_thought for part in calls.open()[0].parts] == [True]
+    for piece in (*closing, "x = 1"):
+        text.take(piece)
+    thought, shown = calls.open()[0].parts
+    assert (thought.is_thought, thought.text[-3:], shown) == (True, "hm ", LivePart(text="x = 1"))
 
 
 def test_whole_parts_go_first() -> None:

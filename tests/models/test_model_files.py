@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from nightshift.core.clock import utc_now
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import NightshiftError
+from nightshift.core.text.masking import Masker
+from nightshift.models.backend_client import HealthProbe
 from nightshift.models.base import OnText
 from nightshift.models.errors import BackendMisconfigured
 from nightshift.models.model_files import ModelFileBackend
@@ -75,17 +78,18 @@ def test_why_the_package_will_not_come_is_handed_on_and_it_is_not_asked_for_agai
     assert asked == ["later"]
 
 
-def test_a_package_is_installed_while_others_go_on_and_then_it_is_available(model: Path, packages: Path) -> None:
+async def test_a_package_is_installed_while_others_go_on_and_then_it_is_available(model: Path, packages: Path) -> None:
     downloaded = threading.Event()
 
     def ensure(_name: str) -> None:
         downloaded.wait()
         (packages / f"{PACKAGE}.py").write_text("")
 
-    backend = Backend(path=model, ensure_extra=ensure)
-    assert not backend.is_available()
-    assert backend.detail == f"the package {PACKAGE} is being installed"
+    health = HealthProbe(Backend(path=model, ensure_extra=ensure), lambda _event: None, Masker(), utc_now, wait_s=0.1)
+    assert not await health.check()
+    assert health.why == f"the package {PACKAGE} is being installed"
     downloaded.set()
-    while not backend.is_available():
-        assert "being installed" in backend.detail
-    assert backend.detail == ""
+    while not await health.check():
+        assert "being installed" in health.why
+    assert health.available
+    assert health.why == ""

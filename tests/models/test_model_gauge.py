@@ -11,8 +11,8 @@ from nightshift.core.events import Kind
 from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge
 from nightshift.core.model_profile import ModelClass
 from nightshift.core.tasks.states import Phase
-from nightshift.models.backend_pool import RoutingConfig
 from nightshift.models.budgets import SpendingLimits
+from nightshift.models.services import RoutingConfig
 from tests.support.acp_rig import scripted
 from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask, backend
 from tests.support.wire_server import WireServer

@@ -13,9 +13,9 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import Parked
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
-from nightshift.models.backend_pool import RoutingConfig
 from nightshift.models.base import BaseModelHandler, OnText
 from nightshift.models.budgets import SpendingLimits
+from nightshift.models.services import RoutingConfig
 from tests.support.gateway import PRICE, QUICK, TEN_TOKENS_OUT, Gateway, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 

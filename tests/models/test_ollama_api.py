@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
+from nightshift.models.errors import ToolsRefused
 from nightshift.models.ollama_api import OllamaBackend
 from nightshift.models.token_estimates import LEAST_REPORTS
+from nightshift.models.windows import choose_window, read_cache_bytes
+from tests.models.test_tools import READ
 from tests.support.wire_server import Reply, WireServer
 
 
@@ -109,3 +113,57 @@ def test_a_missing_model_is_told_with_the_command_that_gets_it(server: WireServe
 def test_models_of_the_cloud_are_not_free() -> None:
     assert OllamaBackend(model="qwen2.5-coder:7b", base_url="http://127.0.0.1:1").free
     assert not OllamaBackend(model="gpt-oss:120b-cloud", base_url="http://127.0.0.1:1").free
+
+
+GB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("setting", "trained", "needed_gb", "wanted"),
+    [(None, 262_144, 14, 65_536), (None, 40_960, 14, 40_960), (None, 262_144, 20, 32_768), (None, None, 20, 32_768),
+     (16_384, 262_144, 2, 16_384), (131_072, None, 90, 131_072)],
+)  # fmt: skip
+def test_a_context_is_wide_where_the_memory_suffices(
+    setting: int | None, trained: int | None, needed_gb: int, wanted: int
+) -> None:
+    assert choose_window(setting, trained, needed_gb * GB, 24 * GB) == wanted
+
+
+@pytest.mark.parametrize(
+    ("info", "size"),
+    [
+        ({"block_count": 36, "attention.head_count_kv": 8, "attention.key_length": 128,
+          "attention.value_length": 128}, 147_456),
+        ({"block_count": 30, "attention.head_count_kv": 3, "attention.head_count": 9, "embedding_length": 576}, 23_040),
+        ({"block_count": 4, "attention.head_count_kv": [0, 0, 0, 2], "attention.key_length": 256,
+          "attention.value_length": 256}, 2048),
+        ({"block_count": 4}, 0),
+        ({}, 0),
+    ],
+)  # fmt: skip
+def test_the_cache_of_a_token_is_read_from_the_head_of_a_file(info: dict[str, Any], size: int) -> None:
+    assert read_cache_bytes({"general.architecture": "x", **{f"x.{key}": of for key, of in info.items()}}) == size
+
+
+async def test_without_a_setting_ollama_is_given_the_wide_context(server: WireServer) -> None:
+    server.context_length = 262_144
+    with server:
+        backend = OllamaBackend(model=server.model, base_url=f"{server.ollama_base_url}/v1")
+        assert backend.is_available()
+        assert backend.advice == f"write OLLAMA_BASE_URL={server.ollama_base_url}"
+        await backend.generate(request())
+        await backend.aclose()
+        assert server.requests[0].body["options"]["num_ctx"] == 65_536
+
+
+async def test_a_call_that_ollama_cannot_read_is_asked_for_as_text_and_costs_no_calls_for_good(
+    backend: OllamaBackend, server: WireServer
+) -> None:
+    server.fail_next("500", message="error parsing tool call: raw='{\"a\": ', err=unexpected end of JSON input")
+    with pytest.raises(ToolsRefused):
+        await backend.generate(request(tools=(READ,)))
+    assert backend.facts.lacks == frozenset()
+    server.fail_next("400", message="registry.ollama.ai/library/tiny-coder does not support tools")
+    with pytest.raises(ToolsRefused):
+        await backend.generate(request(tools=(READ,)))
+    assert backend.facts.lacks == {"tools"}

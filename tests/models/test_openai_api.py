@@ -12,7 +12,10 @@ import pytest
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
-from nightshift.models.openai_api import OFFICIAL, OpenAIBackend, usual_address
+from nightshift.models.base import BackendSettings
+from nightshift.models.chain import build_chain
+from nightshift.models.http_access import usual_address
+from nightshift.models.openai_api import OFFICIAL, OpenAIBackend
 from tests.support.wire_server import Reply, WireServer
 
 REQUEST = ModelRequest(
@@ -114,7 +117,32 @@ async def test_openai_itself_is_spoken_to_by_responses_and_nothing_is_stored_the
     ],
 )
 def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
-    assert usual_address(given) == usual
+    assert usual_address(given, OpenAIBackend.paths) == usual
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "usual"),
+    [
+        ("anthropic", "localhost:4000/v1/messages", "http://localhost:4000"),
+        ("anthropic", "proxy.example.com/anthropic\n", "https://proxy.example.com/anthropic"),
+        (
+            "gemini",
+            " generativelanguage.googleapis.com/v1beta/models ",
+            "https://generativelanguage.googleapis.com",
+        ),
+        ("ollama", "127.0.0.1:11434/v1/", "http://127.0.0.1:11434"),
+        ("ollama", "http://box.lan:11434/api/chat", "http://box.lan:11434"),
+    ],
+)
+def test_addresses_of_other_vendors_are_read_alike_and_the_right_form_is_told(
+    kind: str, given: str, usual: str
+) -> None:
+    for address, advice in ((given, f"write {kind.upper()}_BASE_URL={usual}"), (usual, "")):
+        urls = BackendSettings(
+            anthropic_api_key="k", anthropic_base_url=address, gemini_api_key="k", gemini_base_url=address,
+            ollama_base_url=address,
+        )  # fmt: skip
+        assert build_chain(urls, model_type=kind, model_name="m")[0].advice == advice
 
 
 async def test_an_address_without_its_version_is_found_and_its_right_form_told(server: WireServer) -> None:

@@ -22,9 +22,9 @@ from nightshift.core.routing import ModelResult, Results, Route
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Kind
-from nightshift.models.backend_pool import RoutingConfig
 from nightshift.models.budgets import FREE, Price, SpendingLimits
 from nightshift.models.routing import HARDLY_KNOWN, LEARN, MEET, Candidate, Usage, decide, model_order
+from nightshift.models.services import RoutingConfig
 from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.model_results import OF_A_KIND, ModelResults

@@ -134,3 +134,20 @@ async def test_calls_that_share_a_number_are_separate_calls(index: int | None, i
     completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
     assert [dict(call.arguments) for call in completion.tool_calls] == [{"path": "a.py"}, {"path": "b.py"}]
     assert len({call.id for call in completion.tool_calls}) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "wait_s"),
+    [
+        ({"code": "insufficient_quota", "message": "You exceeded your current quota, check your plan."}, 3600),
+        ({"code": 402, "message": "Insufficient credits left"}, 3600),
+        ({"type": "usage", "message": "You have hit your usage limit. Try again in 2 hours."}, 7200),
+        ({"code": 429, "message": "Rate limit reached, try again in 7.5s"}, 7.5),
+    ],
+)
+async def test_no_credit_and_limits_in_the_middle_of_a_stream_are_waited_for(
+    error: dict[str, Any], wait_s: float
+) -> None:
+    with pytest.raises(ModelUnavailable) as caught:
+        await answer_to(HELLO + b"data: " + json.dumps({"error": error}).encode() + b"\n\n")
+    assert caught.value.retry_after_s == wait_s

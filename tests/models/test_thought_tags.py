@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.dialogue import Completion
-from nightshift.models.base import ThoughtText
-from nightshift.models.thought_tags import ThoughtSplitter, split_thoughts, without_thoughts
+from nightshift.models.thought_tags import split_thoughts, without_thoughts
 
 REPLY = "Summary: s.\n\n```python path=slug.py\nx = 1\n```\n"
 DRAFT = "Let me try.\n\n```python path=slug.py\ny = 2\n```\n\nHmm, no.\n"
@@ -59,15 +58,3 @@ def test_nothing_of_a_text_is_lost_but_tags_and_blanks(text: str) -> None:
     thoughts, shown = split_thoughts(text)
     assert len(thoughts) + len(shown) <= len(text) + 4
     assert shown == text or thoughts or "<" in text or "[" in text or "◁" in text
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=40))
-def test_whoever_watches_sees_thoughts_as_such_however_the_pieces_fall(sizes: list[int]) -> None:
-    text, at, shown = f"<think>{DRAFT}</think>{REPLY}", 0, list[str]()
-    splitter = ThoughtSplitter()
-    while at < len(text):
-        size = sizes[at % len(sizes)]
-        shown += splitter.feed(text[at : at + size])
-        at += size
-    assert "".join(piece for piece in shown if isinstance(piece, ThoughtText)) == DRAFT
-    assert "".join(piece for piece in shown if not isinstance(piece, ThoughtText)) == REPLY

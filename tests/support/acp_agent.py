@@ -111,11 +111,9 @@ class Agent:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(text)
 
-    def do_write_by_client(self, path: str, text: str) -> None:
-        self.say_answer(self.ask("fs/write_text_file", path=path, content=text))
-
-    def do_read_by_client(self, path: str) -> None:
-        self.say_answer(self.ask("fs/read_text_file", path=path))
+    def do_read(self, path: str) -> None:
+        self.tool("read", path=path)
+        self.say(json.dumps(Path(path).read_text()))
 
     def say_answer(self, answer: dict[str, Any]) -> None:
         self.say(json.dumps(answer.get("result", {}).get("content") or answer.get("error", {}).get("message", "done")))

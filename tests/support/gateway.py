@@ -13,18 +13,18 @@ import anthropic
 import ollama
 import openai
 
-from nightshift.app.models import DatabasePauseStore
 from nightshift.core.clock import utc_now
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Limits, Spent, TaskSpec
-from nightshift.models.backend_pool import RoutingConfig
 from nightshift.models.base import BackendSettings, BaseModelHandler
-from nightshift.models.budgets import Price
+from nightshift.models.budgets import Price, SpendingLimits
 from nightshift.models.call import CallPolicy
 from nightshift.models.chain import build_chain
 from nightshift.models.gateway import BoundModel, ModelHandler
+from nightshift.models.live import LiveCalls
+from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
@@ -101,22 +101,21 @@ class GatewaySetup:
             if not log.newest_id():
                 QueueManager(db, log).submit_many([TaskSpec(description=f"task {n}") for n in range(40)]).result()
             config = {each.name: more.pop(each.name) for each in fields(RoutingConfig) if each.name in more}
-            routes = ModelResults(db, clock=clock)
-            kept = {
-                "spent_since": state.spent_since,
-                "pauses": DatabasePauseStore(state, clock),
-                "routes": routes,
-                "forms": ToolForms(db),
-                **more,
-            }
-            handler = ModelHandler(
-                backends,
-                RoutingConfig(**{"policy": QUICK, **config}),
-                steps=steps,
-                emit=events.append,
-                clock=clock,
-                **kept,
+            budgets = more.pop("budgets", SpendingLimits())
+            services = GatewayServices(
+                **{
+                    "steps": steps,
+                    "state": state,
+                    "routes": ModelResults(db, clock=clock),
+                    "forms": ToolForms(db),
+                    "spent_since": state.spent_since,
+                    "emit": events.append,
+                    "clock": clock,
+                    "live": LiveCalls(clock),
+                    **more,
+                }
             )
+            handler = ModelHandler(backends, RoutingConfig(**{"policy": QUICK, **config}), budgets, services)
             try:
                 yield Gateway(handler, db, state, steps, events)
             finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
@@ -29,6 +30,8 @@ from nightshift.core.tools import ToolCall, ToolSpec
 
 READ_CHARS, READ_CHARS_SMALL = 8000, 4000
 SMALL_WINDOW = 32_000
+MOST_MISSES = 2
+"""After so many edits in a row that missed a file, small models get on only by writing it anew."""
 
 _OTHERS_SHELL = (
     "(`run` takes one command line. Files are changed by `edit`, `write_file` or a patch, not by the shell.)"
@@ -74,6 +77,7 @@ class Toolbox:
         self._outside = {spec.name for spec in outside}
         self.tools = (*tools, *outside)
         self.draft, self._context, self._state, self._services = draft, context, state, services
+        self._misses = Counter[str]()
         small = gauge.window is not None and gauge.window < SMALL_WINDOW
         self._read_chars = READ_CHARS_SMALL if small else READ_CHARS
 
@@ -127,10 +131,25 @@ class Toolbox:
             case arguments.ReadFile():
                 return reading.read_file(draft.view, asked, most_chars=self._read_chars)
             case arguments.Edit():
-                return writing.edit(draft, asked)
+                return self._edit(asked)
             case arguments.WriteFile():
+                self._misses.pop(asked.path, None)
                 return writing.write_file(draft, asked)
         assert_never(asked)
+
+    def _edit(self, asked: arguments.Edit) -> str:
+        """Make an edit; where two in a row missed a short file, it has to be written as a whole."""
+        path, text = asked.path, self.draft.view.text(asked.path) or ""
+        must_write = f"Send all of {path} by write_file. It holds now:\n{text}"
+        if self._misses[path] >= MOST_MISSES:
+            raise BadReply(f"Edits of {path} missed {MOST_MISSES} times. {must_write}")
+        try:
+            done = writing.edit(self.draft, asked)
+        except BadReply as bad:
+            self._misses[path] += 0 < len(text) <= self._read_chars
+            raise bad if self._misses[path] < MOST_MISSES else BadReply(f"{bad}\n{must_write}") from None
+        self._misses.pop(path, None)
+        return done
 
     async def _ran(self, asked: arguments.Run | arguments.RunTests) -> ToolResult:
         work = (self.draft, self._context, self._state, self._services)

@@ -242,9 +242,13 @@ def beginnings(name: str, about: str, language: Language, present: Collection[st
     return {path: text for path, text in files.items() if path not in present}
 
 
-def steering(project: str | None, change: Change) -> Files:
-    """The files of a change that configure test runs and are as `beginnings` wrote them: they are no model's."""
-    return {path: text for path, text in PYTEST.items() if project and change.get(path) == text}
+def start_of(given: Files, project: str | None, change: Change) -> Files:
+    """The files of a change that are no model's: those that its task gave, and those of `beginnings` that steer tests.
+
+    What was given and is now as it is in the base is no part of the change any more.
+    """
+    steering = {path: text for path, text in PYTEST.items() if project and change.get(path) == text}
+    return {path: text for path, text in given.items() if path in change} | steering
 
 
 def _readme(name: str, about: str, language: Language) -> str:

@@ -105,7 +105,7 @@ class AcpBackend(BaseModelHandler):
         with _folder(place.folder) as root:
             copy = WorkingCopy(root / "work")
             await asyncio.to_thread(copy.lay_out, list(_files(request.material)))
-            session = AgentSession(copy, on_text or _unheard)
+            session = AgentSession(on_text or _unheard)
             turn, run = await self._worked(place, session, copy, request, on_text or _unheard)
             writes = request.phase in WRITES and request.material is not None
             harvest = await asyncio.to_thread(_harvested, copy) if writes else Harvest()

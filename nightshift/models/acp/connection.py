@@ -16,7 +16,7 @@ MOST_BYTES = 256 << 20
 """The bytes of all messages of one session."""
 MOST_NOISE = 200
 """So many lines that are no messages are passed over: some agents print a log where messages belong."""
-METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL, NOT_FOUND = -32601, -32602, -32603, -32002
+METHOD_NOT_FOUND, INTERNAL = -32601, -32603
 AUTH_REQUIRED = -32000
 _MOST_SAID = 500
 

@@ -1,12 +1,11 @@
 """Our side of one session with an agent: what it is told and asked, and what its requests are answered.
 
 A permission is given for what stays inside of the sandbox and refused for what names a path outside; the sandbox would
-not let it through either. Files are read and written for it in the copy of the task alone.
+not let it through either. It reads and writes the files of its copy by itself, as it lies in the same sandbox.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import posixpath
 from collections.abc import Mapping, Sequence
@@ -18,15 +17,11 @@ from nightshift.core.text.masking import printable
 from nightshift.core.version import VERSION
 from nightshift.models.acp.connection import (
     AUTH_REQUIRED,
-    INTERNAL,
-    INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    NOT_FOUND,
     Connection,
     PeerFault,
     RpcError,
 )
-from nightshift.models.acp.working_copy import WorkingCopy
 from nightshift.models.base import CallName, CallText, OnText
 
 PROTOCOL = 1
@@ -64,12 +59,11 @@ class AgentSession:
     """One session with one turn; the handler of its connection.
 
     Args:
-        copy: the files that the agent works on.
         on_text: gets what it writes, and its tool calls.
     """
 
-    def __init__(self, copy: WorkingCopy, on_text: OnText) -> None:
-        self._copy, self._on_text = copy, on_text
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text = on_text
         self._said, self._before, self._calls = list[str](), "", set[str]()
         self._id, self._refused = "", dict[str, None]()
         self._cost: float | None = None
@@ -87,7 +81,7 @@ class AgentSession:
                 "initialize",
                 {
                     "protocolVersion": PROTOCOL,
-                    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
+                    "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
                     "clientInfo": {"name": "nightshift", "version": VERSION},
                 },
             )
@@ -187,10 +181,6 @@ class AgentSession:
         self._on_text("")
         if method == "session/request_permission":
             return {"outcome": self._decided(params)}
-        if method == "fs/read_text_file":
-            return await self._read(params)
-        if method == "fs/write_text_file":
-            return await self._written(params)
         raise RpcError(METHOD_NOT_FOUND, f"{printable(method, max_chars=100)} is not offered here")
 
     def _decided(self, params: Mapping[str, Any]) -> Mapping[str, str]:
@@ -203,41 +193,6 @@ class AgentSession:
         options = {each.get("kind"): each.get("optionId") for each in _mappings(params.get("options"))}
         chosen = next((options[kind] for kind in wanted if isinstance(options.get(kind), str)), None)
         return {"outcome": "cancelled"} if chosen is None else {"outcome": "selected", "optionId": chosen}
-
-    async def _read(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        path = self._path(params)
-        first, most = params.get("line"), params.get("limit")
-        try:
-            text = await asyncio.to_thread(self._copy.read, path)
-        except FileNotFoundError:
-            raise RpcError(NOT_FOUND, f"there is no file {path}") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise RpcError(INTERNAL, f"{path} cannot be read: {error}") from None
-        if isinstance(first, int) or isinstance(most, int):
-            lines = text.splitlines(keepends=True)[max(0, (first or 1) - 1) if isinstance(first, int) else 0 :]
-            text = "".join(lines[:most] if isinstance(most, int) and most >= 0 else lines)
-        return {"content": text}
-
-    async def _written(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        path, text = self._path(params), params.get("content")
-        if not isinstance(text, str):
-            raise RpcError(INVALID_PARAMS, "content must be a text")
-        try:
-            await asyncio.to_thread(self._copy.write, path, text)
-        except OSError as error:
-            raise RpcError(INTERNAL, f"{path} cannot be written: {error}") from None
-        return {}
-
-    def _path(self, params: Mapping[str, Any]) -> str:
-        """The path that a request names, below the copy."""
-        given = params.get("path")
-        if params.get("sessionId") != self._id or not isinstance(given, str) or not given or "\0" in given:
-            raise RpcError(INVALID_PARAMS, "there is no such session or path")
-        path = posixpath.normpath(posixpath.join(WORK, given))
-        if not path.startswith(f"{WORK}/"):
-            self._note_refused(f"a file at {given}")
-            raise RpcError(INVALID_PARAMS, f"only files below {WORK} may be read and written")
-        return path.removeprefix(f"{WORK}/")
 
     def _note_refused(self, what: str) -> None:
         if len(self._refused) < _MOST_REFUSED:

@@ -1,7 +1,7 @@
 """A copy of a task's files on the disk, in which code that is not trusted may do whatever it likes.
 
-Nothing here follows a link: each folder of a path is opened by its own name, below the one before, so what the agent
-puts in the place of a file or a folder leads nowhere, also while it is looked at.
+It is looked at when nothing of the agent runs any more, and no link is followed: folders are walked by their own names,
+and what lies in the place of a file leads nowhere.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nightshift.core.code.ignore_files import NAME, IgnoreRules
 from nightshift.core.code.paths import MAX_FILES, MAX_TOTAL_CHARS, path_fault
-from nightshift.sandbox import launcher
 
 LEFT_OUT = frozenset({
     ".git", "__pycache__", ".pytest_cache", ".hypothesis", "node_modules", ".mypy_cache", ".ruff_cache", ".venv",
@@ -26,7 +24,7 @@ LEFT_OUT = frozenset({
 LEFT_OUT_ENDS = (".pyc", ".egg-info", ".orig", ".rej", ".swp")
 _NOT_QUOTED = frozenset('"`')
 MOST_READ = 8 << 20
-"""The bytes of a file that is read or written at an agent's request."""
+"""The bytes of a file that counts."""
 MOST_ENTRIES = 200_000
 MOST_DROPPED = 40
 
@@ -63,32 +61,6 @@ class WorkingCopy:
             target.write_bytes(content)
             target.chmod(0o755 if content.startswith(b"#!") else 0o644)
             self._before[path] = (len(content), _digest(content))
-
-    def read(self, path: str) -> str:
-        """The text of a file.
-
-        Raises:
-            OSError: it is no plain file of the copy, or too large.
-            UnicodeDecodeError: it is no text.
-        """
-        return self._content(path, MOST_READ).decode()
-
-    def write(self, path: str, text: str) -> None:
-        """Write a file, with the folders above it.
-
-        Raises:
-            OSError: that is no place for a file of the copy, or it is too large.
-        """
-        content = text.encode("utf-8", "surrogatepass")
-        if len(content) > MOST_READ:
-            raise OutsideCopy(f"a file may have {MOST_READ >> 20} MB at most")
-        folder, _, name = path.rpartition("/")
-        with self._folder(folder, make=True) as above, _opened(name, above, os.O_WRONLY | os.O_CREAT) as file:
-            _own(file)
-            os.ftruncate(file, 0)
-            view = memoryview(content)
-            while view:
-                view = view[os.write(file, view) :]
 
     def harvest(self) -> Harvest:
         """What differs from what was laid out; nothing may be running that changes it."""
@@ -165,51 +137,13 @@ class WorkingCopy:
             return f"cannot be read: {error}", None
 
     def _content(self, path: str, most: int) -> bytes:
-        folder, _, name = path.rpartition("/")
-        with self._folder(folder) as above, _opened(name, above, os.O_RDONLY) as file:
-            if os.fstat(file).st_size > most:
-                raise OutsideCopy(f"it has more than {most >> 20} MB")
-            with os.fdopen(os.dup(file), "rb") as stream:
-                return stream.read(most)
-
-    @contextmanager
-    def _folder(self, path: str, *, make: bool = False) -> Iterator[int]:
-        """A descriptor of a folder of the copy; with `make` it is made."""
-        at = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            for name in filter(None, path.split("/")):
-                if make:
-                    try:
-                        os.mkdir(name, 0o755, dir_fd=at)
-                    except FileExistsError:
-                        pass
-                    else:
-                        with _opened(name, at, os.O_RDONLY | os.O_DIRECTORY, plain=False) as made:
-                            _own(made)
-                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
-                os.close(at)
-                at = below
-            yield at
-        finally:
-            os.close(at)
-
-
-@contextmanager
-def _opened(name: str, above: int, flags: int, *, plain: bool = True) -> Iterator[int]:
-    """A descriptor of a plain file, or a folder, by its own name; a pipe of the agent's holds nobody up."""
-    file = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644, dir_fd=above)
-    try:
-        if plain and not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OutsideCopy(f"{name} is no plain file")
-        yield file
-    finally:
-        os.close(file)
-
-
-def _own(descriptor: int) -> None:
-    """What the daemon writes for a job is the job's to change."""
-    if os.geteuid() == 0:
-        os.fchown(descriptor, launcher.JOB_UID, launcher.JOB_UID)
+        """The bytes of a file below folders that are no links; a pipe in its place holds nobody up."""
+        file = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(file, "rb") as stream:
+            found = os.fstat(file)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+                raise OutsideCopy(f"{path} is no plain file, or has more than {most >> 20} MB")
+            return stream.read(most)
 
 
 def _joined(below: str, name: str) -> str:

@@ -108,9 +108,25 @@ def test_a_project_begins_with_what_it_lacks() -> None:
 
 def test_only_a_project_s_own_pytest_ini_is_no_work_of_a_model() -> None:
     change = dict(projects.PYTEST)
-    assert projects.steering("shop", change) == change
-    assert projects.steering(None, change) == {}
-    assert projects.steering("shop", {"pytest.ini": "[pytest]\naddopts = -p no:x\n"}) == {}
+    assert projects.start_of({}, "shop", change) == change
+    assert projects.start_of({}, None, change) == {}
+    assert projects.start_of({}, "shop", {"pytest.ini": "[pytest]\naddopts = -p no:x\n"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "start"),
+    [
+        ({"a.py": "x = 1\n"}, {"a.py": "x = 1\n"}),  # as it was given
+        ({"a.py": "x = 2\n", "b.py": "y = 1\n"}, {"a.py": "x = 1\n"}),  # changed since
+        ({"b.py": "y = 1\n"}, {}),  # set back to the base's text
+        ({}, {}),
+        ({"a.py": None}, {"a.py": "x = 1\n"}),  # removed
+    ],
+)
+def test_a_given_file_that_is_as_in_the_base_again_is_no_part_of_the_start(
+    change: dict[str, str | None], start: dict[str, str]
+) -> None:
+    assert projects.start_of({"a.py": "x = 1\n"}, None, change) == start
 
 
 def test_paths_that_begin_with_the_project_s_folder_are_read_as_its_own() -> None:

@@ -91,7 +91,7 @@ async def test_in_other_phases_its_last_message_is_the_reply_and_its_changes_cou
 
 @pytest.mark.parametrize("end", ["Done already: it adds.", "Ask: Which numbers?", "Cannot: there is no such file"])
 async def test_without_a_change_its_last_words_are_read_like_a_model_s(end: str) -> None:
-    with scripted({"CODING": [["say", "I look."], ["read_by_client", "/work/add.py"], ["say", "\n"]]}) as rig:
+    with scripted({"CODING": [["say", "I look."], ["read", "/work/add.py"], ["say", "\n"]]}) as rig:
         assert "return a - b" in (await rig.ask()).text
     assert await said(["say", end], phase=Phase.CODING) == end
 
@@ -203,41 +203,9 @@ async def test_it_is_permitted_what_stays_inside_and_nothing_else() -> None:
     assert "out on /etc/passwd (refused)" in told(rig)
 
 
-async def test_files_are_read_and_written_for_it_in_the_copy_alone() -> None:
-    outside = ("/etc/passwd", "/work/../etc/passwd", "/workx", "/work")
-    actions: list[list[Any]] = [["read_by_client", path] for path in outside]
-    actions += [["write_by_client", path, "x"] for path in outside]
-    text = await said(*actions)
-    assert text.count("only files below /work may be read and written") == len(actions)
-
-
-async def test_its_links_lead_the_daemon_nowhere(tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.write_text("of the owner")
-    actions: list[list[Any]] = [
-        ["link", str(target), "/work/file"], ["link", str(tmp_path), "/work/folder"],
-        *(["read_by_client", f"/work/{path}"] for path in ("file", "folder/target")),
-        *(["write_by_client", f"/work/{path}", "changed"] for path in ("file", "folder/target", "folder/new")),
-        ["pipe", "/work/pipe"], ["read_by_client", "/work/pipe"], ["write_by_client", "/work/pipe", "x"],
-    ]  # fmt: skip
-    text = await said(*actions)
-    assert text.count("cannot be") == 7
-    assert target.read_text() == "of the owner"
-    assert names(tmp_path) == ["target"]
-
-
-def names(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
-
-
-async def test_what_is_written_for_it_is_its_own_and_part_of_the_change() -> None:
-    actions = [["write_by_client", "/work/new/add.py", BAD], ["write", "/work/new/add.py", GOOD], DONE]
-    with scripted({"CODING": actions}) as rig:
-        assert (await rig.ask()).text == MENDED.replace("path=add.py", "path=new/add.py")
-
-
-async def test_other_requests_are_refused_and_it_goes_on() -> None:
-    assert "terminal/create is not offered here" in await said(["call", "terminal/create"], ["call", "x"])
+@pytest.mark.parametrize("method", ["terminal/create", "fs/read_text_file", "fs/write_text_file"])
+async def test_other_requests_are_refused_and_it_goes_on(method: str) -> None:
+    assert f"{method} is not offered here" in await said(["call", method], ["call", "x"])
 
 
 @asynccontextmanager
