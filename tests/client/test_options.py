@@ -192,7 +192,7 @@ def test_a_command_is_split_as_a_shell_would(home: Home) -> None:
 
 
 def test_a_dash_reads_the_task_from_the_standard_input(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("a long\ntask\n"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a long\ntask\n")))
     assert submitted(home, "-")["description"] == "a long\ntask"
 
 

@@ -91,7 +91,7 @@ def test_a_file_is_written_rewritten_and_removed() -> None:
     assert write(one, path="pkg/b.py", content="x = 1\n") == "Wrote pkg/b.py (1 line)."
     assert write(one, path="pkg/b.py", content="x = 1\ny = 2") == "Rewrote pkg/b.py (2 lines)."
     assert write(one, path="notes.txt", content=None) == "Removed notes.txt."
-    assert one.change == {"notes.txt": None, "pkg/b.py": "x = 1\ny = 2"}
+    assert one.change == {"notes.txt": None, "pkg/b.py": "x = 1\ny = 2\n"}, "the last line ends as before"
     assert one.taken == ["pkg/b.py", "notes.txt"]
 
 
