@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import BinaryIO
 
 from nightshift.core.errors import GitError
 from nightshift.git.commands import Git
@@ -16,6 +17,7 @@ from nightshift.git.processes import Output
 from nightshift.git.session import Session
 
 MAX_KEPT_BYTES, MAX_BLOB_BYTES = 8 << 20, 64 << 10
+PART_BYTES = 1 << 20
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
 
@@ -47,6 +49,23 @@ class Reader:
         if not _ID.fullmatch(id_):
             raise KeyError(id_)
         return self._session.ask(id_.encode() + b"\n", _answer)
+
+    def save(self, id_: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file, a part at a time.
+
+        Raises:
+            GitError: the repository does not have it.
+        """
+
+        def copy(answer: Output) -> None:
+            target.seek(0)
+            target.truncate()  # the process may have died in the middle of it, and is asked again
+            target.writelines(_parts(answer))
+
+        try:
+            self._session.ask(id_.encode() + b"\n", copy)
+        except KeyError:
+            raise _missing(id_) from None
 
     def tree(self, id_: str) -> bytes:
         """A tree object's bytes."""
@@ -103,9 +122,7 @@ class Reader:
         try:
             return self.get(id_)[1]
         except KeyError:
-            raise GitError(
-                f"object {id_} is missing; a partial clone needs `git fetch --refetch --no-filter`"
-            ) from None
+            raise _missing(id_) from None
 
     def close(self) -> None:
         """End the process and forget what was read; the next question starts another."""
@@ -115,14 +132,37 @@ class Reader:
             self._object_bytes, self._listed = 0, Listed()
 
 
+def _missing(id_: str) -> GitError:
+    return GitError(f"object {id_} is missing; a partial clone needs `git fetch --refetch --no-filter`")
+
+
 def _answer(answer: Output) -> tuple[str, bytes]:
+    kind, size = _head(answer)
+    data = answer.read(size + 1)
+    if len(data) != size + 1:
+        raise EOFError("cut off")
+    return kind, data[:-1]
+
+
+def _head(answer: Output) -> tuple[str, int]:
     head = answer.readline().split()
     if len(head) == 2:  # "missing" or "ambiguous"
         raise KeyError(head[0].decode())
-    data = answer.read(int(head[2]) + 1) if head else b""
-    if not data or len(data) != int(head[2]) + 1:
+    if not head:
         raise EOFError("cut off")
-    return head[1].decode(), data[:-1]
+    return head[1].decode(), int(head[2])
+
+
+def _parts(answer: Output) -> Iterator[bytes]:
+    """The bytes of an object as they come."""
+    left = _head(answer)[1]
+    while left:
+        part = answer.read(min(left, PART_BYTES))
+        if not part:
+            raise EOFError("cut off")
+        left -= len(part)
+        yield part
+    answer.read(1)
 
 
 class GitTree:
@@ -178,3 +218,7 @@ class GitTree:
             KeyError: there is no such file.
         """
         return self._reader.blob(self.entries()[path])
+
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        self._reader.save(self.entries()[path], target)

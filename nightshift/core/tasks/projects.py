@@ -13,10 +13,11 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from nightshift.core.code.paths import path_fault
 from nightshift.core.code.project_moves import MovedTree, move_fault
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Tree, save
 from nightshift.core.tasks.task import Change, Files, Language, TaskSpec
 
 MAX_NAME_CHARS = 40
@@ -183,6 +184,10 @@ class _Below(_Part):
         """A file's bytes; raises KeyError."""
         return self.whole.read(f"{self.folder}{path}")
 
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        save(self.whole, f"{self.folder}{path}", target)
+
 
 class _Without(_Part):
     """The root of a workspace without the folders of its projects; nothing is written into those."""
@@ -206,6 +211,12 @@ class _Without(_Part):
         if self._is_hidden(path):
             raise KeyError(path)
         return self.whole.read(path)
+
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        if self._is_hidden(path):
+            raise KeyError(path)
+        save(self.whole, path, target)
 
 
 def place_of(tree: Tree) -> tuple[Tree, str]:
