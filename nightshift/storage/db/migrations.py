@@ -73,6 +73,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     *((name, _make_step(statements)) for name, statements in _STATEMENTS.items()),
     ("0026_flat_vectors", _drop_vector_tables),
     ("0027_summed_calls", _make_step(schema.SUMMED_CALLS)),
+    ("0028_spans", _make_step(schema.SPANS)),
 )
 
 

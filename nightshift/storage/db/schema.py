@@ -539,5 +539,12 @@ SUMMED_CALLS = (
         substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost, calls)""",
 )
 
+# The twenty-eighth migration: what reports and pages ask of a span of time is found without reading all of a table.
+SPANS = (
+    "CREATE INDEX execution_logs_kind ON execution_logs (kind, at)",
+    "CREATE INDEX failures_when ON failures (created_at)",
+    "CREATE INDEX tasks_created ON tasks (created_at)",
+)
+
 # The twenty-sixth migration: vectors are compared as they are, without sketches of them.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")
