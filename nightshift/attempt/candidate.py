@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nightshift.core.code.git_ids import blob_id, format_of
+from nightshift.core.code.listing import listing_of
 from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.projects import WHOLE
 from nightshift.core.tasks.revisions import Commit, Workspace
@@ -62,4 +63,4 @@ def _find_changed_paths(git: GitManager, workspace: Workspace, candidate: Commit
 
 def differing(old: Tree, new: Tree) -> frozenset[str]:
     """The paths at which two trees hold other bytes."""
-    return frozenset(path for path, _ in old.entries().items() ^ new.entries().items())
+    return frozenset(listing_of(new.entries()).since(listing_of(old.entries())))

@@ -7,12 +7,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import BinaryIO
 
+from nightshift.core.code.listing import Listing
 from nightshift.core.errors import GitError
 from nightshift.git.commands import Git
-from nightshift.git.objects import REGULAR, Record, differing, is_text, patched
+from nightshift.git.objects import REGULAR, Record, differing, is_text
 from nightshift.git.processes import Output
 from nightshift.git.session import Session
 
@@ -23,11 +23,11 @@ _ID = re.compile(r"[0-9a-f]{4,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Everything below a tree, and the ids of its regular files with names in UTF-8; both by path, sorted."""
+    """Everything below a tree, and the ids of its regular files with names in UTF-8."""
 
     root: str = ""
-    records: Mapping[str, Record] = field(default_factory=dict)
-    regular: Mapping[str, str] = field(default_factory=dict)
+    records: Listing[Record] = field(default_factory=Listing)
+    regular: Listing[str] = field(default_factory=Listing)
 
 
 class Reader:
@@ -108,7 +108,7 @@ class Reader:
                 for path, record in differences.items()
             }
             known = Listed(
-                root=root, records=patched(known.records, differences), regular=patched(known.regular, regular)
+                root=root, records=known.records.patched(differences), regular=known.regular.patched(regular)
             )
             self._listed = known
         return known
@@ -197,7 +197,7 @@ class GitTree:
 
     def entries(self) -> Mapping[str, str]:
         """Path to the id of its content, for each regular file, in path order."""
-        return MappingProxyType(self._listed.regular)
+        return self._listed.regular
 
     @property
     def _listed(self) -> Listed:

@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nightshift.core.code import javascript
+from nightshift.core.code.listing import listing_of
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import read_text
 from nightshift.core.tasks.change_checks import ChangeCheckJob
 from nightshift.core.tasks.task import Language
 from nightshift.verdict.environments import declaring, distributions
+from nightshift.verdict.environments.declared_files import over
 from nightshift.verdict.environments.distributions import Requirement
 from nightshift.verdict.environments.missing_modules import (
     Imported,
@@ -19,7 +21,6 @@ from nightshift.verdict.environments.missing_modules import (
     MissingModule,
     MissingModuleFinder,
     imports,
-    names_of,
 )
 from nightshift.verdict.languages.python import package_layout, pytest_settings
 
@@ -66,10 +67,9 @@ class PackageSurvey:
         memory: ImportMemory,
     ) -> None:
         self._job, self._available, self._memory = job, available, memory
-        self._entries = job.tree.entries()
+        self._entries = listing_of(job.tree.entries())
         self._over = {**job.change, **job.own, **job.spec.tests}
-        gone = {path for path, text in self._over.items() if text is None}
-        self._paths = (self._entries.keys() | self._over.keys()) - gone
+        self._paths = over(job.tree, self._over)
         self.known = self._known(allowed)
 
     def wanted(self) -> list[WantedPackage]:
@@ -81,10 +81,6 @@ class PackageSurvey:
         finder = MissingModuleFinder(
             self._paths,
             self._imports,
-            names=(
-                self._memory.names(job.tree),
-                names_of(path for path, text in self._over.items() if text is not None),
-            ),
             roots=("", "src/", *(f"{path.strip('./')}/" for path in (*settings.paths, *own.roots) if path.strip("./"))),
             available=self._available,
         )
