@@ -8,7 +8,7 @@ through all paths.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -35,7 +35,7 @@ class _Shared(Generic[V]):
 class Listing(Mapping[str, V]):
     """Path to value, in path order; no value is None. It never changes."""
 
-    __slots__ = ("_length", "_new", "_over", "_shared")
+    __slots__ = ("_gone", "_length", "_new", "_over", "_shared")
 
     def __init__(
         self, values: Mapping[str, V] | _Shared[V] | None = None, over: dict[str, V | None] | None = None
@@ -43,7 +43,8 @@ class Listing(Mapping[str, V]):
         self._shared = values if isinstance(values, _Shared) else _Shared(dict(sorted((values or {}).items())))
         self._over, before = over or {}, self._shared.values
         self._new = sorted(path for path, value in self._over.items() if value is not None and path not in before)
-        self._length = len(before) + len(self._new) - sum(value is None for value in self._over.values())
+        self._gone = {path for path, value in self._over.items() if value is None}
+        self._length = len(before) + len(self._new) - len(self._gone)
 
     def __getitem__(self, path: str) -> V:
         if path in self._over:
@@ -87,12 +88,12 @@ class Listing(Mapping[str, V]):
 
     def having(self, key: Callable[[str], str], *values: str) -> list[str]:
         """The paths for which a function gives one of these values; it is always the same function, of few."""
-        found = [path for value in values for path in self._shared.having(key, value)]
+        found = sorted(path for value in values for path in self._shared.having(key, value))
         return self._with_new(found, [path for path in self._new if key(path) in values])
 
-    def _with_new(self, found: list[str], new: Iterable[str]) -> list[str]:
-        kept = [path for path in found if path in self] if self._over else found
-        return sorted((*kept, *new))
+    def _with_new(self, found: list[str], new: list[str]) -> list[str]:
+        kept = [path for path in found if path not in self._gone] if self._gone else found
+        return sorted((*kept, *new)) if new else kept
 
 
 def listing_of(values: Mapping[str, V]) -> Listing[V]:
