@@ -11,6 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from nightshift.core.code.listing import Listing, listing_of
+
+MOST_DEFINING = 50
+"""A name that more files define says nothing about which of them is meant."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tags:
@@ -26,12 +31,12 @@ class NameIndex:
 
     Args:
         words_of: the words of a file's name, given its path.
-        most: how many files are known at a time; no others are found.
+        most: how many files with tags are known at a time; of more those that came first are not found.
     """
 
     def __init__(self, words_of: Callable[[str], frozenset[str]], most: int) -> None:
         self._words_of, self._most, self._lock = words_of, most, threading.Lock()
-        self._contents: dict[str, str] = {}
+        self._contents = Listing[str]()
         self._tags: dict[str, Tags] = {}
         self._defining: defaultdict[str, set[str]] = defaultdict(set)
         self._called: defaultdict[str, set[str]] = defaultdict(set)
@@ -52,29 +57,25 @@ class NameIndex:
             names: as they are written in code.
         """
         with self._lock:
-            self._follow(contents, tags_of)
-            found = {path for name in names for path in self._defining.get(name, ())}
+            self._follow(listing_of(contents), tags_of)
+            defining = (self._defining.get(name, ()) for name in names)
+            found = {path for paths in defining if len(paths) <= MOST_DEFINING for path in paths}
             found |= {path for word in words for path in self._called.get(word, ()) if self._words_of(path) <= words}
             return {path: self._tags[path] for path in sorted(found)}
 
-    def _follow(self, contents: Mapping[str, str], tags_of: Callable[[str], Tags | None]) -> None:
+    def _follow(self, contents: Listing[str], tags_of: Callable[[str], Tags | None]) -> None:
         """Learn of what is new, forget what is gone."""
-        known = self._contents
-        if known == contents:
-            return
-        for path in [path for path, content in known.items() if contents.get(path) != content]:
+        apart = contents.since(self._contents)
+        for path in apart:
             self._forget(path)
-        if len(known) == len(contents):
-            return
-        for path in [path for path in contents if path not in known]:
-            if len(known) >= self._most:
-                return
-            self._learn(path, contents[path], tags_of(path))
+        for path in [path for path, content in apart.items() if content is not None][-self._most :]:
+            if (tags := tags_of(path)) is not None:
+                self._learn(path, tags)
+        self._contents = contents
 
-    def _learn(self, path: str, content: str, tags: Tags | None) -> None:
-        self._contents[path] = content
-        if tags is None:
-            return
+    def _learn(self, path: str, tags: Tags) -> None:
+        while len(self._tags) >= self._most:
+            self._forget(next(iter(self._tags)))
         self._tags[path] = tags
         for name in tags.defines:
             self._defining[name].add(path)
@@ -82,7 +83,6 @@ class NameIndex:
             self._called[word].add(path)
 
     def _forget(self, path: str) -> None:
-        del self._contents[path]
         tags = self._tags.pop(path, None)
         if tags is None:
             return

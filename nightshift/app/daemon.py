@@ -414,7 +414,7 @@ class Daemon:
     def status(self) -> DaemonStatus:
         """What the daemon says about itself now; may be called from any thread."""
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
-        stored = stored_status(self._store.db.reader(), now)
+        stored = stored_status(self._store.db.reader(), now, self._store.state.saved_replies())
         outlook = self._maintenance.outlook(stored.queue)
         found = replace(
             stored,

@@ -83,7 +83,7 @@ class Reporter:
             raise Busy(f"the report cannot be written: {error}") from error
 
 
-HOUR_S, WEEK_S = 3600.0, 7 * 86_400.0
+MINUTE_S, HOUR_S, WEEK_S = 60.0, 3600.0, 7 * 86_400.0
 DISK_S = 30.0
 
 
@@ -116,7 +116,7 @@ class _Cleanup:
             PeriodicJob(name="disk", every_s=DISK_S, run=self._make_guard().look),
             PeriodicJob(name="layers", every_s=24 * HOUR_S, run=self._sweep_layers, first_s=HOUR_S),
             PeriodicJob(name="pruning", every_s=HOUR_S, run=self._pruner.run, first_s=120.0),
-            PeriodicJob(name="packing", every_s=HOUR_S, run=self._make_workspace().run, first_s=600.0),
+            PeriodicJob(name="packing", every_s=MINUTE_S, run=self._make_workspace().run, first_s=MINUTE_S),
             PeriodicJob(
                 name="check of the database",
                 every_s=WEEK_S,

@@ -12,10 +12,10 @@ from nightshift.config.load import Settings
 from nightshift.core.clock import Clocks
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.tasks.forecast import WorkSettings
-from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.states import ENDED, Status
 from nightshift.report.outlook import Outlook, read
 
-FRESH_S = 10.0
+FRESH_S, LEAST_S = 10.0, 1.0
 """The status is asked for at every event, and a forecast of many tasks takes some hundredths of a second."""
 TOLD = "budget_short_told"
 """Under this key the database keeps the day (UTC) on which its owner was told last."""
@@ -34,14 +34,15 @@ class OutlookWatch:
         self._settings, self._store, self._clocks = settings, store, clocks
         self._lock = threading.Lock()
         self._found, self._made_at = Outlook(), float("-inf")
-        self._queue: Mapping[Status, int] | None = None
+        self._open: int | None = None
 
     def __call__(self, queue: Mapping[Status, int] | None = None) -> Outlook:
-        """What is to be expected, some seconds old, or fresh where `queue` has other numbers of tasks than then."""
+        """What is to be expected: some seconds old, or a second where `queue` has another number of open tasks."""
+        still_open = self._open if queue is None else sum(n for status, n in queue.items() if status not in ENDED)
         with self._lock:
-            changed = queue is not None and queue != self._queue
-            if changed or self._clocks.monotonic() - self._made_at >= FRESH_S:
-                self._queue = queue
+            fresh_s = FRESH_S if still_open == self._open else LEAST_S
+            if self._clocks.monotonic() - self._made_at >= fresh_s:
+                self._open = still_open
                 work = work_settings(self._settings())
                 _, self._found = read(self._store.db.reader(), work, self._clocks.wall())
                 self._made_at = self._clocks.monotonic()

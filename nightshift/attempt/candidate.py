@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nightshift.core.code.git_ids import blob_id, format_of
+from nightshift.core.code.listing import listing_of
 from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.task import Change
@@ -52,4 +53,4 @@ def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged:
 
 def differing(old: Tree, new: Tree) -> frozenset[str]:
     """The paths at which two trees hold other bytes."""
-    return frozenset(path for path, _ in old.entries().items() ^ new.entries().items())
+    return frozenset(listing_of(new.entries()).since(listing_of(old.entries())))

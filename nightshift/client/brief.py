@@ -46,7 +46,8 @@ def _blocks(found: BriefAnswer, since: str) -> Iterator[Block]:
     begin = "The last 24 hours" if is_first else f"Since {stamp(found.since, short=True).text}"
     yield Lines(lines=[Cell(f"{begin}: {found.line}")])
     if found.causes:
-        yield Lines(lines=[line for cause in found.causes for line in _cause(cause)])
+        more = [Cell(f"and {found.more_causes} other causes", Tone.DIM)] if found.more_causes else []
+        yield Lines(lines=[*(line for cause in found.causes for line in _cause(cause)), *more])
     if todo := list(_todo(found)):
         yield Lines(lines=[Cell(f"{what:<17}{typed(command)}", Tone.DIM) for what, command in todo])
 

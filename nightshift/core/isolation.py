@@ -74,8 +74,19 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A folder of the host whose files a job sees in `/work` as its own: what becomes of them there ends with the run.
+
+    They belong to the jobs' user (`sandbox.launcher`), and nobody changes them. `size_mb` is what a copy of them takes.
+    """
+
+    host: Path
+    size_mb: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxJob:
-    """A command to run in `/work`, a private copy of `copy_in` (later folders win) that dies with the run.
+    """A command to run in `/work`, where the files of `layers` lie (later ones win), and which dies with the run.
 
     `stdin` is written and closed. What the command writes to its standard output and standard error comes back
     separately: the trusted parent inside keeps standard output for results and gives its children standard error.
@@ -85,12 +96,18 @@ class SandboxJob:
     """
 
     argv: tuple[str, ...]
-    copy_in: tuple[Path, ...] = ()
+    layers: tuple[Layer, ...] = ()
     mounts: tuple[Mount, ...] = ()
     stdin: bytes = b""
     answers: bool = False
     alone: bool = False
     limits: SandboxLimits = field(default_factory=SandboxLimits)
+
+    def copying(self) -> SandboxJob:
+        """The same job with room for copies of its layers, for an isolation that cannot share them."""
+        copies_mb, limits = sum(layer.size_mb for layer in self.layers), self.limits
+        more = {"work_mb": limits.work_mb + copies_mb, "memory_mb": limits.memory_mb + copies_mb}
+        return replace(self, limits=replace(limits, **more)) if copies_mb else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

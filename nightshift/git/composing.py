@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from nightshift.core.code.git_ids import IdFormat, ObjectKind, id_of, with_head
 from nightshift.core.errors import GitError
 from nightshift.core.text.encoding import encode
-from nightshift.git.objects import FOLDER, Edit, sorted_by
+from nightshift.git.objects import ENTRY, FOLDER, RUN, Edit, sorted_by
 
-_FOLDER = FOLDER.encode() + b" "
-_ENTRY = {20: re.compile(rb"(\d+ ([^\0]+)\0.{20})", re.DOTALL), 32: re.compile(rb"(\d+ ([^\0]+)\0.{32})", re.DOTALL)}
+_FOLDER = FOLDER.encode()
 
 
 class NewObjects:
@@ -54,36 +52,49 @@ class NewObjects:
         return self._tree(root, entries) or self.add("tree", b"")
 
     def _tree(self, root: str, edits: Mapping[bytes, tuple[bytes, bytes] | None]) -> str:
-        """As `tree`; empty when no file is left."""
-        entries = self._entries(root)
+        """As `tree`; empty when no file is left.
+
+        The bytes of a large tree are spliced: only what is edited is looked for, by halves.
+        """
+        raw = self._load(root) if root else b""
+        if RUN[self._id_bytes].match(raw).end() != len(raw):  # type: ignore[union-attr] # none at all matches too
+            raise GitError(f"the tree {root} is no tree of git's")
         here, below = dict[bytes, bytes](), defaultdict[bytes, dict[bytes, tuple[bytes, bytes] | None]](dict)
         for path, one in edits.items():
             name, is_below, rest = path.partition(b"/")
             if is_below:
                 below[name][rest] = one
-            elif one is None:
-                entries.pop(name, None)
             else:
-                here[name] = b"%s %s\0%s" % (one[0], name, one[1])
+                here[name] = b"" if one is None else b"%s %s\0%s" % (one[0], name, one[1])
         for name, inside in below.items():
-            old = entries.get(name, b"")
-            was = old[-self._id_bytes :].hex() if old.startswith(_FOLDER) else ""
-            if now := self._tree(was, inside):
-                entries[name] = b"%s%s\0%s" % (_FOLDER, name, bytes.fromhex(now))
-            elif was:
-                del entries[name]
-        entries |= here
-        return self.add("tree", b"".join(entry for _, entry in sorted(entries.items(), key=_order))) if entries else ""
+            start, end = self._place(raw, name, is_folder=True)
+            now = self._tree(raw[end - self._id_bytes : end].hex() if end > start else "", inside)
+            if now or not here.get(name):  # else the file takes the folder's place
+                here[name] = b"%s %s\0%s" % (_FOLDER, name, bytes.fromhex(now)) if now else b""
+        splices = list[tuple[int, bytes, int, bytes]]()
+        for name, entry in here.items():
+            for is_folder in (False, True):
+                start, end = self._place(raw, name, is_folder=is_folder)
+                new = entry if entry.startswith(_FOLDER + b" ") == is_folder else b""
+                splices.append((start, sorted_by(name, is_folder=is_folder), end, new))
+        parts, at = list[bytes](), 0
+        for start, _, end, new in sorted(splices):
+            parts += (raw[at:start], new)
+            at = end
+        data = b"".join((*parts, raw[at:]))
+        return self.add("tree", data) if data else ""
 
-    def _entries(self, root: str) -> dict[bytes, bytes]:
-        """The entries of one tree object by name."""
-        raw = self._load(root) if root else b""
-        found = _ENTRY[self._id_bytes].findall(raw)
-        if sum(len(entry) for entry, _ in found) != len(raw):
-            raise GitError(f"the tree {root} is no tree of git's")
-        return {name: entry for entry, name in found}
-
-
-def _order(item: tuple[bytes, bytes]) -> bytes:
-    name, entry = item
-    return sorted_by(name, is_folder=entry.startswith(_FOLDER))
+    def _place(self, raw: bytes, name: bytes, *, is_folder: bool) -> tuple[int, int]:
+        """Where an entry stands in a tree object, or would stand: its start and its end, which are then the same."""
+        entry, run = ENTRY[self._id_bytes], RUN[self._id_bytes]
+        wanted, low, high = sorted_by(name, is_folder=is_folder), 0, len(raw)
+        while low < high:
+            middle = run.match(raw, low, (low + high) // 2).end()  # type: ignore[union-attr] # none at all matches too
+            found = entry.match(raw, middle)
+            if found is None or sorted_by(found[2], is_folder=found[1] == _FOLDER) >= wanted:
+                high = middle
+            else:
+                low = found.end()
+        found = entry.match(raw, low)
+        is_it = found is not None and found[2] == name and (found[1] == _FOLDER) == is_folder
+        return low, found.end() if found and is_it else low

@@ -62,9 +62,18 @@ class RepositoryMaintenance:
         """How its objects are kept."""
         lines = self._own().git("count-objects", "-v").text.splitlines()
         found = {name: int(value) for name, _, value in (line.partition(": ") for line in lines) if value.isdigit()}
+        self._own().store.loose_bytes = found["size"] << 10
         return Stored(
             loose=found["count"], packed=found["in-pack"], packs=found["packs"], kb=found["size"] + found["size-pack"]
         )
+
+    def loose_bytes(self) -> int:
+        """What loose objects take on the disk, as it was counted once and with what was stored since."""
+        known = self._own().store.loose_bytes
+        if known is None:
+            self.stored()
+            known = self._own().store.loose_bytes
+        return known or 0
 
     def pack(self) -> None:
         """Pack loose objects and small packs, references and the graph of commits; safe at any time.

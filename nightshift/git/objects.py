@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from nightshift.core.code.git_ids import IdFormat, blob_id, format_of
 from nightshift.core.code.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
@@ -99,8 +99,10 @@ def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
 
 
 _Entry = tuple[str, str, str]
-_ENTRY = {size: re.compile(rb"(\d+) ([^\0]*)\0.{%d}" % size, re.DOTALL) for size in (20, 32)}
-_RUN = {size: re.compile(rb"(?:[^\0]*\0.{%d})*+" % size, re.DOTALL) for size in (20, 32)}
+ENTRY = {size: re.compile(rb"(\d+) ([^\0]*)\0.{%d}" % size, re.DOTALL) for size in (20, 32)}
+"""One entry of a tree object, by the bytes of an id: its mode and its name."""
+RUN = {size: re.compile(rb"(?:[^\0]*\0.{%d})*+" % size, re.DOTALL) for size in (20, 32)}
+"""As many whole entries as there are."""
 _FEW = 20
 """So many entries that differ are looked for one by one."""
 
@@ -163,7 +165,7 @@ def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes],
 
     Both are gone through in their order, over what they have in common at the speed of comparing bytes.
     """
-    entry, run = _ENTRY[id_bytes], _RUN[id_bytes]
+    entry, run = ENTRY[id_bytes], RUN[id_bytes]
     gone, came = list[re.Match[bytes]](), list[re.Match[bytes]]()
     at, other = 0, 0
     while len(gone) + len(came) <= _FEW:
@@ -205,31 +207,12 @@ def _order(entry: re.Match[bytes]) -> bytes:
 def folders_in(raw: bytes, id_bytes: int) -> list[str]:
     """The ids of the folders directly in a tree object; see `parse_tree`."""
     folder = FOLDER.encode()
-    return [entry[0][-id_bytes:].hex() for entry in _ENTRY[id_bytes].finditer(raw) if entry[1] == folder]
+    return [entry[0][-id_bytes:].hex() for entry in ENTRY[id_bytes].finditer(raw) if entry[1] == folder]
 
 
 def sorted_by(name: bytes, *, is_folder: bool) -> bytes:
     """What git sorts the entries of a tree by: a folder's name has a slash at its end."""
     return name + b"/" if is_folder else name
-
-
-def flatten(root: str, load: Callable[[str], bytes]) -> dict[str, Record]:
-    """Every path below a tree, sorted; see `differing`."""
-    return patched({}, differing("", root, load))
-
-
-Kept = TypeVar("Kept")
-
-
-def patched(known: Mapping[str, Kept], differences: Mapping[str, Kept | None]) -> dict[str, Kept]:
-    """What is known of paths with what differs; a path whose difference is None is left out. Sorted by path."""
-    found = dict(known)
-    for path, one in differences.items():
-        if one is None:
-            found.pop(path, None)
-        else:
-            found[path] = one
-    return found if differences.keys() <= known.keys() else {path: found[path] for path in sorted(found)}
 
 
 def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:

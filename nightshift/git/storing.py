@@ -29,10 +29,14 @@ class Store:
     Args:
         folder: of its objects.
         lock: shared while something is stored, so that nothing is dropped meanwhile (see git/maintenance.py).
+
+    Attributes:
+        loose_bytes: what all loose objects take on the disk; None until somebody counted them.
     """
 
     def __init__(self, folder: Path, lock: SharedLock) -> None:
         self._folder, self._lock = folder, lock
+        self.loose_bytes: int | None = None
 
     def put(self, objects: Mapping[str, bytes]) -> None:
         """Store objects by their ids, with git's head of type and size.
@@ -66,7 +70,9 @@ class Store:
             for draft in drafts.values():  # after all are written: the first flush takes most of the others along
                 flush(draft)
             for id_, draft in drafts.items():
+                size = draft.stat().st_blocks * 512
                 _move_into_folder(draft, self._file(id_), rights)
+                self.loose_bytes = None if self.loose_bytes is None else self.loose_bytes + size
         except BaseException:
             for draft in drafts.values():
                 draft.unlink(missing_ok=True)

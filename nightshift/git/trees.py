@@ -6,28 +6,30 @@ import posixpath
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from typing import BinaryIO
 
+from nightshift.core.code.listing import Listing
 from nightshift.core.errors import GitError
 from nightshift.core.text.encoding import decode
 from nightshift.git.commands import Git
-from nightshift.git.objects import LINK, REGULAR, Record, differing, is_text, patched
+from nightshift.git.objects import LINK, REGULAR, Record, differing, is_text
 from nightshift.git.processes import Output
 from nightshift.git.session import Session
 
 MAX_KEPT_BYTES, MAX_BLOB_BYTES = 8 << 20, 64 << 10
+PART_BYTES = 1 << 20
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Everything below a tree, and the ids of its regular files with names in UTF-8; both by path, sorted."""
+    """Everything below a tree, and the ids of its regular files with names in UTF-8."""
 
     root: str = ""
-    records: Mapping[str, Record] = field(default_factory=dict)
-    regular: Mapping[str, str] = field(default_factory=dict)
+    records: Listing[Record] = field(default_factory=Listing)
+    regular: Listing[str] = field(default_factory=Listing)
 
 
 class Reader:
@@ -49,6 +51,23 @@ class Reader:
         if not _ID.fullmatch(id_):
             raise KeyError(id_)
         return self._session.ask(id_.encode() + b"\n", _answer)
+
+    def save(self, id_: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file, a part at a time.
+
+        Raises:
+            GitError: the repository does not have it.
+        """
+
+        def copy(answer: Output) -> None:
+            target.seek(0)
+            target.truncate()  # the process may have died in the middle of it, and is asked again
+            target.writelines(_parts(answer))
+
+        try:
+            self._session.ask(id_.encode() + b"\n", copy)
+        except KeyError:
+            raise _missing(id_) from None
 
     def tree(self, id_: str) -> bytes:
         """A tree object's bytes."""
@@ -91,7 +110,7 @@ class Reader:
                 for path, record in differences.items()
             }
             known = Listed(
-                root=root, records=patched(known.records, differences), regular=patched(known.regular, regular)
+                root=root, records=known.records.patched(differences), regular=known.regular.patched(regular)
             )
             self._listed = known
         return known
@@ -105,9 +124,7 @@ class Reader:
         try:
             return self.get(id_)[1]
         except KeyError:
-            raise GitError(
-                f"object {id_} is missing; a partial clone needs `git fetch --refetch --no-filter`"
-            ) from None
+            raise _missing(id_) from None
 
     def close(self) -> None:
         """End the process and forget what was read; the next question starts another."""
@@ -117,14 +134,37 @@ class Reader:
             self._object_bytes, self._listed = 0, Listed()
 
 
+def _missing(id_: str) -> GitError:
+    return GitError(f"object {id_} is missing; a partial clone needs `git fetch --refetch --no-filter`")
+
+
 def _answer(answer: Output) -> tuple[str, bytes]:
+    kind, size = _head(answer)
+    data = answer.read(size + 1)
+    if len(data) != size + 1:
+        raise EOFError("cut off")
+    return kind, data[:-1]
+
+
+def _head(answer: Output) -> tuple[str, int]:
     head = answer.readline().split()
     if len(head) == 2:  # "missing" or "ambiguous"
         raise KeyError(head[0].decode())
-    data = answer.read(int(head[2]) + 1) if head else b""
-    if not data or len(data) != int(head[2]) + 1:
+    if not head:
         raise EOFError("cut off")
-    return head[1].decode(), data[:-1]
+    return head[1].decode(), int(head[2])
+
+
+def _parts(answer: Output) -> Iterator[bytes]:
+    """The bytes of an object as they come."""
+    left = _head(answer)[1]
+    while left:
+        part = answer.read(min(left, PART_BYTES))
+        if not part:
+            raise EOFError("cut off")
+        left -= len(part)
+        yield part
+    answer.read(1)
 
 
 class GitTree:
@@ -159,7 +199,7 @@ class GitTree:
 
     def entries(self) -> Mapping[str, str]:
         """Path to the id of its content, for each regular file, in path order."""
-        return MappingProxyType(self._listed.regular)
+        return self._listed.regular
 
     @property
     def _listed(self) -> Listed:
@@ -191,3 +231,7 @@ class GitTree:
             KeyError: there is no such file.
         """
         return self._reader.blob(self.entries()[path])
+
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        self._reader.save(self.entries()[path], target)

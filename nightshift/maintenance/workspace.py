@@ -18,8 +18,9 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import StateStore
 
-LOOSE, PACKS = 2000, 20
-"""From so many loose objects or packs on it is packed: some 200 tasks, a second's work."""
+LOOSE_BYTES = 32 << 20
+"""From so much in loose objects on it is packed, a second's work. Each commit of a large folder leaves all of its names
+as one object, so numbers of objects say little."""
 CLEAN_EVERY = timedelta(days=7)
 _CLEANED = "workspace_cleaned_at"
 
@@ -57,14 +58,15 @@ class Workspace:
         Raises:
             GitError: git failed; nothing is lost.
         """
-        before = await asyncio.to_thread(self._repository.stored)
         if await self._is_due() and self._quiet():
+            before = await asyncio.to_thread(self._repository.stored)
             branches = await asyncio.to_thread(self._repository.delete_of, self._long_ended)
             await asyncio.to_thread(self._repository.pack)
             await asyncio.to_thread(self._repository.drop)
             await asyncio.wrap_future(self._state.set(_CLEANED, to_text(self._clock())))
             await self._report("cleaned", before, len(branches))
-        elif before.loose >= LOOSE or before.packs >= PACKS:
+        elif await asyncio.to_thread(self._repository.loose_bytes) >= LOOSE_BYTES:
+            before = await asyncio.to_thread(self._repository.stored)
             await asyncio.to_thread(self._repository.pack)
             await self._report("packed", before, 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from nightshift.core.status import DaemonStatus, ForgeStatus, ParkedTasks, Trouble
+from nightshift.core.status import DaemonStatus, ForgeStatus, ParkedTasks, SavedReplies, Trouble
 from nightshift.core.tasks.states import DaemonState
 from nightshift.core.text.from_plain import from_plain
 from nightshift.core.version import VERSION
@@ -27,15 +27,15 @@ def inbox_notices(conn: Connection) -> tuple[str, ...]:
     return tuple(read_state(conn, INBOX_NOTICES) or ())
 
 
-def stored_status(conn: Connection, now: datetime) -> DaemonStatus:
-    """The status of a daemon that does not run; one that does adds what else it knows."""
+def stored_status(conn: Connection, now: datetime, saved: SavedReplies | None = None) -> DaemonStatus:
+    """The status of a daemon that does not run; one that does adds what else it knows, `saved` among it."""
     return DaemonStatus(
         state=DaemonState.STOPPED,
         uptime_s=0.0,
         version=VERSION,
         queue=store.counts(conn),
         approvals=approvals.open_count(conn),
-        saved=saved_replies(conn, now),
+        saved=saved or saved_replies(conn, now),
         holds=pauses.read(conn).reasons,
         unread=unread(conn),
         parked=parked(conn),

@@ -16,13 +16,15 @@ from functools import lru_cache
 
 from nightshift.core.tasks.states import Ending
 from nightshift.storage.db.brief_queries import FailedTask
-from nightshift.storage.memory.signature import is_frame, signature
+from nightshift.storage.memory.signature import DIFFERS, is_frame, signature
 
 _ENDED_OTHERWISE = frozenset({Ending.ERROR, Ending.CRASHED, Ending.REFUSED, Ending.DEPENDENCY})
 """How a task ends of which the failures of its tests say nothing."""
 _MISSING = re.compile(
     r"No module named ['\"](?P<python>[\w.]+)['\"]|Cannot find (?:module|package) ['\"](?P<js>[^'\"./][^'\"]*)['\"]"
 )
+_CALLED = re.compile(r"[\w.$]+(?=\(\))")
+_ASSERTED = re.compile(r"\bassert\b.*?(?: (==|!=|<=|>=|<|>|is not|not in|is|in) .*)?$")
 TITLE_CHARS = 300
 # Thousands of tasks end with the same few words, and a signature takes a tenth of a millisecond.
 _of_reason = lru_cache(maxsize=1024)(signature)
@@ -66,8 +68,15 @@ def _speaks(task: FailedTask) -> bool:
 def _key(task: FailedTask) -> str:
     if not _speaks(task):
         return f"{task.ending}\n{_of_reason(task.reason)}"
-    lines = [line for line in task.signature.split("\n") if not is_frame(line)]
-    return "\n".join([_module(task), *lines])
+    lines = (line for line in task.signature.split("\n") if not is_frame(line))
+    told = (_without_names(line) for line in lines if not line.lstrip().startswith(("+ ", "+\t")))
+    return "\n".join([_module(task), *dict.fromkeys(told)])
+
+
+def _without_names(line: str) -> str:
+    """A line of a signature without the values and the names of functions that differ from task to task."""
+    line = line if line.startswith(DIFFERS) else _ASSERTED.sub(lambda found: f"assert {found[1] or ''}", line)
+    return re.sub(r"\d+", "", _CALLED.sub("", line))
 
 
 def _module(task: FailedTask) -> str:

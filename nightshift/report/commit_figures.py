@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nightshift.core.events import Kind
@@ -98,8 +99,21 @@ def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int)
 
 def ranked(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
     """The commits with their ranks, those to be read first in front."""
-    touched = [(failure, patched(failure.code)) for failure in around.failures if failure.code]
-    return ordered(rank(commit, _around(commit, around, touched)) for commit in commits)
+    touching, granted, regressions = _by_path(around), _granted(around), _regressions(around)
+    return ordered(
+        rank(commit, Around(
+            granted=sorted(granted[commit.task_id]),
+            first_packages=_first_packages(commit, around),
+            later_failures=sorted({
+                failure.task_id
+                for file in commit.files or ()
+                for failure in touching.get((commit.asked_repo, file.path), ())
+                if failure.task_id is not None and failure.task_id != commit.task_id and failure.at > commit.at
+            }),
+            regressions=sorted(regressions[commit.commit]),
+        ))
+        for commit in commits
+    )  # fmt: skip
 
 
 def patched(code: str) -> frozenset[str]:
@@ -135,28 +149,33 @@ def _repository(name: str, commits: Sequence[CommitRow]) -> Repository:
     )
 
 
-def _around(
-    commit: CommitRow, around: Surroundings, touched: Iterable[tuple[FailureRow, frozenset[str]]]
-) -> Around:  # fmt: skip
+def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureRow]]:
+    """The failures by repository and path of a file that they changed."""
+    found = defaultdict[tuple[str, str], list[FailureRow]](list)
+    for failure in around.failures:
+        for path in patched(failure.code) if failure.code else ():
+            found[failure.repo, path].append(failure)
+    return found
+
+
+def _granted(around: Surroundings) -> Mapping[int, set[str]]:
+    """The findings that an owner let pass himself, by task."""
+    found = defaultdict[int, set[str]](set)
+    for ask in around.asks:
+        if ask.granted and ask.kind is AskKind.FINDING and not ask.assumed:
+            found[ask.task_id].add(ask.subject)
+    return found
+
+
+def _regressions(around: Surroundings) -> Mapping[str, set[str]]:
+    """The tests that fail since a commit, by its id."""
+    found = defaultdict[str, set[str]](set)
+    for row in around.log:
+        if row.kind == Kind.REGRESSION:
+            found[str(row.data.get("commit"))].update(map(str, row.data.get("tests", ())))
+    return found
+
+
+def _first_packages(commit: CommitRow, around: Surroundings) -> list[str]:
     packages = sorted(commit.signs.packages) if commit.signs else []
-    paths = {file.path for file in commit.files or ()}
-    later = {
-        failure.task_id
-        for failure, names in touched
-        if failure.task_id not in {None, commit.task_id}
-        and failure.at > commit.at
-        and failure.repo == commit.asked_repo
-        and names & paths
-    }
-    mine = [ask for ask in around.asks if ask.task_id == commit.task_id and ask.granted]
-    return Around(
-        granted=sorted({ask.subject for ask in mine if ask.kind is AskKind.FINDING and not ask.assumed}),
-        first_packages=[p for p in packages if around.first_uses.get((commit.asked_repo, p)) == commit.task_id],
-        later_failures=sorted(task for task in later if task is not None),
-        regressions=_regressions(commit, around.log),
-    )
-
-
-def _regressions(commit: CommitRow, log: Iterable[LogRow]) -> list[str]:
-    rows = [row for row in log if row.kind == Kind.REGRESSION and row.data.get("commit") == commit.commit]
-    return sorted({str(test) for row in rows for test in row.data.get("tests", ())})
+    return [each for each in packages if around.first_uses.get((commit.asked_repo, each)) == commit.task_id]

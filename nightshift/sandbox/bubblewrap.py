@@ -108,7 +108,7 @@ class BubblewrapSandbox(Isolation):
         Raises:
             SandboxError: the isolation could not be set up.
         """
-        marker = secrets.token_hex(16)
+        marker, job = secrets.token_hex(16), job.copying()
         group = self.group(job.limits)
         try:
             texts = [*FILES.values(), *(STILL.get(path, "") for path in COUNTERS)]
@@ -167,7 +167,7 @@ def _namespaces(job: SandboxJob, descriptors: Sequence[int], writable: Sequence[
     words = [*namespaces(job.mounts, files[: len(FILES)], **sizes), "--disable-userns"]
     masked = zip(files[len(FILES) :], COUNTERS, strict=True)
     words += [word for fd, path in masked for word in ("--ro-bind-data", str(fd), path)]
-    shown = (word for n, path in enumerate(job.copy_in) for word in ("--ro-bind", str(path), f"/src/{n}"))
+    shown = (word for n, layer in enumerate(job.layers) for word in ("--ro-bind", str(layer.host), f"/src/{n}"))
     bound = (word for mount in writable for word in ("--bind", str(mount.host), mount.inside))
     return [*words, *shown, *bound, *_sealed("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
 
@@ -200,7 +200,7 @@ def _sealed(*paths: str) -> list[str]:
 
 def _inside(job: SandboxJob, marker: str, *, bound_processes: bool) -> list[str]:
     """The script that fills `/work`, says that the job starts, and becomes the command."""
-    copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.copy_in)))
+    copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.layers)))
     bound = ["prlimit", f"--nproc={job.limits.pids}", "--"] if bound_processes else []
     return ["/bin/sh", "-c", f'{copies}echo {marker} >&2 && exec "$@"', "sh", *bound, *job.argv]
 

@@ -78,7 +78,7 @@ class DockerSandbox:
         Raises:
             SandboxError: the engine refused.
         """
-        name, marker = f"nightshift-{secrets.token_hex(8)}", secrets.token_hex(16)
+        name, marker, job = f"nightshift-{secrets.token_hex(8)}", secrets.token_hex(16), job.copying()
         starting = asyncio.ensure_future(asyncio.to_thread(self._start, name, job, marker))
         try:
             connection = await child.uninterrupted(starting)
@@ -123,7 +123,7 @@ class DockerSandbox:
         """Fill `/work`, load the filter, say that the job starts, become the command."""
         environment = [f"{name}={value}" for name, value in _ENV.items()]
         enter = [*self._python, "-I", "-S", "-B", "-c", self._enter, self._filter.hex(), marker, *environment, "--"]
-        copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.copy_in)))
+        copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.layers)))
         shell = ["/bin/sh", "-c", f'{copies}exec "$@"', "sh"] if copies else []
         return [*shell, *enter, *job.argv]
 
@@ -132,7 +132,7 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
     """What holds the container, as docker-py's `create_host_config` takes it."""
     limits, memory = job.limits, job.limits.memory_mb << 20
     shown = [(_INSIDE / "hosts", "/etc/hosts")]  # over the engine's, which is empty where there is no network
-    shown += [(path, f"/src/{n}") for n, path in enumerate(job.copy_in)]
+    shown += [(layer.host, f"/src/{n}") for n, layer in enumerate(job.layers)]
     shown += [(mount.host, mount.inside) for mount in job.mounts]
     return {
         "network_mode": "none",

@@ -26,10 +26,11 @@ import struct
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, cast
 
 from nightshift.core.errors import SandboxError, SandboxUnready
-from nightshift.core.isolation import WORK, Mount, SandboxJob, SandboxLimits
+from nightshift.core.isolation import WORK, Mount, SandboxJob
 from nightshift.core.text.masking import printable
 from nightshift.sandbox import cgroups, child, launcher
 from nightshift.sandbox.bubblewrap import (
@@ -49,9 +50,11 @@ from nightshift.sandbox.isolation import Begun, Isolation
 from nightshift.sandbox.runtime import SUITES, Runtime, forked_from
 
 START_S = 20.0
+TREES = "/trees"
+"""Where a fork server is shown the folder of its jobs' layers; `inside/nested.py` has the same name."""
 MOST_SERVERS = 6
 """So many fork servers of other runtimes are kept, as long as the others have nothing to do."""
-_Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Mount, ...], str]
+_Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Mount, ...], str, Path | None]
 _CREDENTIALS = struct.Struct("iII")
 _MESSAGE = 1 << 12
 
@@ -59,8 +62,9 @@ _MESSAGE = 1 << 12
 class NestedSandbox(Isolation):
     """Runs jobs in nested sandboxes: those of its runtime, and those of runtimes that environments made of it.
 
-    Each runtime has a fork server for each trusted parent, which shows no job what is another runtime's. Other jobs
-    that need other things shown get a sandbox of their own.
+    Each runtime has a fork server for each trusted parent, which shows no job what is another runtime's. The layers of
+    a job lie in one folder, which a fork server of their own can show. Other jobs that need other things shown get a
+    sandbox of their own, and so do jobs with layers where the kernel cannot lay a private file system over them.
 
     Args:
         outer: makes the outer sandbox and everything that does not fit in.
@@ -82,16 +86,19 @@ class NestedSandbox(Isolation):
         """
         parent = self._runtime.begun_with(job.argv, job.mounts)
         runtime, entry = parent or (self._runtime, SUITES)
-        if job.copy_in or not set(job.mounts) <= set(runtime.mounts_for(entry)):
+        trees = {layer.host.parent for layer in job.layers}
+        if len(trees) > 1 or not set(job.mounts) <= set(runtime.mounts_for(entry)):
             return await self._outer.begin(job)
         if set(runtime.mounts) <= set(self._runtime.mounts) and runtime.libraries == self._runtime.libraries:
             runtime = self._runtime
-        key = (runtime.python, runtime.libraries, runtime.mounts, forked_from(entry))
+        key = (runtime.python, runtime.libraries, runtime.mounts, forked_from(entry), next(iter(trees), None))
         self._wanted[key] += 1
         try:
             server = await self._alive(key, runtime)
+            if trees and not server.overlays:
+                return await self._outer.begin(job)
             argv = () if parent else job.argv
-            return server.order(self._order(job.limits, entry, argv), self._outer.group(job.limits), job)
+            return server.order(self._order(job, entry, argv), self._outer.group(job.limits), job)
         finally:
             self._wanted[key] -= 1
 
@@ -106,7 +113,8 @@ class NestedSandbox(Isolation):
         """The fork server of a trusted parent; a new one in the place of one that died."""
         task, old = self._servers.get(key), None
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
-            old, task = task, asyncio.create_task(ForkServer.start(runtime, key[-1], nice=self._outer.nice))
+            *_, entry, trees = key
+            old, task = task, asyncio.create_task(ForkServer.start(runtime, entry, trees, nice=self._outer.nice))
             self._servers[key] = task
         self._servers.move_to_end(key)
         # Others come here with the first wait, so all that is let go is forgotten before it.
@@ -134,14 +142,15 @@ class NestedSandbox(Isolation):
     def _usual(self) -> tuple[object, ...]:
         return (self._runtime.python, self._runtime.libraries, self._runtime.mounts)
 
-    def _order(self, limits: SandboxLimits, entry: str, argv: Sequence[str]) -> dict[str, object]:
-        bounded = self._outer.hierarchy is not None
+    def _order(self, job: SandboxJob, entry: str, argv: Sequence[str]) -> dict[str, object]:
+        bounded, limits = self._outer.hierarchy is not None, job.limits
         values = list(launcher.settable(limits, address_space=not bounded).values())
         return {
             "parent": entry,
             "argv": argv,
             "rlimits": values if bounded else [*values, (resource.RLIMIT_NPROC, limits.pids)],
             "tmpfs": {WORK: limits.work_mb, "/tmp": limits.tmp_mb, "/dev/shm": SHM_MB},  # noqa: S108 (the job's own)
+            "layers": [layer.host.name for layer in job.layers],
             "counters": {path: STILL.get(path, "") for path in COUNTERS},
             "filter": self._outer.filter.hex(),
         }
@@ -149,11 +158,15 @@ class NestedSandbox(Isolation):
 
 @dataclass(slots=True)
 class ForkServer:
-    """The outer sandbox with its process that is forked for each job; `jobs` are those that have not ended."""
+    """The outer sandbox with its process that is forked for each job; `jobs` are those that have not ended.
+
+    `overlays` tells whether the kernel lays a job's own file system over layers.
+    """
 
     running: Running
     orders: socket.socket
     answers: bool = True
+    overlays: bool = False
     jobs: int = 0
 
     @property
@@ -162,7 +175,7 @@ class ForkServer:
         return self.answers and not self.running.is_over
 
     @classmethod
-    async def start(cls, runtime: Runtime, entry: str, *, nice: int = 0) -> ForkServer:
+    async def start(cls, runtime: Runtime, entry: str, trees: Path | None = None, *, nice: int = 0) -> ForkServer:
         """Start one and wait until it takes orders.
 
         Raises:
@@ -171,7 +184,7 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                server = cls(_spawned(runtime, entry, theirs.fileno(), nice), ours)
+                server = cls(_spawned(runtime, entry, trees, theirs.fileno(), nice), ours)
         except SandboxError:
             ours.close()
             raise
@@ -194,7 +207,8 @@ class ForkServer:
                 answer = await asyncio.get_running_loop().sock_recv(self.orders, _MESSAGE)
         except (OSError, TimeoutError):
             answer = b""
-        if answer != b"ready":
+        self.overlays = answer == b"ready overlays"
+        if not answer.startswith(b"ready"):
             said = printable(bytes(self.running.stderr.kept)).strip()[-500:] or "it gave no reason"
             raise SandboxError(
                 f"the process that sandboxes are forked from did not come up: {said or 'it gave no reason'}"
@@ -232,9 +246,10 @@ class ForkServer:
         await child.uninterrupted(self.running.end())
 
 
-def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
+def _spawned(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
     """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks stand back as it does."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
+    shown = [*runtime.mounts_for(entry), *([Mount(host=trees, inside=TREES)] if trees else [])]
     with memory_files(*(text.encode() for text in FILES.values())) as files:
         argv = [
             *(
@@ -243,7 +258,7 @@ def _spawned(runtime: Runtime, entry: str, orders: int, nice: int) -> Running:
                 *fixed,
                 "--",
                 *launcher.drop_root(),
-                *namespaces(runtime.mounts_for(entry), files, work_mb=1, tmp_mb=1),
+                *namespaces(shown, files, work_mb=1, tmp_mb=1),
             ),
             *("--remount-ro", "/", "--", *runtime.fork_server(orders, entry)),
         ]

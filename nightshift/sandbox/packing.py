@@ -1,19 +1,19 @@
 """Packs the files of a run into one block of bytes, which the trusted parent inside unpacks from its standard input.
 
-Everything a run sees of a tree enters by that one door: no folder of the host is mounted or copied, so a sandbox can be
-started before it is known what it will run. Names are checked and sizes capped here, outside.
+What a run sees of a small tree enters by that one door, so a sandbox can be started before it is known what it will
+run; a large tree lies there from the start (`sandbox.trees`). Names are checked and sizes capped here, outside.
 """
 
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code.paths import git_folder, path_fault
 from nightshift.core.errors import SandboxError
 
-MAX_FILE_BYTES = 64 << 20
 MAX_BYTES = 512 << 20
 
 
@@ -46,13 +46,11 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
     """
     index, parts, total = list[tuple[str, int, str]](), list[bytes](), 0
     for path, content in files:
-        if why := _tree_fault(path) if from_tree else path_fault(path):
+        if why := tree_fault(path) if from_tree else path_fault(path):
             raise SandboxError(f"{path!r} cannot be staged: {why}")
-        if len(content) > MAX_FILE_BYTES:
-            raise SandboxError(f"{path!r} cannot be staged: larger than {MAX_FILE_BYTES >> 20} MB")
         total += len(content)
         if total > most:
-            raise SandboxError(f"the tree cannot be staged: more than {most >> 20} MB")
+            raise SandboxError(f"the files of a run cannot be staged: more than {most >> 20} MB")
         index.append((path, len(content), sha256(content)))
         parts.append(content)
     paths = [path for path, _, _ in index]
@@ -63,9 +61,14 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
 
 def hidden(base: Collection[str], over: Collection[str]) -> set[str]:
     """The paths of a tree that other files lie over: at the same place, as a folder of theirs, or below one of them."""
-    folders = {folder for path in over for folder in folders_of(path)}
-    within = tuple(f"{path}/" for path in over)
-    return {path for path in base if path in over or path in folders or path.startswith(within)}
+    paths = sorted(base)
+    found = {path for each in over for path in (each, *folders_of(each)) if path in base}
+    for folder in (f"{path}/" for path in over):
+        at = bisect_left(paths, folder)
+        while at < len(paths) and paths[at].startswith(folder):
+            found.add(paths[at])
+            at += 1
+    return found
 
 
 def folders_of(path: str) -> list[str]:
@@ -73,7 +76,8 @@ def folders_of(path: str) -> list[str]:
     return [path[:place] for place, char in enumerate(path) if char == "/"]
 
 
-def _tree_fault(path: str) -> str | None:
+def tree_fault(path: str) -> str | None:
+    """Say why a path of a commit cannot be staged, or None when it can."""
     strange = path.startswith("/") or "\0" in path or any(part in {"", ".", "..", ".git"} for part in path.split("/"))
     return "not a path within a repository" if strange else None
 

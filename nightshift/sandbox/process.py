@@ -71,8 +71,8 @@ def _fill(folder: Path, job: SandboxJob) -> None:
     work, temporary = folder / "work", folder / "tmp"
     work.mkdir()
     temporary.mkdir()
-    for source in job.copy_in:
-        shutil.copytree(source, work, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    for layer in job.layers:
+        shutil.copytree(layer.host, work, dirs_exist_ok=True, copy_function=shutil.copy)
     for mount in job.mounts:
         if mount.inside.startswith(WORK + "/"):
             target = work / mount.inside.removeprefix(WORK + "/")

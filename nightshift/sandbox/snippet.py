@@ -109,7 +109,7 @@ def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes,
     packed = pack((path, encode(text) if isinstance(text, str) else text) for path, text in files.items())
     told = {
         "start": SCRIPT,
-        "files": [(path, size, True) for path, size, _ in packed.index],
+        "files": [(path, size) for path, size, _ in packed.index],
         "watched": [],
         "again": False,
     }

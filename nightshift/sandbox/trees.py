@@ -1,82 +1,233 @@
-"""Whole trees, packed once for each commit and kept on disk for the runs to come."""
+"""Lays out the trees of commits in folders that all runs of a tree share, as layers of their working folders.
+
+A tree is laid out once. One that differs little from a tree that lies there gets a folder with the difference alone.
+Nothing that a run may write is ever a hard link of a file here: the files belong to the jobs' user, who could change
+the mode of one and write through it. Isolations lay a private file system over the folders, or copy them.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import hashlib
 import json
 import os
-import threading
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from nightshift.core.code.tree import Tree
-from nightshift.sandbox.packing import Packed, pack
+from nightshift.core.code.tree import Tree, save
+from nightshift.core.errors import SandboxError
+from nightshift.core.isolation import Layer
+from nightshift.sandbox import job_folders, launcher
+from nightshift.sandbox.packing import NOTHING, Packed, hidden, pack, tree_fault
 
-UNUSED_S = 86_400.0
-_SUFFIX = ".tree"
+UNUSED_S, IDLE_S = 86_400.0, 7_200.0
+"""A tree goes when nobody used it for so long, in any case and where there are many; no run takes that long."""
+LOOKS, MOST_APART = 3, 500
+"""So many of the trees used last are compared with a new one, which may differ from one of them in so many files."""
+SENT_FILES, SENT_BYTES = 300, 4 << 20
+"""A tree that is no larger is sent to each run as it begins, which can then be any that waits for work."""
+PAGE = 4096
+_INDEX = ".json"
+
+
+class File(NamedTuple):
+    """A file of a tree: the id of its content in git, its size in bytes, and the SHA-256 of its bytes."""
+
+    id: str
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """What lies below the files of a run.
+
+    Attributes:
+        layers: folders that the isolation shows in the working folder.
+        gone: the paths in them that are to be removed before the run's own files are written.
+        packed: files that are sent instead.
+        digests: path to SHA-256 of each file that is there then.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    gone: tuple[str, ...] = ()
+    packed: Packed = NOTHING
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """A tree that lies in folders.
+
+    Attributes:
+        layers: the folders; a later one lies over those before it.
+        files: path to file, for all of the tree.
+        gone: what lies in the layers and not in the tree.
+    """
+
+    layers: tuple[Layer, ...]
+    files: Mapping[str, File]
+    gone: frozenset[str] = frozenset()
+
+    def below(self, over: Collection[str], removed: Collection[str] = ()) -> Below:
+        """What of the tree lies below other files, without those that are removed.
+
+        Raises:
+            SandboxError: the tree was removed meanwhile.
+        """
+        left_out = hidden(self.files, over) | (self.files.keys() & set(removed))
+        digests = {path: file.digest for path, file in self.files.items() if path not in left_out}
+        if len(self.files) > SENT_FILES or sum(file.size for file in self.files.values()) > SENT_BYTES:
+            return Below(layers=self.layers, gone=tuple(sorted(left_out | self.gone)), digests=digests)
+        return Below(packed=pack(((path, self._read(path)) for path in digests), from_tree=True), digests=digests)
+
+    def _read(self, path: str) -> bytes:
+        for layer in reversed(self.layers):
+            with contextlib.suppress(FileNotFoundError):
+                return (layer.host / path).read_bytes()
+        raise SandboxError(f"{path!r} of a tree that was laid out is gone")
 
 
 class TreeStore:
-    """Keeps the trees that were used last; may be shared between threads and processes.
+    """Keeps the trees that were used last; its folder may be shared between threads and processes.
 
     Args:
-        folder: an existing folder of its own.
-        keep: how many trees stay.
+        folder: of its own, made if need be; another one takes its place where jobs cannot enter it (`job_folders`).
+        keep: how many trees stay whatever they take.
+        idle_s: seconds after which others go.
     """
 
-    def __init__(self, folder: Path, keep: int = 8) -> None:
-        self._folder, self._keep = folder, keep
-        self._building = threading.Lock()
-        self._sweep(time.time() - UNUSED_S)
+    def __init__(self, folder: Path, keep: int = 8, idle_s: float = IDLE_S) -> None:
+        self._folder, self._keep, self._idle_s = job_folders.private(folder), keep, idle_s
+        with self._locked():
+            self._make_room()
 
-    def get(self, tree: Tree) -> Packed:
-        """The packed tree.
+    def get(self, tree: Tree) -> Laid:
+        """The tree, laid out.
 
         Raises:
-            SandboxError: it is too large, or has names that cannot be staged.
+            SandboxError: it has names that cannot be staged, or the disk refused it.
         """
-        path = self._folder / f"{tree.commit}{_SUFFIX}"
-        with self._building:  # one at a time: two jobs on the same commit wait for the same file
-            found = _read(path)
-            if found is None:
-                found = pack(_contents(tree), from_tree=True)
-                _write(path, found)
-                self._make_room()
-            else:
-                path.touch()
-        return found
+        try:
+            with self._locked():
+                if not self._index(tree.commit).exists():
+                    self._lay_out(tree)
+                    self._make_room()
+                return self._load(tree.commit)
+        except OSError as error:
+            raise SandboxError(f"the tree of {tree.commit[:12]} could not be laid out: {error.strerror}") from error
 
-    def _sweep(self, oldest: float) -> None:
-        """Remove what nobody used for a while, and drafts of the dead; what is being read stays readable."""
-        for path in self._folder.iterdir():
-            if path.stat().st_mtime < oldest or _abandoned(path):
-                path.unlink(missing_ok=True)
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One at a time: two jobs on the same commit wait for the same folder."""
+        with (self._folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _index(self, name: str) -> Path:
+        return self._folder / f"{name}{_INDEX}"
+
+    def _load(self, name: str) -> Laid:
+        """A tree that lies there, with the one that it differs from; both are in use from now on."""
+        with self._index(name).open("rb") as index:
+            told = json.loads(index.readline())
+            files = {path: File(*each) for path, *each in map(json.loads, index)}
+        self._index(name).touch()
+        layer = Layer(host=self._folder / name, size_mb=_size_mb(files.values()))
+        if not told["from"]:
+            return Laid(layers=(layer,), files=files)
+        whole, gone = self._load(told["from"]), frozenset(told["gone"])
+        files = {**{path: file for path, file in whole.files.items() if path not in gone}, **files}
+        return Laid(layers=(*whole.layers, layer), files=dict(sorted(files.items())), gone=gone)
+
+    def _lay_out(self, tree: Tree) -> None:
+        entries = tree.entries()
+        for name in self._whole():
+            there = self._load(name).files
+            apart = [path for path, id_ in entries.items() if path not in there or there[path].id != id_]
+            gone = there.keys() - entries.keys()
+            few = len(apart) + len(gone) <= min(MOST_APART, len(entries) // 4)
+            if few and hidden(there, apart) <= set(apart):
+                return self._write(tree, apart, {"from": name, "gone": sorted(gone)})
+        return self._write(tree, entries, {"from": "", "gone": []})
+
+    def _whole(self) -> Iterator[str]:
+        """The trees that differ from no other, of those used last."""
+        for path in self._used()[:LOOKS]:
+            with path.open("rb") as index:
+                if not json.loads(index.readline())["from"]:
+                    yield path.name.removesuffix(_INDEX)
+
+    def _write(self, tree: Tree, paths: Collection[str], told: dict[str, Any]) -> None:
+        folder = self._folder / tree.commit
+        shutil.rmtree(folder, ignore_errors=True)  # half of one that an earlier daemon began
+        folder.mkdir(0o755)
+        _give(folder)
+        made = {folder}
+        draft = folder.with_suffix(".draft")
+        with draft.open("w") as index:
+            index.write(f"{json.dumps(told)}\n")
+            index.writelines(f"{json.dumps((path, *_save(tree, path, folder, made)))}\n" for path in paths)
+        draft.replace(self._index(tree.commit))
+
+    def _used(self) -> list[Path]:
+        """The indexes of the trees, that of the one used last first."""
+        return sorted(self._folder.glob(f"*{_INDEX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
     def _make_room(self) -> None:
-        kept = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-        for path in kept[self._keep :]:
-            path.unlink(missing_ok=True)
+        """Remove what nobody used for a while, what was begun by the dead, and what an older version left."""
+        now = time.time()
+        for place, index in enumerate(self._used()):
+            unused_s = now - index.stat().st_mtime
+            if unused_s > UNUSED_S or (place >= self._keep and unused_s > self._idle_s):
+                index.unlink()
+        known = {path.name.removesuffix(_INDEX) for path in self._used()}
+        for path in self._folder.iterdir():
+            if path.name.removesuffix(_INDEX) not in known and path.name != ".lock":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _abandoned(path: Path) -> bool:
-    """Tell whether it is the draft of a process that is gone."""
-    number = path.suffix.removeprefix(".")
-    return number.isdecimal() and not Path("/proc", number).exists()
+def lay_out(tree: Tree, folder: Path) -> None:
+    """Write all files of a tree into an existing folder, for the jobs' user.
+
+    Raises:
+        SandboxError: a name cannot be staged.
+    """
+    made = {folder}
+    for path in tree.entries():
+        _save(tree, path, folder, made)
 
 
-def _contents(tree: Tree) -> Iterator[tuple[str, bytes]]:
-    return ((path, tree.read(path)) for path in tree.entries())
+def _save(tree: Tree, path: str, folder: Path, made: set[Path]) -> File:
+    if why := tree_fault(path):
+        raise SandboxError(f"{path!r} cannot be staged: {why}")
+    target = folder / path
+    for above in reversed(target.parents[: path.count("/")]):
+        if above not in made:
+            above.mkdir(0o755)
+            _give(above)
+            made.add(above)
+    with target.open("x+b") as file:
+        save(tree, path, file)
+        size = file.tell()
+        file.seek(0)
+        os.fchmod(file.fileno(), 0o755 if file.read(2) == b"#!" else 0o644)
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        _give(file.fileno())
+    return File(tree.entries()[path], size, digest)
 
 
-def _read(path: Path) -> Packed | None:
-    try:
-        first, _, blob = path.read_bytes().partition(b"\n")
-    except FileNotFoundError:
-        return None
-    return Packed(index=tuple((name, size, digest) for name, size, digest in json.loads(first)), blob=blob)
+def _give(path: Path | int) -> None:
+    """Let the jobs' user own what the daemon made as root: in a run's own view it can then be written."""
+    if os.geteuid() == 0:
+        os.chown(path, launcher.JOB_UID, launcher.JOB_UID)
 
 
-def _write(path: Path, packed: Packed) -> None:
-    beside = path.with_suffix(f".{os.getpid()}")
-    beside.write_bytes(json.dumps(packed.index).encode() + b"\n" + packed.blob)
-    beside.replace(path)
+def _size_mb(files: Collection[File]) -> int:
+    return (sum(file.size for file in files) + PAGE * len(files)) >> 20

@@ -20,19 +20,19 @@ from nightshift.core.ports import Sandbox, Shell
 from nightshift.core.shell import ShellJob, ShellResult
 from nightshift.core.text.encoding import encode
 from nightshift.core.text.masking import Masker
-from nightshift.sandbox import packing, services
+from nightshift.sandbox import services
 from nightshift.sandbox.cleaning import Mask, line, printed
 from nightshift.sandbox.inside.time_limits import BUSIEST
 from nightshift.sandbox.packing import pack
 from nightshift.sandbox.runtime import COMMANDS, Runtime
-from nightshift.sandbox.trees import TreeStore
+from nightshift.sandbox.trees import PAGE, TreeStore
 from nightshift.verdict.answer import CommandAnswer, read_command
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.making import Environments, runtime_of
 from nightshift.verdict.languages.go import plan as golang
 from nightshift.verdict.languages.javascript.plan import RESERVED_MB
 from nightshift.verdict.languages.python import own_packages
-from nightshift.verdict.stage import PAGE, SPARE_S, message
+from nightshift.verdict.stage import SPARE_S, message
 from nightshift.verdict.time_limits import TimeLimit, clock
 
 FLOOD_BYTES = 64 << 20
@@ -72,7 +72,6 @@ class ShellRunner(Shell):
     ) -> None:
         self._sandbox, self._runtime, self._mask, self._layers = sandbox, runtime, mask or Masker(), layers
         self._environments = environments
-        staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
 
     async def execute(self, job: ShellJob) -> ShellResult:
@@ -147,15 +146,15 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         SandboxError: a file cannot be staged.
     """
     over_texts = {**job.change, **job.tests}
-    below = trees.get(job.base)
     over = pack(((path, encode(text)) for path, text in over_texts.items() if text is not None), from_tree=True)
-    left_out = packing.hidden(below.digests, over.digests) | {p for p, text in over_texts.items() if text is None}
-    index = [(*entry, entry[0] not in left_out) for entry in below.index] + [(*entry, True) for entry in over.index]
+    below = trees.get(job.base).below(over.digests, [path for path, text in over_texts.items() if text is None])
+    files = [(path, size) for path, size, _ in (*below.packed.index, *over.index)]
     key = secrets.token_bytes(32)
     told: dict[str, object] = {
         "key": key.hex(),
-        "files": [(path, size, wanted) for path, size, _, wanted in index],
-        "digests": [digest for _, _, digest, _ in index],
+        "files": files,
+        "gone": below.gone,
+        "digests": {**below.digests, **over.digests},
         "command": job.command,
         "environ": runtime.of_process,
         "own": dict(own_packages.found_in(job.base.entries(), lambda path: text_of(job.base, path))),
@@ -168,9 +167,10 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
     command = SandboxJob(
         argv=runtime.argv(COMMANDS),
         mounts=runtime.mounts_for(COMMANDS),
-        stdin=message(told, below, over),
+        layers=below.layers,
+        stdin=message(told, below.packed, over),
         answers=True,
-        limits=services.limited(_limits(job, runtime, [size for _, size, _, wanted in index if wanted]), runtime),
+        limits=services.limited(_limits(job, runtime, [size for _, size in files]), runtime),
     )
     return _Staged(job=command, key=key)
 

@@ -12,18 +12,15 @@ from nightshift.core.isolation import SandboxJob, SandboxLimits
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox import packing, services
 from nightshift.sandbox.inside.time_limits import BUSIEST
-from nightshift.sandbox.packing import NOTHING, Packed, pack
+from nightshift.sandbox.packing import Packed, pack
 from nightshift.sandbox.runtime import CALLS, PLAIN, SUITES, Runtime
-from nightshift.sandbox.trees import TreeStore
+from nightshift.sandbox.trees import PAGE, SENT_BYTES, SENT_FILES, Below, TreeStore
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.time_limits import SPLIT_S, TimeLimit, clock
 
 SPARE_S = 15.0
 ANSWER_BYTES = 40 << 20
 """Of a signed answer: the events of a run (`sandbox.inside.child.EVENTS`) as text in JSON."""
-PAGE = 4096
-KEPT_FILES, KEPT_BYTES = 300, 4 << 20
-"""What the parent inside may keep in memory for a split run; larger trees have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,27 +55,27 @@ def staged(
     Raises:
         SandboxError: a file cannot be staged.
     """
-    below = trees.get(base) if plan.closure is None else NOTHING
     over = pack((*_texts(plan, base).items(), *plan.mounted.items()), from_tree=True)
-    left_out = packing.hidden(below.digests, over.digests) | set(plan.removed)
-    digests = {path: digest for path, digest in below.digests.items() if path not in left_out} | over.digests
+    below = trees.get(base).below(over.digests, plan.removed) if plan.closure is None else Below()
+    digests = {**below.digests, **over.digests}
     key = secrets.token_bytes(32)
-    files = [(path, size, path not in left_out) for path, size, _ in below.index]
-    files += [(path, size, True) for path, size, _ in over.index]
+    files = [(path, size) for path, size, _ in (*below.packed.index, *over.index)]
     instructions = {
         **_instructions(plan, limits, runtime, time, share),
         "key": key.hex(),
         "files": files,
+        "gone": below.gone,
         "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
-        "split": _split(plan, files, runtime),
+        "split": None if below.layers else _split(plan, files, runtime),
     }
     entry = _entry(plan, is_split=instructions["split"] is not None)
     job = SandboxJob(
         argv=runtime.argv(entry),
         mounts=runtime.mounts_for(entry),
-        stdin=message(instructions, below, over),
+        layers=below.layers,
+        stdin=message(instructions, below.packed, over),
         answers=True,
-        limits=services.limited(_limits(plan, limits, [size for _, size, wanted in files if wanted]), runtime),
+        limits=services.limited(_limits(plan, limits, [size for _, size in files]), runtime),
     )
     return Staged(job=job, key=key, digest=_digest(plan, digests))
 
@@ -106,9 +103,9 @@ def message(instructions: dict[str, object], below: Packed, over: Packed) -> byt
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
 
 
-def _split(plan: Plan, files: list[tuple[str, int, bool]], runtime: Runtime) -> dict[str, object] | None:
+def _split(plan: Plan, files: list[tuple[str, int]], runtime: Runtime) -> dict[str, object] | None:
     """What the test side of a split run is told; None where there is none, as for a tree too large to be kept twice."""
-    small = len(files) <= KEPT_FILES and sum(size for _, size, _ in files) <= KEPT_BYTES
+    small = len(files) <= SENT_FILES and sum(size for _, size in files) <= SENT_BYTES
     if plan.split is None or not small:
         return None
     split = plan.split

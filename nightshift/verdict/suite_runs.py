@@ -94,7 +94,6 @@ class SuiteRuns:
         )
         self.times, self._baselines = times or SuiteTimes(), baselines or Baselines()
         self._cut_offs = CutOffs(self.times)
-        staging_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._trees = TreeStore(staging_dir)
         self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
         self._red: OrderedDict[tuple[str, ...], bool] = OrderedDict()

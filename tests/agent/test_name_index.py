@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.agent.name_index import NameIndex, Tags
+from nightshift.agent.name_index import MOST_DEFINING, NameIndex, Tags
 from nightshift.agent.symbols import tags, words_of_name
 
 PATHS = ["rate_limit.py", "rate.py", "app/rate_limits.py", "x1.py", "stock.py", "notes.md"]
@@ -53,15 +54,29 @@ def test_only_what_is_new_or_changed_is_read() -> None:
     index, files = Reading(), {"rate.py": TEXTS[1], "stock.py": TEXTS[2], "notes.md": ""}
     index.find(files, WORDS, NAMES)
     index.find(dict(files), WORDS, NAMES)
-    assert index.read == ["rate.py", "stock.py", "notes.md"]
+    assert index.read == ["notes.md", "rate.py", "stock.py"]
     index.find({"stock.py": TEXTS[3], "notes.md": "", "new.py": ""}, WORDS, NAMES)
-    assert index.read[3:] == ["stock.py", "new.py"]
+    assert index.read[3:] == ["new.py", "stock.py"]
 
 
-def test_of_too_many_files_some_are_not_known() -> None:
+@pytest.mark.parametrize(("count", "is_told"), [(2, True), (MOST_DEFINING, True), (MOST_DEFINING + 1, False)])
+def test_a_name_that_many_files_define_leads_to_none_of_them(count: int, is_told: bool) -> None:
+    files = {f"m{n}.py": TEXTS[2] for n in range(count)} | {"rate.py": TEXTS[1]}
+    found = Reading().find(files, frozenset({"rate"}), ["stock"])
+    assert list(found) == [*(sorted(files.keys() - {"rate.py"}) if is_told else ()), "rate.py"]
+
+
+@pytest.mark.parametrize(
+    ("trees", "found"),
+    [
+        (["b1 c1", "a1 b1 c1"], "a1 c1"),
+        (["a1", "a1 b1", "a1 b1 c1", "a1 b1 c1 d1"], "c1 d1"),
+        (["a1 b1", "a1 b1 c1", "c1"], "c1"),
+        (["a1 b1 c1"], "b1 c1"),
+    ],
+)
+def test_of_too_many_files_the_newest_are_known(trees: list[str], found: str) -> None:
     index = Reading(most=2)
-    assert list(index.find({"a1.py": TEXTS[2], "b1.py": TEXTS[2], "c1.py": TEXTS[2]}, WORDS, NAMES)) == [
-        "a1.py",
-        "b1.py",
-    ]
-    assert list(index.find({"c1.py": TEXTS[2]}, WORDS, NAMES)) == ["c1.py"]
+    for tree in trees:
+        last = index.find({f"{name}.py": TEXTS[2] for name in tree.split()}, WORDS, NAMES)
+    assert [path.removesuffix(".py") for path in last] == found.split()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from nightshift.app.outlook import FRESH_S, OutlookWatch
+from nightshift.app.outlook import FRESH_S, LEAST_S, OutlookWatch
 from nightshift.app.store import StoreServices, open_store
 from nightshift.config.load import load_settings
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Spent
+from nightshift.queue.manager import QueueManager
 from tests.support.clocks import HandClocks
 
 
@@ -72,11 +73,33 @@ async def test_a_budget_that_does_is_not_told_of(desk: Desk) -> None:
     assert desk.watch().line.startswith("1 task, ")
 
 
+@pytest.mark.parametrize(
+    ("move", "is_anew"),
+    [
+        (lambda queue: queue.claim("w").result(), False),
+        (lambda queue: [queue.claim("w").result(), queue.claim("w").result()], False),
+        (lambda queue: queue.submit(parse_spec({"description": "one more"})).result(), True),
+        (lambda queue: queue.cancel(1).result(), True),
+    ],
+    ids=["claimed", "two claimed", "submitted", "cancelled"],
+)
+def test_a_forecast_is_made_anew_where_the_number_of_open_tasks_changed(
+    desk: Desk, move: Callable[[QueueManager], object], is_anew: bool
+) -> None:
+    desk.submit(4)
+    before = desk.watch(desk.store.queue.counts())
+    move(desk.store.queue)
+    desk.clocks.pass_s(2 * LEAST_S)
+    assert (desk.watch(desk.store.queue.counts()) is not before) == is_anew
+
+
 def test_a_forecast_is_kept_for_some_seconds_unless_the_queue_has_changed(desk: Desk) -> None:
     desk.submit(4)
     assert desk.watch(desk.store.queue.counts()).line.startswith("4 tasks")
     desk.submit(1)
     assert desk.watch().line.startswith("4 tasks")
+    assert desk.watch(desk.store.queue.counts()).line.startswith("4 tasks"), "not within a second"
+    desk.clocks.pass_s(LEAST_S)
     assert desk.watch(desk.store.queue.counts()).line.startswith("5 tasks")
     desk.submit(1)
     desk.clocks.pass_s(FRESH_S)

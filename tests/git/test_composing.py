@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nightshift.core.code.git_ids import IdFormat
 from nightshift.core.errors import GitError
 from nightshift.git.composing import NewObjects
-from nightshift.git.objects import Edit, flatten
+from nightshift.git.objects import Edit, differing
 from nightshift.git.shared_lock import SharedLock
 from nightshift.git.storing import Store
 from tests.support.git_repo import git
@@ -43,7 +43,7 @@ def test_a_tree_that_is_edited_is_the_one_made_at_once(before: dict[str, bytes],
     first = twice.tree("", edits({}, before))
     later = NewObjects("sha1", lambda id_: twice.made[id_].partition(b"\0")[2])
     assert later.tree(first, edits(before, after)) == wanted
-    assert set(flatten(wanted, lambda id_: once.made[id_].partition(b"\0")[2])) == set(after)
+    assert set(differing("", wanted, lambda id_: once.made[id_].partition(b"\0")[2])) == set(after)
 
 
 @pytest.mark.parametrize("id_format", ["sha1", "sha256"])

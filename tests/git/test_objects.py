@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.code.git_ids import blob_id
+from nightshift.core.code.listing import Listing
 from nightshift.core.code.paths import path_fault
 from nightshift.core.errors import GitError
-from nightshift.git.objects import Record, differing, edits_for, find, flatten, parse_commit, patched, person
+from nightshift.git.objects import Record, differing, edits_for, find, parse_commit, person
 from tests.support.git_repo import git, make_repo
 
 NAMES = [
@@ -31,6 +33,10 @@ NAMES = [
 ]
 
 
+def listed_at(root: str, load: Callable[[str], bytes]) -> Listing[Record]:
+    return Listing[Record]().patched(differing("", root, load))
+
+
 def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "repo", {name: name for name in NAMES if name != "a/b.py"} | {"z/a/b.py": "x"})
 
@@ -40,7 +46,7 @@ def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
 
     root = git(repo, "rev-parse", "HEAD^{tree}")
     listed = [line.split("\t") for line in git(repo, "ls-tree", "-r", "-z", "HEAD").split("\0") if line]
-    assert flatten(root, load) == {path: Record(head.split()[0], head.split()[2]) for head, path in listed}
+    assert listed_at(root, load) == {path: Record(head.split()[0], head.split()[2]) for head, path in listed}
     assert find(root, "z/a/b.py", load) == git(repo, "rev-parse", "HEAD:z/a/b.py")
     for path in ("z/a", "z/a/b.py/c", "nothing", "z/nothing"):
         assert find(root, path, load) is None
@@ -80,7 +86,7 @@ def chosen() -> st.SearchStrategy[dict[str, int]]:
 def test_a_listing_by_what_differs_is_the_whole_listing(before: dict[str, int], after: dict[str, int]) -> None:
     trees: dict[str, bytes] = {}
     old, new = stored(before, trees), stored(after, trees)
-    listed = patched(flatten(old, trees.__getitem__), differing(old, new, trees.__getitem__))
+    listed = listed_at(old, trees.__getitem__).patched(differing(old, new, trees.__getitem__))
     assert list(listed.items()) == [(path, Record("100644", f"{after[path]:040x}")) for path in sorted(after)]
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert differing(old, new, trees.__getitem__).keys() == changed
@@ -93,8 +99,8 @@ def test_of_a_name_that_a_hand_made_tree_has_twice_the_last_counts() -> None:
     trees = {"1" * 40: entry(1) + entry(2), "2" * 40: entry(1), "3" * 40: entry(2) + entry(1)}
     for old in trees:
         for new in trees:
-            listed = patched(flatten(old, trees.__getitem__), differing(old, new, trees.__getitem__))
-            assert listed == flatten(new, trees.__getitem__)
+            listed = listed_at(old, trees.__getitem__).patched(differing(old, new, trees.__getitem__))
+            assert listed == listed_at(new, trees.__getitem__)
 
 
 HAND_MADE = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 2)), max_size=6).map(
@@ -105,10 +111,10 @@ HAND_MADE = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 2)), max_
 @given(HAND_MADE, HAND_MADE)
 def test_hand_made_trees_in_any_order_differ_as_they_are_listed(before: bytes, after: bytes) -> None:
     load = {"1" * 40: before, "2" * 40: after}.__getitem__
-    old, new = flatten("1" * 40, load), flatten("2" * 40, load)
+    old, new = (listed_at(number * 40, load) for number in "12")
     differ = differing("1" * 40, "2" * 40, load)
-    assert patched(old, differ) == new
-    assert differ.keys() == {name for name in old | new if old.get(name) != new.get(name)}
+    assert old.patched(differ) == new
+    assert differ.keys() == {name for name in {*old, *new} if old.get(name) != new.get(name)}
 
 
 def test_only_the_folders_around_a_difference_are_read() -> None:

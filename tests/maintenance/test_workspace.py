@@ -89,19 +89,29 @@ async def test_a_workspace_with_little_in_it_is_left_alone(bench: Bench) -> None
     assert bench.told() == []
 
 
-async def test_loose_objects_are_packed_when_there_are_enough(bench: Bench) -> None:
+@pytest.mark.parametrize("is_counted", [True, False], ids=["counted before", "not counted yet"])
+@pytest.mark.parametrize(
+    ("objects", "size", "is_packed"),
+    [(12, 100_000, True), (3, 400_000, True), (1, 1_100_000, True), (8, 100_000, False), (200, 10, False)],
+)
+async def test_the_workspace_is_packed_by_what_its_loose_objects_take(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, objects: int, size: int, is_packed: bool, is_counted: bool
+) -> None:
+    monkeypatch.setattr(workspace, "LOOSE_BYTES", 1 << 20)
     bench.land()
+    if is_counted:
+        await bench.chore.run()
     own = bench.git._repositories.find(None)
     new = NewObjects("sha1", own.reader.tree)
-    for number in range(workspace.LOOSE):
-        new.add("blob", b"%d" % number)
+    for _ in range(objects):
+        new.add("blob", os.urandom(size))
     own.store.put(new.made)
     bench.quiet = False
     await bench.chore.run()
-    assert bench.git.maintenance.stored().loose == 0
-    (event,) = bench.told()
-    assert event.data["loose_before"] >= workspace.LOOSE
-    assert "the workspace was packed" in event.message
+    assert (bench.git.maintenance.stored().loose == 0) == is_packed
+    assert [event.data["loose_before"] > objects for event in bench.told()] == [True] * is_packed
+    await bench.chore.run()
+    assert len(bench.told()) == is_packed, "what was packed counts no more"
 
 
 async def test_once_a_week_it_is_cleaned_when_nothing_runs(bench: Bench) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,28 @@ def test_the_same_mistake_in_other_functions_with_other_values_is_one_cause() ->
     shop = "Traceback (most recent call last):\n  File \"/w/shop.py\", line 3, in total\nKeyError: 'price'"
     till = "Traceback (most recent call last):\n  File \"/w/till.py\", line 90, in close\nKeyError: 'sum'"
     assert ids([failed(1, shop), failed(2, "TypeError: no"), failed(3, till)]) == [[1, 3], [2]]
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        [
+            "AssertionError: assert None == 5\n +  where None = median_3([1, 2, 9])",
+            "AssertionError: assert None == 'a'\n +  where None = longest_81('a', ['b'])",
+            "AssertionError: assert None == [1]\n +  where None = <function unique_7 at 0x7f1>([1])",
+        ],
+        ["AssertionError: assert [[1, 2], [3]] == [[1, 2, 3]]", "AssertionError: assert [1, [2, 3]] == [4, 5, [6]]"],
+        ["assert mean_4([1.5, 2.5]) == 2", "assert area(Circle(3), unit='m') == 28.3"],
+        ["TypeError: total_3() missing 1 required positional argument: 'x'",
+         "TypeError: above_12_7() missing 1 required positional argument: 'limit'"],
+        ["AssertionError: assert 3 in [1, 2]\n +  where [1, 2] = keys_1()\n +  and   3 = size_2()",
+         "AssertionError: assert 'x' in 'abc'\n +  where 'abc' = name_9(4)"],
+    ],
+)  # fmt: skip
+def test_values_and_names_of_functions_make_no_cause_of_their_own(errors: list[str]) -> None:
+    others = ["AssertionError: assert 'Ann' == 'ann'", "KeyError: 'x'", "AssertionError: assert 3 < 2", "TypeError: no"]
+    causes = clustered([failed(number, error) for number, error in enumerate([*errors, *others])])
+    assert [len(cause.tasks) for cause in causes] == [len(errors), 1, 1, 1, 1]
 
 
 def test_each_missing_module_is_a_cause_of_its_own() -> None:

@@ -16,8 +16,9 @@ from nightshift.sandbox.inside import changes, files
 def unpacked(texts: Mapping[str, str]) -> changes.Before:
     """The files in the working folder."""
     files.write(((path, text.encode()) for path, text in texts.items()), ())
-    digests = [hashlib.sha256(text.encode()).hexdigest() for text in texts.values()]
-    return changes.Before({"files": [(path, len(text), True) for path, text in texts.items()], "digests": digests})
+    return changes.Before(
+        {"digests": {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}}
+    )
 
 
 @pytest.fixture(autouse=True)

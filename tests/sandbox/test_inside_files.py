@@ -16,9 +16,9 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def job(listed: list[tuple[str, bytes, bool]]) -> tuple[dict[str, Any], io.BytesIO]:
-    shown = [(path, len(content), wanted) for path, content, wanted in listed]
-    return {"files": shown}, io.BytesIO(b"".join(content for _, content, _ in listed))
+def job(listed: list[tuple[str, bytes]]) -> tuple[dict[str, Any], io.BytesIO]:
+    shown = [(path, len(content)) for path, content in listed]
+    return {"files": shown}, io.BytesIO(b"".join(content for _, content in listed))
 
 
 def test_what_was_packed_outside_is_read_inside(tmp_path: Path) -> None:
@@ -31,8 +31,8 @@ def test_what_was_packed_outside_is_read_inside(tmp_path: Path) -> None:
     os.close(descriptor)
 
 
-def test_wanted_files_come_with_their_bytes_and_others_are_passed_over() -> None:
-    told, source = job([("a/b.py", b"one", True), ("gone", b"two", False), ("c", b"", True), ("d", b"three", True)])
+def test_files_come_with_their_bytes() -> None:
+    told, source = job([("a/b.py", b"one"), ("c", b""), ("d", b"three")])
     assert list(files.contents(told, source)) == [("a/b.py", b"one"), ("c", b""), ("d", b"three")]
     assert not list(Path().iterdir())
 
@@ -48,8 +48,20 @@ def test_files_are_written_with_their_modes() -> None:
     assert {path: Path(path).read_bytes() for path in found} == found
 
 
+def test_files_are_written_over_what_lies_there() -> None:
+    for path in ("sub/a.py", "sub/deep/b.py", "other/c.py", "t.py", "file"):
+        files.put(path, b"old", {""})
+    gone = ["sub/a.py", "sub/deep/b.py", "other/c.py", "file"]
+    files.write({"other/c.py": b"new", "file/d.py": b"d"}.items(), ["t.py"], gone)
+    assert {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()} == {
+        "other/c.py": b"new", "file/d.py": b"d", "t.py": b"old",
+    }  # fmt: skip
+    assert not Path("sub").exists(), "git knows no empty folders"
+    assert Path("t.py").stat().st_mode & 0o777 == 0o444
+
+
 def test_a_cut_off_stream_ends_the_run() -> None:
-    told, source = job([("a", b"whole", True)])
+    told, source = job([("a", b"whole")])
     source.truncate(2)
     with pytest.raises(SystemExit, match="cut off"):
         list(files.contents(told, source))
@@ -81,7 +93,7 @@ def test_nothing_is_followed_or_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_watch_is_silent_about_reading_and_about_other_files() -> None:
-    files.put("tests/t.py", b"x", made := {""}, files.FIXED)
+    files.put("tests/t.py", b"x", made := {""})
     watch = files.Watch(["tests/t.py"])
     assert Path("tests/t.py").read_text() == "x"
     files.put("tests/other.py", b"y", made)
@@ -102,7 +114,7 @@ def test_a_watch_is_silent_about_reading_and_about_other_files() -> None:
     ids=["mode", "removed", "renamed", "linked", "folder moved", "times"],
 )
 def test_a_watch_tells_of_every_touch(touch: Any) -> None:
-    files.put("tests/t.py", b"x", {""}, files.FIXED)
+    files.put("tests/t.py", b"x", {""})
     watch = files.Watch(["tests/t.py"])
     touch()
     assert watch.touched() == ["tests/t.py"]

@@ -17,10 +17,11 @@ from typing import cast
 import pytest
 
 from nightshift.core.errors import SandboxError
-from nightshift.core.isolation import Ended, Mount, RunLimits, SandboxJob, SandboxLimits
+from nightshift.core.isolation import Ended, Layer, Mount, RunLimits, SandboxJob, SandboxLimits
 from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.isolation import Isolation
+from nightshift.sandbox.trees import lay_out
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.processes import alive, mark, started
 from tests.support.sandboxes import ISOLATIONS, opened, runtime
@@ -58,13 +59,21 @@ def staged(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
+def layer(folder: Path, files: dict[str, str], size_mb: int = 0) -> Layer:
+    folder.mkdir()
+    lay_out(TextTree(files), folder)
+    return Layer(host=folder, size_mb=size_mb)
+
+
 async def test_a_command_runs_in_a_private_copy(box: Sandbox, folder: Path) -> None:
     first = staged(folder / "first", {"name.txt": "first", "kept.txt": "kept"})
     second = staged(folder / "second", {"name.txt": "second"})
     script = "cat name.txt kept.txt - $0/kept.txt; echo changed > kept.txt; id -u"
     argv = ("/bin/sh", "-c", script, "/shown")
     mounts = (Mount(host=first, inside="/shown"),)
-    result = await box.run(SandboxJob(argv=argv, copy_in=(first, second), mounts=mounts, stdin=b"told"))
+    result = await box.run(
+        SandboxJob(argv=argv, layers=(Layer(host=first), Layer(host=second)), mounts=mounts, stdin=b"told")
+    )
     assert result.stdout.startswith(b"secondkepttoldkept"), result.stderr
     assert int(result.stdout.removeprefix(b"secondkepttoldkept")) != 0, "a job is not root"
     assert (result.exit_code, result.ended, result.stderr) == (0, Ended.EXITED, b"")
@@ -151,7 +160,7 @@ async def test_a_file_is_bounded(box: Sandbox) -> None:
 async def test_what_cannot_be_set_up_is_an_error_and_nothing_runs(box: Sandbox, folder: Path) -> None:
     word = mark()
     with pytest.raises(SandboxError, match=r"No such file|does not exist"):
-        await box.run(shell(f"sleep {word}", copy_in=(folder / "missing",)))
+        await box.run(shell(f"sleep {word}", layers=(Layer(host=folder / "missing"),)))
     assert not alive(word)
 
 
@@ -333,10 +342,45 @@ async def test_a_full_work_folder_is_an_error_of_the_job_alone(strong: Isolation
     assert b"No space left" in result.stderr
 
 
-async def test_files_that_do_not_fit_are_an_error_and_nothing_runs(strong: Isolation, folder: Path) -> None:
-    big = staged(folder / "big", {"file": "x" * (3 << 20)})
-    with pytest.raises(SandboxError, match=r"No space left|File size limit|File too large"):
-        await strong.run(shell("true", copy_in=(big,), limits=SandboxLimits(work_mb=1)))
+async def test_a_layer_takes_no_room_of_what_a_job_may_write(box: Sandbox, folder: Path) -> None:
+    big = layer(folder / "big", {"file": "x" * (3 << 20)}, size_mb=4)
+    job = shell("wc -c < file", layers=(big,), limits=SandboxLimits(work_mb=1))
+    assert int((await box.run(job)).stdout) == 3 << 20
+
+
+async def test_a_layer_larger_than_was_said_is_an_error_where_it_is_copied(folder: Path) -> None:
+    big = layer(folder / "big", {"file": "x" * (3 << 20)})
+    async with opened("bubblewrap", folder) as copying:
+        with pytest.raises(SandboxError, match=r"No space left|File size limit|File too large"):
+            await copying.run(shell("true", layers=(big,), limits=SandboxLimits(work_mb=1)))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo more >> a.txt && cat a.txt",
+        "chmod 600 a.txt && echo more > a.txt && cat a.txt",
+        ": > a.txt && echo more > a.txt && cat a.txt",
+        "echo more > b && mv b a.txt && cat a.txt",
+        "rm a.txt && echo more > a.txt && cat a.txt",
+        "ln a.txt b && echo more > b && cat b",
+        "cp run.sh other && echo 'echo more' >> run.sh && ./run.sh",
+        "rm -r sub && mkdir sub && echo more > sub/c && ls sub | grep -v b.txt && cat sub/c",
+        "mv sub other && echo more > other/b.txt && cat other/b.txt",
+        "chmod 700 sub && touch sub/new && echo more > sub/new && cat sub/new",
+        "dd if=/dev/zero of=a.txt bs=1 count=1 conv=notrunc && echo more",
+    ],
+)
+async def test_what_a_job_does_to_a_layer_stays_with_it(box: Sandbox, folder: Path, script: str) -> None:
+    files = {"a.txt": "a\n", "run.sh": "#!/bin/sh\n", "sub/b.txt": "b\n"}
+    layers = (layer(folder / "first", {**files, "a.txt": "old"}), layer(folder / "second", files))
+    result = await box.run(shell(script, layers=layers))
+    assert (result.exit_code, result.stdout.decode().splitlines()[-1:]) == (0, ["more"]), result.stderr
+    seen = await box.run(shell("cat a.txt run.sh sub/b.txt; ls -A . sub; ls -A /trees || true", layers=layers))
+    assert seen.stdout == b"a\n#!/bin/sh\nb\n.:\na.txt\nrun.sh\nsub\n\nsub:\nb.txt\n", seen.stderr
+    assert await asyncio.to_thread(
+        lambda: {str(p.relative_to(folder)): p.stat().st_nlink for p in folder.rglob("*.txt")}
+    ) == {f"{layer}/{path}": 1 for layer in ("first", "second") for path in ("a.txt", "sub/b.txt")}
 
 
 async def test_the_command_is_process_1_without_any_right(strong: Isolation) -> None:

@@ -13,13 +13,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nightshift.core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
+from nightshift.core.isolation import WORK, Ended, Layer, Mount, SandboxJob, SandboxLimits, SandboxResult
 from nightshift.sandbox import selftest
 from nightshift.sandbox.grouped import GroupedJob
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.runtime import COMMANDS
+from nightshift.sandbox.trees import lay_out
 from tests.support.processes import words
 from tests.support.sandboxes import bubblewrap, own_groups, runtime
+from tests.support.trees import TextTree
 
 LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
 PATIENT = replace(LIMITS, wall_s=60)
@@ -263,9 +265,18 @@ def told(key: bytes) -> bytes:
     """A command that says what of a module is there."""
     command = "python -c 'import moonphase; print(moonphase.FULL)' 2>/dev/null || echo none"
     instructions: dict[str, object] = {
-        "key": key.hex(), "files": [], "digests": [], "command": command, "environ": {}, "node": None, "go": None,
-        "services": [], "variables": {}, "own": {},
+        "key": key.hex(), "files": [], "gone": [], "digests": {}, "command": command, "environ": {},
+        "node": None, "go": None, "services": [], "variables": {}, "own": {},
         "wall_s": 60, "cpu_s": 8, "idle_s": 60, "output_bytes": 1 << 16, "token": "",
     }  # fmt: skip
     header = json.dumps(instructions).encode()
     return b"%d\n" % len(header) + header
+
+
+async def test_layers_are_laid_below_a_file_system_of_the_job_and_not_copied(
+    nested: NestedSandbox, folder: Path
+) -> None:
+    await asyncio.to_thread((folder / "tree").mkdir)
+    await asyncio.to_thread(lay_out, TextTree({"a.txt": "a"}), folder / "tree")
+    found = await nested.run(shell("stat -f -c %T . a.txt; cat a.txt", layers=(Layer(host=folder / "tree"),)))
+    assert found.stdout.decode().split() == ["overlayfs", "overlayfs", "a"], found.stderr

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.isolation import WORK, Mount, SandboxJob
+from nightshift.core.isolation import WORK, Layer, Mount, SandboxJob
 from nightshift.sandbox.process import ProcessSandbox
 
 
@@ -25,7 +25,7 @@ async def test_a_job_has_a_clean_environment_and_a_folder_of_its_own(box: Proces
         "/shown",
     )
     mounts = (Mount(host=source, inside="/shown"), Mount(host=source / "a.txt", inside=f"{WORK}/sub/b.txt"))
-    result = await box.run(SandboxJob(argv=argv, copy_in=(source,), mounts=mounts))
+    result = await box.run(SandboxJob(argv=argv, layers=(Layer(host=source),), mounts=mounts))
     assert result.stdout.startswith(b"aaa"), result.stderr
     names = set(result.stdout.decode()[3:].split("\n")[0].split())
     assert names <= {"HOME", "LANG", "NIGHTSHIFT_JOB", "PATH", "PWD", "PYTHONDONTWRITEBYTECODE", "TMPDIR", "_"}

@@ -9,6 +9,7 @@ import pytest
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.server.context import AppContext
+from nightshift.server.routes.brief import MOST_CAUSES
 from tests.support.app_context import Client
 from tests.support.worked_task import claimed, save, submit
 
@@ -128,3 +129,15 @@ def test_a_span_bounds_what_is_meant(client: Client, context: AppContext) -> Non
     assert causes(client, "?since=today") == [cause]
     assert causes(client, "?until=today") == []
     assert client.post(f"/api/causes/{cause['id']}/retry", {"until": "today"}).status == 409
+
+
+@pytest.mark.parametrize("address", ["/api/causes", "/api/brief?since=read", "/api/brief?since=2000-01-01T00:00:00Z"])
+def test_of_many_causes_the_commonest_are_told_and_the_others_counted(
+    client: Client, context: AppContext, address: str
+) -> None:
+    words = [f"{'abcdefghij'[n // 10]}{'klmnopqrst'[n % 10]} is away" for n in range(MOST_CAUSES + 3)]
+    for word in (*words, words[-1]):
+        fail(context, word, word)
+    found = client.get(address).json
+    assert (len(found["causes"]), found["more_causes"]) == (MOST_CAUSES, 3)
+    assert (found["causes"][0]["title"], found["causes"][0]["count"]) == (words[-1], 2)

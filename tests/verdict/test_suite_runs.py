@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from nightshift.core.isolation import RunLimits, SandboxJob, SandboxResult
+from nightshift.core.isolation import Layer, RunLimits, SandboxJob, SandboxResult
 from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
+from nightshift.sandbox.trees import SENT_FILES
 from nightshift.verdict.runner import SuiteRunner
 from nightshift.verdict.suite_runs import surely_fail_before
 from tests.support.sandboxes import Judge, runtime
@@ -32,6 +33,7 @@ class Noted:
 
     sandbox: Sandbox
     told: list[dict[str, Any]] = field(default_factory=list)
+    layers: list[tuple[Layer, ...]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -40,6 +42,7 @@ class Noted:
     async def run(self, job: SandboxJob) -> SandboxResult:
         length, _, rest = job.stdin.partition(b"\n")
         self.told.append(json.loads(rest[: int(length)]))
+        self.layers.append(job.layers)
         return await self.sandbox.run(job)
 
 
@@ -68,7 +71,7 @@ async def test_tests_that_share_a_process_with_the_code_take_another_one_for_the
     assert verdict.evidence.twins == 2
     one, two = box.told
     assert not set(one["session"]["files"]) & set(two["session"]["files"])
-    names = [{path for path, _, _ in told["files"]} for told in (one, two)]
+    names = [{path for path, _ in told["files"]} for told in (one, two)]
     assert names[0] & names[1] == {"solution.py"}
 
 
@@ -212,3 +215,50 @@ def test_a_missing_module_makes_tests_surely_fail_before(
     imported: str, change: dict[str, str | None], present: set[str], red: bool
 ) -> None:
     assert surely_fail_before({"test_a.py": imported + "\n"}, change, present) is red
+
+
+LARGE = {
+    **{f"data/part{n}.txt": str(n) for n in range(SENT_FILES)},
+    "solution.py": "def one():\n    return 0\n\n\ndef add(a, b):\n    return 0\n",
+    "tests/test_old.py": "from solution import one\n\n\ndef test_one():\n    assert one() == 1\n",
+}
+ONE = "def one():\n    return 1\n\n\ndef add(a, b):\n    return a + b\n"
+COUNTS = (
+    "import os\n\nfrom solution import add\n\n\ndef test_sum():\n    assert add(len(os.listdir('data')), 1) == {}\n"
+)
+TAMPERS = "import os\n\nos.chmod('tests/test_old.py', 0o644)\nopen('tests/test_old.py', 'a').write('#')\n\n\n"
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("change", "count", "passes"),
+    [
+        ({"solution.py": ONE}, SENT_FILES, True),
+        ({"solution.py": ONE, "data/part7.txt": None}, SENT_FILES - 1, True),
+        ({"solution.py": ONE, "data/new.txt": "new"}, SENT_FILES + 1, True),
+        ({"solution.py": ONE, "data/part7.txt": "other"}, SENT_FILES + 1, False),
+        ({"solution.py": TAMPERS + ONE}, SENT_FILES, False),
+        ({"solution.py": ONE.replace("1", "2")}, SENT_FILES, False),
+    ],
+    ids=["right", "file removed", "file added", "file changed", "writes to a test of the base", "breaks one"],
+)
+async def test_a_large_tree_is_judged_where_it_lies(
+    box: Noted, folder: Path, change: dict[str, str | None], count: int, passes: bool
+) -> None:
+    runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    base = TextTree({**LARGE, "tests/test_old.py": LARGE["tests/test_old.py"].replace("== 1", "in {0, 1}")})
+    given = {"tests/test_given.py": COUNTS.format(count + 1)}
+    job = SuiteJob(
+        base=base, change=change, given=given, regression=("tests/test_old.py",), whole_tree=True,
+        limits=RunLimits(cpu_s=10),
+    )  # fmt: skip
+    verdict = await runner.judge(job)
+    assert verdict.passed == passes, verdict.reason
+    assert all(layers and layers[0].host.name == base.commit for layers in box.layers)
+    assert all(len(told["files"]) < 10 for told in box.told)
+    host = box.layers[0][0].host
+    lying = {str(path.relative_to(host)): path.read_text() for path in files_in(host)}
+    assert lying == base.files

@@ -51,7 +51,7 @@ def serve(libraries):
 def run(job, source, first, libraries):
     """Do what is asked, with the services of the job; returns the answer."""
     beside = services.started(job)
-    files.write(files.contents(job, source), job["watched"])
+    files.write(files.contents(job, source), job["watched"], job["gone"])
     task = {**job["program"], "memory_mb": job["memory_mb"]}
     first.send(json.dumps({"session": job["session"], "task": task}).encode())
     said = synthesised(job, task, first, libraries) if task["kind"] == "synthesis" else first.watch(job)

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from nightshift.core.code.file_names import Names, discard, folders_above, last_of
 from nightshift.core.code.imports import Facts, Import, facts_of, may_refer
 from nightshift.core.code.javascript import is_source
+from nightshift.core.code.listing import Listing, listing_of
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 from nightshift.core.text.encoding import encode
@@ -28,12 +29,15 @@ _NOTHING = Facts()
 
 
 class ImportCache:
-    """Remembers what files refer to, and the graphs of the trees that were asked about; shared between threads."""
+    """Remembers what files refer to, and the graphs of the trees that were asked about; shared between threads.
 
-    def __init__(self, max_files: int = 50_000, max_graphs: int = 4) -> None:
+    Facts and graphs are of so many files at most, each of which takes about a kilobyte in both; one graph always stays.
+    """
+
+    def __init__(self, max_files: int = 50_000) -> None:
         self._facts: OrderedDict[str, Facts] = OrderedDict()
         self._graphs: list[_Graph] = []
-        self._max_files, self._max_graphs = max_files, max_graphs
+        self._max_files = max_files
         self._lock = threading.RLock()
 
     @contextlib.contextmanager
@@ -56,13 +60,15 @@ class ImportCache:
 
     def _graph(self, tree: Tree) -> _Graph:
         """The graph of the most similar tree seen, brought up to this one; the one used last stands at the end."""
-        entries = tree.entries()
-        best = next((graph for graph in self._graphs if graph.commit == tree.commit), None)
-        if best is None:
-            likeness, at = max(((graph.likeness(entries), at) for at, graph in enumerate(self._graphs)), default=(0, 0))
-            best = self._graphs[at] if likeness >= LIKE else _Graph()
-        self._graphs = [*(graph for graph in self._graphs if graph is not best), best][-self._max_graphs :]
+        entries = listing_of(tree.entries())
+        used_last = self._graphs[::-1]
+        best = next((graph for graph in used_last if graph.commit == tree.commit), None)
+        best = best or next((graph for graph in used_last if graph.entries.is_kin(entries)), None)
+        best = best or next((graph for graph in used_last if graph.is_like(entries)), None) or _Graph()
         best.move_to(tree.commit, entries)
+        self._graphs = [*(graph for graph in self._graphs if graph is not best), best]
+        while len(self._graphs) > 1 and sum(len(graph.entries) for graph in self._graphs) > self._max_files:
+            del self._graphs[0]
         return best
 
 
@@ -72,23 +78,26 @@ class _Graph:
     def __init__(self) -> None:
         self.names = Names()
         self.dynamic: set[str] = set()
-        self.commit, self._entries = "", dict[str, str]()
-        self._indexed: dict[str, str] = {}
+        self.commit, self.entries = "", Listing[str]()
+        self._stale = set[str]()
         self._words: dict[str, frozenset[str]] = {}
         self._users: defaultdict[str, set[str]] = defaultdict(set)
 
-    def likeness(self, entries: Mapping[str, str]) -> float:
-        """The share of a tree's paths that are known here."""
-        return len(entries.keys() & self._entries.keys()) / max(1, len(entries), len(self._entries))
+    def is_like(self, entries: Mapping[str, str]) -> bool:
+        """Tell whether it has many of a tree's paths."""
+        return sum(path in self.entries for path in entries) >= LIKE * max(1, len(entries), len(self.entries))
 
-    def move_to(self, commit: str, entries: Mapping[str, str]) -> None:
+    def move_to(self, commit: str, entries: Listing[str]) -> None:
         """Become the graph of another tree by what differs."""
         if commit != self.commit:
-            for path in self._entries.keys() - entries.keys():
-                self.names.remove(path)
-            for path in entries.keys() - self._entries.keys():
-                self.names.add(path)
-            self.commit, self._entries = commit, dict(entries)
+            apart = entries.since(self.entries)
+            for path, blob in apart.items():
+                if blob is None:
+                    self.names.remove(path)
+                elif path not in self.entries:
+                    self.names.add(path)
+            self.commit, self.entries = commit, entries
+            self._stale.update(apart)
 
     def users_of(self, words: Iterable[str], facts: Callable[[str], Facts]) -> set[str]:
         """Files of the tree that use one of these words."""
@@ -97,20 +106,19 @@ class _Graph:
 
     def index(self, facts: Callable[[str], Facts]) -> None:
         """Note the words of files that are new or other than when they were noted last."""
-        if self._indexed is self._entries:
-            return
-        known = self._indexed
-        for path in known.keys() - self._entries.keys():
+        while self._stale:
+            path = next(iter(self._stale))
             self._forget(path)
-        for path in [path for path, blob in self._entries.items() if known.get(path) != blob]:
-            self._forget(path)
+            if path not in self.entries:
+                self._stale.discard(path)
+                continue
             found = facts(path)
             words = self._words[path] = frozenset(_words(path, found))
             for word in words:
                 self._users[word].add(path)
             if found.dynamic:
                 self.dynamic.add(path)
-        self._indexed = self._entries
+            self._stale.discard(path)
 
     def _forget(self, path: str) -> None:
         self.dynamic.discard(path)

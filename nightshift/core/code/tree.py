@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import BinaryIO, Protocol, runtime_checkable
 
 from nightshift.core.code.paths import at_or_below
 from nightshift.core.text.encoding import decode
@@ -65,6 +65,27 @@ def follow_links(tree: Tree, path: str) -> str:
             return path
         path = links[place[1]] + path[len(place[1]) :]
     return ""
+
+
+@runtime_checkable
+class Streamed(Protocol):
+    """A tree that writes a file of any size without holding all of it in memory."""
+
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file; raises KeyError."""
+        ...
+
+
+def save(tree: Tree, path: str, target: BinaryIO) -> None:
+    """Write a file's bytes into an empty file.
+
+    Raises:
+        KeyError: there is no such file.
+    """
+    if isinstance(tree, Streamed):
+        tree.save(path, target)
+    else:
+        target.write(tree.read(path))
 
 
 def read_text(tree: Tree, path: str) -> str:

@@ -11,11 +11,14 @@ import hashlib
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import BinaryIO
 
+from nightshift.core.code.file_names import last_of
+from nightshift.core.code.listing import Listing, listing_of
 from nightshift.core.code.paths import path_fault
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Tree, save
 from nightshift.core.tasks.task import Change, Files, Language, TaskSpec
 
 MAX_NAME_CHARS = 40
@@ -46,10 +49,8 @@ def name_fault(name: str) -> str | None:
 
 def projects_of(tree: Tree) -> tuple[str, ...]:
     """The projects of a workspace by name: folders with a README.md and a dependency file."""
-    entries = tree.entries()
-    if "/README.md" not in "\0".join(entries):  # a look at all at once: it is asked of each tree again and again
-        return ()
-    readmes = [path for path in entries if path.endswith("/README.md")]
+    entries = listing_of(tree.entries())
+    readmes = entries.having(last_of, "README.md")
     return tuple(
         name
         for name in sorted(path.partition("/")[0] for path in readmes if path.count("/") == 1)
@@ -129,21 +130,21 @@ class _Part(Tree):
 
     def __init__(self, tree: Tree, name: str) -> None:
         self.whole, self._name = tree, name
-        self._entries: Mapping[str, str] | None = None
+        self._entries: Listing[str] | None = None
 
     @property
     def commit(self) -> str:
         """The commit and the part: what is kept by commit is kept for each part."""
         return f"{self.whole.commit}-{self._name}"
 
-    def entries(self) -> Mapping[str, str]:
+    def entries(self) -> Listing[str]:
         """Path to the id of its content, as in `Tree`."""
         if self._entries is None:
-            self._entries = dict(self._own(self.whole.entries().items()))
+            self._entries = self._own(listing_of(self.whole.entries()))
         return self._entries
 
     @abstractmethod
-    def _own(self, items: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    def _own(self, entries: Listing[str]) -> Listing[str]:
         """The files of the part, with its paths."""
 
 
@@ -154,16 +155,21 @@ class _Below(_Part):
         super().__init__(tree, project)
         self.folder = f"{project}/"
 
-    def _own(self, items: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-        return ((path.removeprefix(self.folder), id_) for path, id_ in items if path.startswith(self.folder))
+    def _own(self, entries: Listing[str]) -> Listing[str]:
+        return Listing({path.removeprefix(self.folder): entries[path] for path in entries.below(self.folder)})
 
     def unwritable(self) -> frozenset[str]:
         """Links and submodules in the folder."""
-        return frozenset(dict(self._own((path, "") for path in self.whole.unwritable())))
+        there = (path for path in self.whole.unwritable() if path.startswith(self.folder))
+        return frozenset(path.removeprefix(self.folder) for path in there)
 
     def read(self, path: str) -> bytes:
         """A file's bytes; raises KeyError."""
         return self.whole.read(f"{self.folder}{path}")
+
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        save(self.whole, f"{self.folder}{path}", target)
 
 
 class _Without(_Part):
@@ -173,8 +179,8 @@ class _Without(_Part):
         super().__init__(tree, hashlib.sha256("/".join(sorted(hidden)).encode()).hexdigest()[:12])
         self._hidden = hidden
 
-    def _own(self, items: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-        return ((path, id_) for path, id_ in items if not self._is_hidden(path))
+    def _own(self, entries: Listing[str]) -> Listing[str]:
+        return entries.patched({path: None for folder in self._hidden for path in entries.below(f"{folder}/")})
 
     def _is_hidden(self, path: str) -> bool:
         return path.partition("/")[0] in self._hidden
@@ -188,6 +194,12 @@ class _Without(_Part):
         if self._is_hidden(path):
             raise KeyError(path)
         return self.whole.read(path)
+
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        if self._is_hidden(path):
+            raise KeyError(path)
+        save(self.whole, path, target)
 
 
 def place_of(tree: Tree) -> tuple[Tree, str]:

@@ -30,7 +30,7 @@ def serve(libraries):
 def run(job, source, first):
     """Make the calls, with the services of the job; returns the answer."""
     beside = services.started(job)
-    files.write(files.contents(job, source), job["watched"])
+    files.write(files.contents(job, source), job["watched"], job["gone"])
     session = job["session"]
     told = {"calls": job["calls"], "paths": session["paths"], "own": session["own"], "environ": job["environ"]}
     first.send(marshal.dumps(told))

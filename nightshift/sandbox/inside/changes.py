@@ -30,8 +30,7 @@ class Before:
     """The tree as it was unpacked: path to digest, and to what shows that a file was touched."""
 
     def __init__(self, job: dict[str, Any]) -> None:
-        wanted = zip(job["files"], job["digests"], strict=True)
-        self.digests = {path: digest for (path, _, is_wanted), digest in wanted if is_wanted}
+        self.digests: dict[str, str] = job["digests"]
         self.stamps = {path: stamp(os.lstat(path)) for path in self.digests}
         # The clock of these times stands still for some milliseconds: what was touched in the last of them is read.
         self.newest = max((changed for _, _, changed in self.stamps.values()), default=0)

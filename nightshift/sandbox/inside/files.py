@@ -6,7 +6,7 @@ in time, to a process that the tested code cannot reach. The files are read-only
 memory map, of which there is no news, needs a change of their mode first, of which there is.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH101, PTH103, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208
+# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208
 
 import json
 import os
@@ -28,26 +28,38 @@ def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
 
 
 def contents(job: dict[str, Any], source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
-    """The files that are wanted, path and bytes, as they come.
+    """The files that were sent, path and bytes, as they come.
 
     Args:
-        job: `files` has path, size in bytes and whether it is wanted, of each.
+        job: `files` has path and size in bytes of each.
         source: the bytes of all files.
     """
-    for path, size, wanted in job["files"]:
+    for path, size in job["files"]:
         content = source.read(size)
         if len(content) != size:
             raise SystemExit("the files were cut off")
-        if wanted:
-            yield path, content
+        yield path, content
 
 
-def write(found: Iterable[tuple[str, bytes]], fixed: Collection[str]) -> None:
-    """Write files below the working folder; those that are `fixed` are read-only."""
+def write(found: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Collection[str] = ()) -> None:
+    """Write files below the working folder, over what lies there.
+
+    Args:
+        found: path and bytes.
+        fixed: the files that are read-only, which may be among those that lie there.
+        gone: the files that are removed first, and with them the folders that have no others.
+    """
     made = {""}
     os.umask(0o022)
+    for path in gone:
+        os.unlink(path)
+    for folder in sorted({folder for path in gone for folder in above(path)}, reverse=True):
+        if not os.listdir(folder):
+            os.rmdir(folder)
     for path, content in found:
-        put(path, content, made, FIXED if path in fixed else None)
+        put(path, content, made)
+    for path in fixed:
+        os.chmod(path, FIXED)
 
 
 def clear(folders: Iterable[str]) -> None:
@@ -68,13 +80,13 @@ def clear(folders: Iterable[str]) -> None:
                 os.unlink(path)
 
 
-def put(path: str, content: bytes, made: set[str], mode: int | None = None) -> None:
+def put(path: str, content: bytes, made: set[str]) -> None:
     """Write one new file; `made` are the folders that are there."""
     folder = os.path.dirname(path)
     if folder not in made:
         os.makedirs(folder, exist_ok=True)
         made.add(folder)
-    mode = mode or (SCRIPT if content[:2] == b"#!" else PLAIN)
+    mode = SCRIPT if content[:2] == b"#!" else PLAIN
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     while content:
         content = content[os.write(descriptor, content) :]

@@ -40,7 +40,7 @@ def main():
     signal.set_wakeup_fd(ending)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     orders = socket.socket(fileno=int(descriptor))
-    orders.send(b"ready")
+    orders.send(b"ready overlays" if nested.overlays() else b"ready")
     poll, running = select.poll(), {}
     for source in (orders, ended):
         poll.register(source, select.POLLIN)

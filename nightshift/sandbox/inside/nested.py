@@ -30,7 +30,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 NOATIME, NODIRATIME, RELATIME, RELATIME_MOUNT = 1024, 2048, 4096, 1 << 21
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 STILL = "/dev/shm/still"  # noqa: S108 (the job's own)
-WORK = "/work"
+WORK, TREES = "/work", "/trees"
 INOTIFY = "16"
 
 
@@ -82,9 +82,14 @@ def enter(control):
     if control.recv(16) != b"go":
         return False
     checked(ctypes.CDLL(None, use_errno=True).unshare(NEWCGROUP))
+    become_user()
+    return True
+
+
+def become_user():
+    """Be in the new user namespace who the outer sandbox is."""
     for name, text in (("setgroups", "deny"), ("uid_map", "1000 1000 1"), ("gid_map", "1000 1000 1")):
         write(f"/proc/self/{name}", text)
-    return True
 
 
 def inner(libc, order, descriptors):
@@ -112,6 +117,9 @@ def file_systems(libc, order):
     checked(libc.mount(None, b"/", None, SLAVE | REC, None))
     for target, size_mb in order["tmpfs"].items():
         mount(b"tmpfs", target, NOSUID | NODEV, f"size={size_mb << 20},mode=0755".encode())
+    if order["layers"]:
+        overlay(libc, [f"{TREES}/{name}" for name in order["layers"]])
+        mount(b"tmpfs", TREES, RDONLY | NOSUID | NODEV, b"size=4k")  # other trees are no business of the job
     mount(b"devpts", "/dev/pts", NOSUID | NOEXEC, b"newinstance,ptmxmode=0666,mode=620")
     mount(b"proc", "/proc", NOSUID | NODEV | NOEXEC)
     write("/proc/sys/user/max_user_namespaces", "0")
@@ -126,6 +134,39 @@ def file_systems(libc, order):
         locked = os.statvfs(f"/dev/{name}").f_flag & (NOSUID | NOEXEC | NODEV | NOATIME | NODIRATIME | RELATIME)
         flags = (locked & 0xFFF) | (RELATIME_MOUNT if locked & RELATIME else 0)
         checked(libc.mount(None, f"/dev/{name}".encode(), None, REMOUNT | BIND | RDONLY | flags, None))
+
+
+def overlay(libc, layers):
+    """Have folders lie in the working folder, later ones over earlier; what is written stays in its own memory."""
+    upper, scratch = f"{WORK}/upper", f"{WORK}/scratch"
+    for folder in (upper, scratch):
+        os.mkdir(folder, 0o755)  # noqa: PTH102 (pathlib is slow to import)
+    told = f"userxattr,lowerdir={':'.join(reversed(layers))},upperdir={upper},workdir={scratch}"
+    checked(libc.mount(b"overlay", WORK.encode(), b"overlay", NOSUID | NODEV, told.encode()))
+
+
+def overlays():
+    """Tell whether trees are shown here and the kernel can lay them so, with a folder that is removed and made again.
+
+    Linux can from 6.6 on: before, a file system in memory takes no note of such a folder.
+    """
+    if not os.path.isdir(TREES):  # noqa: PTH112 (pathlib is slow to import)
+        return False
+    pid = forked(NEWNS | NEWUSER)
+    if pid == 0:
+        status = 1
+        try:
+            become_user()
+            libc, folder = ctypes.CDLL(None, use_errno=True), f"{WORK}/below/folder"
+            checked(libc.mount(b"tmpfs", WORK.encode(), b"tmpfs", NOSUID | NODEV, b"mode=0755"))
+            os.makedirs(folder)  # noqa: PTH103 (pathlib is slow to import)
+            overlay(libc, [f"{WORK}/below"])
+            os.rmdir(f"{WORK}/folder")  # noqa: PTH106 (as above)
+            os.mkdir(f"{WORK}/folder")  # noqa: PTH102 (as above)
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(pid, 0)[1] == 0
 
 
 def loopback_up():

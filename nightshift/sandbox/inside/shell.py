@@ -36,7 +36,7 @@ def serve(libraries):
 def executed(job, source, libraries):
     """Run the command, with the services of the job; returns the answer."""
     beside = services.started(job)
-    files.write(files.contents(job, source), ())
+    files.write(files.contents(job, source), (), job["gone"])
     before = changes.Before(job)
     env = settled(job, libraries)
     output = Ends(KEPT)

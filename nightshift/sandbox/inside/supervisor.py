@@ -88,7 +88,7 @@ def run(job, source, first, split):
         beside.start()
         files.write(found.items(), job["watched"])
     else:
-        files.write(files.contents(job, source), job["watched"])
+        files.write(files.contents(job, source), job["watched"], job["gone"])
     # Programs of Go are built before any tested code runs: what becomes of their sources then is no matter.
     watch = None if job["go"] else files.Watch(job["watched"])
     if job["command"]:

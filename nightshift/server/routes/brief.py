@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,8 +24,8 @@ from nightshift.storage.db.state_store import StateStore
 
 routes = Routes()
 
-SHOWN = 20
-"""So many tasks of a cause are named."""
+MOST_CAUSES, SHOWN = 20, 20
+"""So many causes are named, and so many tasks of each."""
 
 
 class BriefQuery(Query):
@@ -69,9 +70,10 @@ class CauseRow(Answer):
 
 
 class Causes(Answer):
-    """Causes of failures, the commonest first."""
+    """The commonest causes of failures; `more_causes` counts the others."""
 
     causes: list[CauseRow]
+    more_causes: int
 
 
 class BriefAnswer(Answer):
@@ -95,6 +97,7 @@ class BriefAnswer(Answer):
     needs: int
     unread: int
     causes: list[CauseRow]
+    more_causes: int
 
 
 class ReadIn(BaseModel):
@@ -127,7 +130,8 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
 @routes.endpoint("GET", "/api/causes")
 def list_causes(context: AppContext, query: CausesQuery) -> Causes:
     """Why tasks failed that were not tried again, the commonest cause first."""
-    return Causes(causes=[cause_row(cause, context.mask) for cause in causes(context, query)])
+    found = causes(context, query)
+    return Causes(**_bounded(found, context.mask))
 
 
 @routes.endpoint("POST", "/api/causes/{cause_id}/retry", errors=(400, 409, 415, 503))
@@ -158,8 +162,16 @@ def brief_answer(found: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswe
         found.figures.spent,
         read_at=read_at,
         parts=parts,
-        causes=[cause_row(cause, mask) for cause in found.causes],
+        **_bounded(found.causes, mask),
     )
+
+
+def _bounded(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
+    """The fields that tell of causes."""
+    return {
+        "causes": [cause_row(cause, mask) for cause in causes[:MOST_CAUSES]],
+        "more_causes": max(0, len(causes) - MOST_CAUSES),
+    }
 
 
 def cause_row(cause: Cause, mask: Mask) -> CauseRow:

@@ -86,9 +86,10 @@ class CommitLedger:
         where += " AND integrated AND reverted_by IS NULL" if integrated else ""
         where += f" AND {_WAITS} AND label <> 'draft'" if integrated is False else ""
         where += f" AND {_WAITS} AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
-        where += " AND at >= ? AND at < ?"
+        # Only where they are asked for: with them SQLite reads by time and sorts all rows for the newest few.
+        where += (" AND at >= ?" if since else "") + (" AND at < ?" if until else "")
         query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
-        bounds = (to_text(since) if since else "", to_text(until) if until else "9")
+        bounds = [to_text(bound) for bound in (since, until) if bound]
         return self._rows(query, after, after, task_id, task_id, *bounds, limit)
 
     def entry(self, entry_id: int) -> Commit | None:

@@ -74,6 +74,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0026_flat_vectors", _drop_vector_tables),
     ("0027_summed_calls", _make_step(schema.SUMMED_CALLS)),
     ("0028_own_commits", _make_step(schema.OWN_COMMITS)),
+    ("0029_spans", _make_step(schema.SPANS)),
 )
 
 

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nightshift.core.clock import from_text, to_text
@@ -441,8 +442,12 @@ def _ask(row: Row, until: datetime) -> AskRow:
 
 def _built(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
     """A value of a row's columns, but for the fields that were read from them already."""
-    columns = {each.name: row[each.name] for each in fields(kind) if each.name not in read}
-    return kind(**columns, **read)
+    return kind(**{name: row[name] for name in _names(kind) if name not in read}, **read)
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
 
 
 def _before(text: str | None, until: datetime) -> bool:

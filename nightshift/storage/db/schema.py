@@ -545,5 +545,12 @@ OWN_COMMITS = (
         SELECT task_id FROM task_specs WHERE json_extract(spec, '$.repo') IS NULL)""",
 )
 
+# The twenty-ninth migration: what reports and pages ask of a span of time is found without reading all of a table.
+SPANS = (
+    "CREATE INDEX execution_logs_kind ON execution_logs (kind, at)",
+    "CREATE INDEX failures_when ON failures (created_at)",
+    "CREATE INDEX tasks_created ON tasks (created_at)",
+)
+
 # The twenty-sixth migration: vectors are compared as they are, without sketches of them.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
+from nightshift.core.code.file_names import last_of
+from nightshift.core.code.listing import Listing, listing_of
 from nightshift.core.code.tree import Tagged, Tree
 from nightshift.core.tasks.projects import place_of
 from nightshift.core.tasks.task import Change
@@ -37,10 +39,9 @@ class DeclaredFiles:
         return self._tree
 
     @cached_property
-    def paths(self) -> Collection[str]:
+    def paths(self) -> Listing[str]:
         """All paths of the repository."""
-        gone = {path for path, text in self._over.items() if text is None}
-        return (self._tree.entries().keys() | self._over.keys()) - gone
+        return over(self._tree, self._over)
 
     @property
     def described(self) -> str:
@@ -65,6 +66,11 @@ class DeclaredFiles:
         for folder in dict.fromkeys((self.place, "")):
             if any(f"{folder}{name}" in self.paths for name in names):
                 return folder
-        alike = [path for path in self._part.entries() if path.endswith(tuple(names)) and path.count("/") <= _DEPTH]
-        found = {path.rpartition("/")[0] for path in alike if path.rpartition("/")[2] in names}
+        alike = listing_of(self._part.entries()).having(last_of, *names)
+        found = {path.rpartition("/")[0] for path in alike if path.count("/") <= _DEPTH}
         return f"{self.place}{found.pop()}/" if len(found) == 1 else None
+
+
+def over(tree: Tree, change: Change) -> Listing[str]:
+    """The paths of a tree with a change on top."""
+    return listing_of(tree.entries()).patched({path: text if text is None else "" for path, text in change.items()})

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code.known_modules import OTHER_NAMES, SAME_NAMES, SHARED
+from nightshift.core.code.listing import Listing, ending_of
 
 _KNOWN = frozenset(
     re.sub(r"[-_.]+", "-", name).lower() for names in (SAME_NAMES, *OTHER_NAMES.values()) for name in names
@@ -71,9 +72,9 @@ def is_declaration(path: str) -> bool:
     return path == "pyproject.toml" or _REQUIREMENT_FILES.match(path) is not None
 
 
-def declarations(paths: Iterable[str]) -> list[str]:
-    """Those of some files that are declarations; most are none by their endings, which is quickly seen."""
-    return [path for path in paths if path.endswith((".txt", ".in", ".toml")) and is_declaration(path)]
+def declarations(paths: Listing[str]) -> list[str]:
+    """Those of some files that are declarations; most are none by their endings."""
+    return [path for path in paths.having(ending_of, ".txt", ".in", ".toml") if is_declaration(path)]
 
 
 def declared(files: Mapping[str, str]) -> dict[str, Requirement]:

@@ -17,6 +17,7 @@ from packaging.markers import InvalidMarker, Marker, UndefinedComparison, Undefi
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
+from nightshift.core.code.listing import Listing, ending_of
 from nightshift.core.errors import SandboxError
 from nightshift.verdict.environments.distributions import normalised
 from nightshift.verdict.languages.python.package_layout import OwnPackage
@@ -90,9 +91,10 @@ def is_for_tests(group: str) -> bool:
     return bool(_FOR_TESTS.search(name)) and not _FALSE_FRIENDS.search(name)
 
 
-def requirement_files(paths: Collection[str], folder: str) -> list[str]:
+def requirement_files(paths: Listing[str], folder: str) -> list[str]:
     """The requirement files of a folder that tests may need; of a source and what was compiled of it the latter."""
-    own = {path: path.removeprefix(folder) for path in paths if path.startswith(folder)}
+    alike = paths.having(ending_of, ".txt", ".in")
+    own = {path: path.removeprefix(folder) for path in alike if path.startswith(folder)}
     found = sorted(path for path, name in own.items() if _REQUIREMENTS.fullmatch(name))
     return [path for path in found if not (path.endswith(".in") and f"{path[:-3]}.txt" in own)]
 

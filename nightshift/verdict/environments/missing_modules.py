@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import ast
 import threading
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from nightshift.core.code.file_names import folders_above
+from nightshift.core.code.listing import Listing
 from nightshift.core.code.parsing import parse
-from nightshift.core.code.tree import Tree
-
-T = TypeVar("T")
 
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _ELSEWHERE = frozenset({"TYPE_CHECKING", "version_info", "platform"})
@@ -52,49 +49,22 @@ class Imported:
     deferred: bool = False
 
 
-Names = Mapping[str, Collection[str]]
-"""The importable names in each folder, by the folder's path with a slash at its end."""
-
-
 class ImportMemory:
-    """Keeps what was read of files and commits, so that the next try reads only what it changed; for any thread."""
+    """Keeps what was read of files, so that the next try reads only what it changed; for any thread."""
 
-    def __init__(self, max_files: int = 50_000, max_commits: int = 4) -> None:
+    def __init__(self, max_files: int = 50_000) -> None:
         self._imports: OrderedDict[str, list[Imported]] = OrderedDict()
-        self._names: OrderedDict[str, Names] = OrderedDict()
-        self._max_files, self._max_commits = max_files, max_commits
-        self._lock = threading.Lock()
+        self._max_files, self._lock = max_files, threading.Lock()
 
     def imports(self, blob: str, read: Callable[[], str]) -> list[Imported]:
         """The imports of a file with that content."""
-        return self._kept(self._imports, blob, lambda: imports(read()), self._max_files)
-
-    def names(self, tree: Tree) -> Names:
-        """The importable names of a commit."""
-        return self._kept(self._names, tree.commit, lambda: names_of(tree.entries()), self._max_commits)
-
-    def _kept(self, kept: OrderedDict[str, T], key: str, make: Callable[[], T], most: int) -> T:
-        if (found := kept.get(key)) is None:
-            found = make()
+        if (found := self._imports.get(blob)) is None:
+            found = imports(read())
             with self._lock:
-                kept[key] = found
-                while len(kept) > most:
-                    kept.popitem(last=False)
+                self._imports[blob] = found
+                while len(self._imports) > self._max_files:
+                    self._imports.popitem(last=False)
         return found
-
-
-def names_of(paths: Iterable[str]) -> Names:
-    """By which name each folder knows a file in it, or the folder that leads to it."""
-    names: defaultdict[str, set[str]] = defaultdict(set)
-    for path in paths:
-        if path.endswith(_ENDINGS):
-            folder, _, file = path.rpartition("/")
-            above, name = f"{folder}/" if folder else "", file.partition(".")[0]
-            while name and name not in names[above]:
-                names[above].add(name)
-                folder, _, name = above[:-1].rpartition("/")
-                above = f"{folder}/" if folder else ""
-    return names
 
 
 class MissingModuleFinder:
@@ -103,21 +73,19 @@ class MissingModuleFinder:
     Args:
         paths: all files of the tree.
         imports_of: the imports of a file of it.
-        names: the importable names of the tree, in parts.
         roots: folders on the import path, each with a slash at its end; the root is the empty text.
         available: top-level modules that the run has anyway.
     """
 
     def __init__(
         self,
-        paths: Collection[str],
+        paths: Listing[str],
         imports_of: Callable[[str], Iterable[Imported]],
         *,
-        names: Sequence[Names],
         roots: Collection[str],
         available: Collection[str],
     ) -> None:
-        self._paths, self._imports_of, self._names = paths, imports_of, names
+        self._paths, self._imports_of = paths, imports_of
         self._roots, self._available = tuple(roots), available
 
     def missing(self, starts: Iterable[str]) -> list[MissingModule]:
@@ -147,7 +115,11 @@ class MissingModuleFinder:
         return bool(roots), [file for root in roots for file in self._files(root, parts, each.names)]
 
     def _knows(self, folder: str, name: str) -> bool:
-        return any(name in names.get(folder, ()) for names in self._names)
+        """Tell whether a folder has a module of that name, or a folder of that name leads to one."""
+        beside, package = f"{folder}{name}.", f"{folder}{name}/"
+        return any(
+            path.endswith(_ENDINGS) and "/" not in path[len(beside) :] for path in self._paths.below(beside)
+        ) or any(path.endswith(_ENDINGS) for path in self._paths.below(package))
 
     def _files(self, root: str, parts: list[str], names: tuple[str, ...]) -> Iterator[str]:
         stems = [root + "/".join(parts[:length]) for length in range(1, len(parts) + 1)]

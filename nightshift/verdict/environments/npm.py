@@ -61,7 +61,7 @@ class NpmMaker:
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
         """The lock file of a commit with JavaScript in it; None where there is none."""
         folder = files.nearest(LOCKS)
-        if folder is None or not any(is_source(path) for path in files.paths if path.startswith(folder)):
+        if folder is None or not any(is_source(path) for path in files.paths.below(folder)):
             return None
         name = next(name for name in LOCKS if f"{folder}{name}" in files.paths)
         text = files.text(f"{folder}{name}")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from nightshift.core.code.listing import Listing
 from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import WORK, Mount
 from nightshift.sandbox.runtime import Runtime
@@ -248,7 +249,9 @@ def _together(pinned: tuple[Pinned, ...], more: tuple[Pinned, ...]) -> tuple[Pin
 
 
 def _own(files: DeclaredFiles, folder: str) -> OwnPackage:
-    paths = {path.removeprefix(folder) for path in files.paths if path.startswith(folder)}
+    paths = files.paths
+    if folder:
+        paths = Listing({path.removeprefix(folder): "" for path in paths.below(folder)})
     return package_layout.read(lambda path: files.text(f"{folder}{path}"), paths)
 
 

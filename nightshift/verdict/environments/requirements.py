@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nightshift.core.code import javascript
+from nightshift.core.code.listing import listing_of
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import read_text
 from nightshift.core.tasks.change_checks import ChangeCheckJob
 from nightshift.core.tasks.task import Language
 from nightshift.verdict.environments import declaring, distributions
+from nightshift.verdict.environments.declared_files import over
 from nightshift.verdict.environments.distributions import Requirement
 from nightshift.verdict.environments.missing_modules import (
     Imported,
@@ -19,7 +21,6 @@ from nightshift.verdict.environments.missing_modules import (
     MissingModule,
     MissingModuleFinder,
     imports,
-    names_of,
 )
 from nightshift.verdict.languages.python import package_layout, pytest_settings
 
@@ -71,10 +72,9 @@ class PackageSurvey:
         memory: ImportMemory,
     ) -> None:
         self._job, self._available, self._memory = job, available, memory
-        self._entries = job.tree.entries()
+        self._entries = listing_of(job.tree.entries())
         self._over = {**job.change, **job.own, **job.spec.tests}
-        gone = {path for path, text in self._over.items() if text is None}
-        self._paths = (self._entries.keys() | self._over.keys()) - gone
+        self._paths = over(job.tree, self._over)
         base = {path: self._base_text(path) for path in distributions.declarations(self._entries)}
         self.declared = distributions.declared(base)
         self.known = self._known(allowed)
@@ -88,10 +88,6 @@ class PackageSurvey:
         finder = MissingModuleFinder(
             self._paths,
             self._imports,
-            names=(
-                self._memory.names(job.tree),
-                names_of(path for path, text in self._over.items() if text is not None),
-            ),
             roots=("", "src/", *(f"{path.strip('./')}/" for path in (*settings.paths, *own.roots) if path.strip("./"))),
             available=self._available,
         )
@@ -101,7 +97,7 @@ class PackageSurvey:
 
     def _named(self) -> Iterator[WantedPackage]:
         """The packages that the change names in dependency files; they may be needed without an import."""
-        for path in distributions.declarations(self._over):
+        for path in distributions.declarations(listing_of(self._over)):
             text = self._over[path] or ""
             for key, each in distributions.declared({path: text}).items():
                 if key in self.declared or key in _TOOLS or key.replace("-", "_") in self._available:

@@ -23,8 +23,8 @@ from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from nightshift.core.text.masking import printable
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
-from nightshift.sandbox.packing import pack
 from nightshift.sandbox.runtime import Runtime
+from nightshift.sandbox.trees import lay_out
 from nightshift.verdict.environments import own_metadata, proxied
 from nightshift.verdict.environments.proxied import ProxiedRun
 from nightshift.verdict.environments.registries import CERTIFICATES, Registries
@@ -165,16 +165,9 @@ def _writable(places: Places) -> Iterator[Mount]:
 
 def _prepared(places: Places, tree: Tree, runtime: Runtime, registries: Registries, uv: Path) -> None:
     """Lay the commit's files and an empty environment down, for the jobs' user, and what is shown read-only beside."""
-    packed = pack(((path, tree.read(path)) for path in tree.entries()), from_tree=True)
-    at = 0
-    for name, size, _ in packed.index:
-        target = places.work / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        content, at = packed.blob[at : at + size], at + size
-        target.write_bytes(content)
-        target.chmod(0o755 if content.startswith(b"#!") else 0o644)
     for folder in (places.work, places.tmp, places.tmp / "home", places.env):
         folder.mkdir(exist_ok=True, parents=True)
+    lay_out(tree, places.work)
     (places.tmp / "home" / ".npmrc").write_text(registries.npmrc)
     (places.root / "certificates.pem").write_text(registries.certificates)
     environment(places.env, runtime)

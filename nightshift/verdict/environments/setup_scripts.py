@@ -95,7 +95,7 @@ def _named(files: DeclaredFiles, folder: str, text: str) -> dict[str, str]:
     paths = {f"{folder}{word}" for word in words} | (
         {f"{folder}{name}" for name in _MAKE} if "make" in words else set()
     )
-    found = sorted(path for path in paths & set(files.paths) if not _lists_packages(path))
+    found = sorted(path for path in paths if path in files.paths and not _lists_packages(path))
     texts = {path: files.text(path) for path in found[:MOST_NAMED]}
     return {path: content for path, content in texts.items() if content is not None}
 
@@ -108,7 +108,7 @@ def _lists_packages(path: str) -> bool:
 
 def _lists(files: DeclaredFiles, folder: str) -> dict[str, str]:
     names: Collection[str] = [*(f"{folder}{name}" for name in _LISTS), *requirement_files(files.paths, folder)]
-    texts = {path: files.text(path) for path in sorted(set(names) & set(files.paths))}
+    texts = {path: files.text(path) for path in sorted(set(names)) if path in files.paths}
     return {path: text for path, text in texts.items() if text is not None}
 
 

@@ -14,7 +14,7 @@ from nightshift.storage.db import backups
 from nightshift.storage.db.commit_signs import ChangedFile, Signs
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import faults
-from nightshift.storage.db.state_store import Commit, StateStore
+from nightshift.storage.db.state_store import Commit, StateStore, saved_replies
 from tests.support.store import Store, open_store
 
 
@@ -73,7 +73,7 @@ def test_what_the_engine_saved_is_told_of_the_last_days(store: Store) -> None:
             store.state.record_commit(made).result()
         assert store.state.saved_replies() == SavedReplies(days=7.0, replies=3, saved=1, solved=1)
         store.clock.advance(8 * 86400)
-    assert store.state.saved_replies(days=30) == SavedReplies(days=30, replies=6, saved=2, solved=1)
+    assert saved_replies(store.db.reader(), store.clock(), 30) == SavedReplies(days=30, replies=6, saved=2, solved=1)
     assert store.state.spent_total().model_calls == 2, "the engine's replies are no calls"
 
 

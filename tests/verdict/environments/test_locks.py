@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightshift.core.code.listing import Listing
 from nightshift.core.errors import SandboxError
 from nightshift.verdict.environments.locks import (
     MOST_PACKAGES,
@@ -206,7 +207,7 @@ def test_the_requirement_files_that_tests_may_need_are_known_by_name() -> None:
         "requirements.txt", "requirements-dev.txt", "test-requirements.txt", "requirements/tests.txt",
         "requirements/tests.in", "requirements/docs.txt", "docs/requirements.txt", "dev-requirements.in", "a/tests.txt",
     }  # fmt: skip
-    assert requirement_files(paths, "") == [
+    assert requirement_files(Listing(dict.fromkeys(paths, "")), "") == [
         "dev-requirements.in", "requirements-dev.txt", "requirements.txt", "requirements/tests.txt",
         "test-requirements.txt",
     ]  # fmt: skip

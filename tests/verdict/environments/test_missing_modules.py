@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.verdict.environments.missing_modules import ImportMemory, MissingModuleFinder, imports, names_of
-from tests.support.trees import TextTree
+from nightshift.core.code.listing import Listing
+from nightshift.verdict.environments.missing_modules import ImportMemory, MissingModuleFinder, imports
 
 AVAILABLE = frozenset({"os", "json", "tomllib", "pytest"})
 
@@ -17,9 +17,7 @@ def needs(files: Mapping[str, str], *starts: str, roots: tuple[str, ...] = ("", 
 
 
 def finder(files: Mapping[str, str], roots: tuple[str, ...] = ("", "src/")) -> MissingModuleFinder:
-    return MissingModuleFinder(
-        files, lambda path: imports(files[path]), names=[{}, names_of(files)], roots=roots, available=AVAILABLE
-    )
+    return MissingModuleFinder(Listing(files), lambda path: imports(files[path]), roots=roots, available=AVAILABLE)
 
 
 def test_what_is_neither_here_nor_standard_is_needed_once_with_its_place() -> None:
@@ -97,7 +95,7 @@ def test_any_text_is_read_or_passed_over(text: str) -> None:
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    memory, reads = ImportMemory(max_files=2, max_commits=1), list[str]()
+    memory, reads = ImportMemory(max_files=2), list[str]()
 
     def read() -> str:
         reads.append("x")
@@ -109,11 +107,6 @@ def test_what_was_read_is_not_read_again() -> None:
     memory.imports("c", read)
     memory.imports("a", read)
     assert len(reads) == 4, "the oldest is forgotten"
-    tree = TextTree({"a/b/c.py": "", "a/d.txt": "", "e.py": ""})
-    assert {folder: set(names) for folder, names in memory.names(tree).items() if names} == {
-        "": {"a", "e"}, "a/": {"b"}, "a/b/": {"c"},
-    }  # fmt: skip
-    assert memory.names(tree) is memory.names(tree)
 
 
 def test_code_that_is_nested_too_deeply_is_passed_over() -> None:

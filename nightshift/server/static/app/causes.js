@@ -80,8 +80,9 @@ function Cause({cause, span, onDone}) {
  * @param {{causes: object[], since?: string, until?: string, onDone: () => any}} props rows of the brief or of
  *   `/api/causes`; the span bounds which tasks are tried again
  */
-export function Causes({causes, since, until, onDone}) {
+export function Causes({causes, more, since, until, onDone}) {
   const span = Object.fromEntries(Object.entries({since, until}).filter(([, bound]) => bound));
   return causes.length ? html`<${Card} title="Top failures" id="causes">
-    <ul class="plain causes">${causes.map((cause) => html`<${Cause} key=${cause.id} cause=${cause} span=${span} onDone=${onDone} />`)}</ul><//>` : null;
+    <ul class="plain causes">${causes.map((cause) => html`<${Cause} key=${cause.id} cause=${cause} span=${span} onDone=${onDone} />`)}</ul>
+    ${more ? html`<p class="dim">and ${more} other causes</p>` : null}<//>` : null;
 }

@@ -85,7 +85,7 @@ function Brief() {
       <${Forecast} />
       ${report ? html`<${Holds} holds=${report.holds} /><${Notices} notices=${report.notices} />` : null}
       <div class="columns">
-        <div><${Asks} /><${Causes} causes=${brief.causes} since=${brief.since} until=${brief.until} onDone=${found.reload} /><${Waiting} /><${Ended} /></div>
+        <div><${Asks} /><${Causes} causes=${brief.causes} more=${brief.more_causes} since=${brief.since} until=${brief.until} onDone=${found.reload} /><${Waiting} /><${Ended} /></div>
         <div><${Running} workers=${report?.workers} /></div>
       </div>`}<//>`;
 }

@@ -15,7 +15,7 @@ function Why({list}) {
   const {status, q, kind, repo, since, until} = list.wanted.value;
   const isShown = status.join() === 'failed' && !q && !kind && !repo;
   const found = useData(isShown ? '/api/causes' : null, {since, until}, ['task_moved', 'task_recovered']);
-  return isShown && found.data ? html`<${Causes} causes=${found.data.causes} since=${since} until=${until} onDone=${list.reload} />` : null;
+  return isShown && found.data ? html`<${Causes} causes=${found.data.causes} more=${found.data.more_causes} since=${since} until=${until} onDone=${list.reload} />` : null;
 }
 
 function Tasks() {

@@ -47,7 +47,7 @@ from nightshift.verdict.checks.linters.tools import (
     mypy_targets,
 )
 from nightshift.verdict.checks.policy import Policy
-from nightshift.verdict.languages.repository_commands.find import find
+from nightshift.verdict.languages.repository_commands.find import find, looked_at
 
 MOST = 10
 """So many findings go back at once; what is mended first often mends others."""
@@ -144,8 +144,7 @@ class LinterCheck:
         )
 
     def _found_in(self, tree: Tree) -> Found:
-        looked = (f"{path} {id_}" for path, id_ in tree.entries().items() if "/" not in path or path.startswith(".git"))
-        key = hashlib.sha256("\n".join(looked).encode()).digest()
+        key = hashlib.sha256("\n".join(f"{path} {tree.entries()[path]}" for path in looked_at(tree)).encode()).digest()
         if key not in self._found:
             _remember(self._found, key, find(tree))
         return self._found[key]

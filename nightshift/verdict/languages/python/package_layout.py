@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nightshift.core.code.file_names import last_of
+from nightshift.core.code.listing import Listing
 from nightshift.core.code.parsing import parse
 
 CONFIG_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
@@ -100,7 +102,8 @@ def read(text_of: _Read, paths: Collection[str]) -> OwnPackage:
 
 class _Reader:
     def __init__(self, text_of: _Read, paths: Collection[str]) -> None:
-        self._text, self._paths = text_of, paths
+        self._text = text_of
+        self._paths = paths if isinstance(paths, Listing) else Listing(dict.fromkeys(paths, ""))
         self._pyproject = _toml(text_of("pyproject.toml") or "")
         self._project = _table(self._pyproject.get("project"))
         self._tool = _table(self._pyproject.get("tool"))
@@ -161,7 +164,7 @@ class _Reader:
         yield from _strings(_table(_table(self._tool.get("hatch")).get("build")).get("dev-mode-dirs"))
         yield from _strings(_table(_table(self._tool.get("pdm")).get("build")).get("package-dir"))
         yield from _strings(_table(self._tool.get("maturin")).get("python-source"))
-        if any(path.startswith("src/") for path in self._paths):
+        if self._paths.below("src/"):
             yield "src"
 
     # --- the version
@@ -192,8 +195,9 @@ class _Reader:
             for path in _strings(_table(table).get("path")):
                 yield self._of_file(path, str(_table(table).get("pattern", "")))
         yield from map(self._of_file, self._version_files())
-        for path in ("PKG-INFO", *(path for path in self._paths if path.endswith(".egg-info/PKG-INFO"))):
-            text = self._text(path) if path in self._paths else None
+        for path in self._paths.having(last_of, "PKG-INFO"):
+            is_own = path == "PKG-INFO" or path.endswith(".egg-info/PKG-INFO")
+            text = self._text(path) if is_own else None
             if text and (found := re.search(r"^Version: (\S+)$", text.partition("\n\n")[0], re.MULTILINE)):
                 yield found[1]
         flit = str(_table(_table(self._tool.get("flit")).get("metadata")).get("module", ""))

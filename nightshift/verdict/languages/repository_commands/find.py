@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 
+from nightshift.core.code.listing import Listing, listing_of
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.repository_commands import Found, FoundCommand, FoundLinter, FoundPaths, Linter, Purpose, once
 from nightshift.core.code.tree import Tree
@@ -50,14 +51,28 @@ _OF_OTHERS = (
     "composer.json", "mix.exs", "Package.swift", "build.sbt", "build.zig", "stack.yaml",
 )  # fmt: skip
 """What stands at the root of a program in another language; scripts in ours may lie beside it."""
+_SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+_LOOKED_AT = frozenset({
+    *(name for names, _ in _READERS for name in names), *(name for name, _, _ in _IMPLIED), *_LINTER_FILES, *_SETTINGS,
+    ".flake8", ".gitlab-ci.yml", ".pre-commit-config.yaml",
+})  # fmt: skip
 _PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
+
+
+def looked_at(tree: Tree) -> list[str]:
+    """The files of a tree that `find` reads, or looks for."""
+    entries = listing_of(tree.entries())
+    return [*(path for path in _LOOKED_AT if path in entries), *_pipelines(entries)]
+
+
+def _pipelines(entries: Listing[str]) -> list[str]:
+    return [path for path in entries.below(_GITHUB) if path.endswith((".yml", ".yaml"))][:MOST_PIPELINES]
 
 
 def find(tree: Tree) -> Found:
     """What the files of a tree say. Reads the repository."""
     texts = _Texts(tree)
-    pipelines = [path for path in texts.entries if path.startswith(_GITHUB) and path.endswith((".yml", ".yaml"))]
-    pipelines = [*pipelines[:MOST_PIPELINES], ".gitlab-ci.yml"]
+    pipelines = [*_pipelines(listing_of(tree.entries())), ".gitlab-ci.yml"]
     commands = [
         *_written(texts),
         *(each for path in pipelines for each in _of(texts, path, readers.pipelines)),
@@ -134,7 +149,7 @@ def _linters(texts: _Texts, commands: list[FoundCommand]) -> Iterator[FoundLinte
 
 
 def _test_paths(texts: _Texts) -> FoundPaths | None:
-    for path in ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
+    for path in _SETTINGS:
         if (text := texts.read(path)) and (found := readers.test_paths(text, path)):
             return found
     return None

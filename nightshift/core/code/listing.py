@@ -1,0 +1,107 @@
+"""The paths of a tree in order, each with a value. Trees that differ little share what they have in common.
+
+Most trees are one commit away from one that was looked at before. What follows the files of a repository asks a listing
+for what differs from the one it knew (`since`), and for the files of a folder, a name or an ending, none of which goes
+through all paths.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+MOST_APART = 1000
+"""A listing that differs from what it shares in more paths gets a copy of its own."""
+_LAST = "\U0010ffff"
+
+
+class _Shared(Generic[V]):
+    """What listings have in common: values by path, sorted, and the same paths in other orders."""
+
+    def __init__(self, values: dict[str, V]) -> None:
+        self.values = values
+        self.paths = list(values)
+        self._sorted: dict[Callable[[str], str], list[str]] = {}
+
+    def having(self, key: Callable[[str], str], value: str) -> list[str]:
+        paths = self._sorted.get(key)
+        if paths is None:
+            paths = self._sorted[key] = sorted(self.paths, key=key)
+        return paths[bisect_left(paths, value, key=key) : bisect_right(paths, value, key=key)]
+
+
+class Listing(Mapping[str, V]):
+    """Path to value, in path order; no value is None. It never changes."""
+
+    __slots__ = ("_gone", "_length", "_new", "_over", "_shared")
+
+    def __init__(
+        self, values: Mapping[str, V] | _Shared[V] | None = None, over: dict[str, V | None] | None = None
+    ) -> None:
+        self._shared = values if isinstance(values, _Shared) else _Shared(dict(sorted((values or {}).items())))
+        self._over, before = over or {}, self._shared.values
+        self._new = sorted(path for path, value in self._over.items() if value is not None and path not in before)
+        self._gone = {path for path, value in self._over.items() if value is None}
+        self._length = len(before) + len(self._new) - len(self._gone)
+
+    def __getitem__(self, path: str) -> V:
+        if path in self._over:
+            if (value := self._over[path]) is None:
+                raise KeyError(path)
+            return value
+        return self._shared.values[path]
+
+    def __contains__(self, path: object) -> bool:
+        return self._over[path] is not None if path in self._over else path in self._shared.values
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._with_new(self._shared.paths, self._new))
+
+    def patched(self, differences: Mapping[str, V | None]) -> Listing[V]:
+        """The listing with other values at some paths; None for a path that is to be left out."""
+        before, over = self._shared.values, {**self._over, **differences}
+        over = {path: value for path, value in over.items() if before.get(path) != value}
+        if len(over) > MOST_APART:
+            return Listing({path: value for path, value in {**before, **over}.items() if value is not None})
+        return Listing(self._shared, over)
+
+    def is_kin(self, other: Listing[V]) -> bool:
+        """Tell whether both share what they have in common, so that `since` costs what differs."""
+        return self._shared is other._shared
+
+    def since(self, old: Listing[V]) -> dict[str, V | None]:
+        """What differs from another listing: path to value, None for a path that is only in the other."""
+        one, other = (self._over, old._over) if self.is_kin(old) else (self, old)
+        paths = sorted({*one, *other})
+        return {path: value for path in paths if (value := self.get(path)) != old.get(path)}
+
+    def below(self, start: str) -> list[str]:
+        """The paths that begin with a text, such as a folder with its slash."""
+        paths = self._shared.paths
+        found = paths[bisect_left(paths, start) : bisect_left(paths, start + _LAST)]
+        return self._with_new(found, [path for path in self._new if path.startswith(start)])
+
+    def having(self, key: Callable[[str], str], *values: str) -> list[str]:
+        """The paths for which a function gives one of these values; it is always the same function, of few."""
+        found = sorted(path for value in values for path in self._shared.having(key, value))
+        return self._with_new(found, [path for path in self._new if key(path) in values])
+
+    def _with_new(self, found: list[str], new: list[str]) -> list[str]:
+        kept = [path for path in found if path not in self._gone] if self._gone else found
+        return sorted((*kept, *new)) if new else kept
+
+
+def listing_of(values: Mapping[str, V]) -> Listing[V]:
+    """A mapping as a listing."""
+    return values if isinstance(values, Listing) else Listing(values)
+
+
+def ending_of(path: str) -> str:
+    """What a file's name ends with, from its last dot on; empty without a dot."""
+    name = path.rpartition("/")[2]
+    return name[name.rfind(".") :] if "." in name else ""

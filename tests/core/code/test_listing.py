@@ -1,0 +1,50 @@
+"""A listing is the mapping that it was made of, however it came to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightshift.core.code import listing
+from nightshift.core.code.file_names import last_of
+from nightshift.core.code.listing import Listing, ending_of
+
+PATHS = st.lists(st.sampled_from(["a", "b", "a.py", "é.txt", "\udcff"]), min_size=1, max_size=3).map("/".join)
+VALUES = st.dictionaries(PATHS, st.sampled_from("xyz"), max_size=12)
+DIFFERENCES = st.lists(st.dictionaries(PATHS, st.sampled_from(["x", "y", None]), max_size=6), max_size=6)
+
+
+def with_values(before: Mapping[str, str], differences: Mapping[str, str | None]) -> dict[str, str]:
+    return {path: value for path, value in {**before, **differences}.items() if value is not None}
+
+
+@given(VALUES, DIFFERENCES, st.integers(0, 4))
+def test_a_listing_that_was_patched_is_one_made_anew(
+    before: dict[str, str], steps: list[dict[str, str | None]], most: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listing, "MOST_APART", most)
+        found, plain = [Listing(before)], [before]
+        for step in steps:
+            found.append(found[-1].patched(step))
+            plain.append(with_values(plain[-1], step))
+    for each, wanted in zip(found, plain, strict=True):
+        assert [*each.items()] == sorted(wanted.items())
+        assert (len(each), each.get("nothing")) == (len(wanted), None)
+        for start in ("", "a", "a/", "b/a", "é"):
+            assert each.below(start) == sorted(path for path in wanted if path.startswith(start))
+        assert each.having(last_of, "a.py", "b") == sorted(path for path in wanted if last_of(path) in {"a.py", "b"})
+        assert each.having(ending_of, ".txt") == sorted(path for path in wanted if path.endswith(".txt"))
+        for other, known in zip(found, plain, strict=True):
+            paths = wanted.keys() | known.keys()
+            assert each.since(other) == {p: wanted.get(p) for p in paths if wanted.get(p) != known.get(p)}
+
+
+def test_listings_that_differ_little_share_what_they_have_in_common() -> None:
+    first = Listing({f"m{n}.py": "x" for n in range(5000)})
+    near, far = first.patched({"m1.py": None, "new.py": "x"}), first.patched({f"n{n}.py": "x" for n in range(1001)})
+    assert (near.is_kin(first), far.is_kin(first)) == (True, False)
+    assert first.patched({"m1.py": None}).patched({"m1.py": "x"}).since(first) == {}
