@@ -97,7 +97,7 @@ class PackageSurvey:
 
     def _named(self) -> Iterator[WantedPackage]:
         """The packages that the change names in dependency files; they may be needed without an import."""
-        for path in distributions.declarations(listing_of(self._over)):
+        for path in distributions.declarations(listing_of(dict.fromkeys(self._over, ""))):
             text = self._over[path] or ""
             for key, each in distributions.declared({path: text}).items():
                 if key in self.declared or key in _TOOLS or key.replace("-", "_") in self._available:
