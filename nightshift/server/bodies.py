@@ -35,14 +35,12 @@ def read_task_body(request: Request) -> object:
 
 
 def read_optional(request: Request, model: type[_M]) -> _M | None:
-    """A JSON body as a model; None where there is none, or it is `null`.
+    """A JSON body as a model; None where there is none.
 
     Raises:
         BadBody: as `read_model`.
     """
-    if not request.content_length:
-        return None
-    return None if request.get_data().strip() == b"null" else read_model(request, model)
+    return read_model(request, model) if request.content_length else None
 
 
 def read_model(request: Request, model: type[_M]) -> _M:

@@ -119,10 +119,6 @@ def describe_draft(entry: Commit) -> str:
     return f"draft on {entry.branch}: {tests}"
 
 
-SAVED_FRESH = timedelta(minutes=1)
-"""How old a count of saved replies may be, which reads all calls of some days."""
-
-
 class StateStore:
     """Small durable facts.
 
@@ -135,7 +131,7 @@ class StateStore:
     def __init__(self, db: Database, *, clock: Clock = utc_now, events: EventLog | None = None) -> None:
         self._db, self._clock, self._events = db, clock, events
         self._with_each_commit: Callable[[Connection], None] = lambda _: None
-        self._saved: tuple[datetime, SavedReplies] | None = None
+        self._saved: tuple[tuple[object, ...], SavedReplies] | None = None
 
     def with_each_commit(self, job: Callable[[Connection], None]) -> None:
         """Run `job` in the transaction that enters a commit, after it was entered."""
@@ -232,11 +228,13 @@ class StateStore:
         return self.spent_since(None)
 
     def saved_replies(self) -> SavedReplies:
-        """What the built-in engine spared in the last days, up to a minute old: all calls of these days are read."""
-        now, known = self._clock(), self._saved
-        if known is None or not timedelta() <= now - known[0] < SAVED_FRESH:
-            known = self._saved = now, saved_replies(self._db.reader(), now)
-        return known[1]
+        """What the built-in engine spared in the last days; counted anew after a call, a commit or an hour."""
+        now, conn = self._clock(), self._db.reader()
+        query = "SELECT (SELECT MAX(rowid) FROM model_stats), (SELECT MAX(id) FROM git_commits)"
+        key = (*conn.execute(query).fetchone(), now.replace(minute=0, second=0, microsecond=0))
+        if self._saved is None or self._saved[0] != key:
+            self._saved = key, saved_replies(conn, now)
+        return self._saved[1]
 
 
 def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:
