@@ -61,8 +61,10 @@ class _Pump:
 
     def close(self) -> None:
         """Lead the descriptor to where it led, and wait a moment for what is under way."""
-        with contextlib.suppress(OSError, ValueError):
-            (sys.stdout if self._descriptor == 1 else sys.stderr).flush()
+        stream = sys.stdout if self._descriptor == 1 else sys.stderr
+        if stream:  # None: it was closed when Python started
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
         os.dup2(self._target, self._descriptor)
         self._thread.join(FLUSH_S)
 

@@ -21,8 +21,8 @@ WATCHDOG_S = 1.0
 BLOCKED = """
 import signal, sys, time
 signal.signal(signal.SIGUSR1, lambda *_: time.sleep(60))
-sys.argv[0] = sys.argv[1]
-sys.path.insert(0, sys.argv[1].rpartition("/")[0])
+sys.argv = sys.argv[1:]
+sys.path.insert(0, sys.argv[0].rpartition("/")[0])
 import main
 sys.exit(main.main())
 """
