@@ -1,4 +1,4 @@
-"""The daemon: `python main.py` serves until it is told to stop. It takes the commands of cli.py, too."""
+"""The daemon, `nightshift/app/main.py`: serves until it is told to stop. It takes the commands of cli.py, too."""
 
 import sys
 

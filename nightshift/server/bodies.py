@@ -35,12 +35,14 @@ def read_task_body(request: Request) -> object:
 
 
 def read_optional(request: Request, model: type[_M]) -> _M | None:
-    """A JSON body as a model; None where there is none.
+    """A JSON body as a model; None where there is none, or it is `null`.
 
     Raises:
         BadBody: as `read_model`.
     """
-    return read_model(request, model) if request.content_length else None
+    if not request.content_length:
+        return None
+    return None if request.get_data().strip() == b"null" else read_model(request, model)
 
 
 def read_model(request: Request, model: type[_M]) -> _M:

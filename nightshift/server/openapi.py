@@ -95,7 +95,10 @@ def _operation(endpoint: Endpoint, refs: dict[type[Any], Json]) -> Json:
         "responses": _responses(endpoint, refs),
     }
     if endpoint.body:
-        content: Json = {"application/json": {"schema": refs[endpoint.body]}}
+        schema = refs[endpoint.body]
+        if not endpoint.body_required:
+            schema = {"anyOf": [schema, {"type": "null"}]}
+        content: Json = {"application/json": {"schema": schema}}
         if endpoint.text_body:
             content["text/plain"] = {"schema": {"type": "string", "description": endpoint.text_body}}
         operation["requestBody"] = {"required": endpoint.body_required, "content": content}
