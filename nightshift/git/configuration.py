@@ -37,13 +37,13 @@ class Configuration:
 
     @property
     def author(self) -> Author:
-        """Who makes commits, by git's own order of names."""
+        """The author of commits, by git's own order of names."""
         name, email = (self.value(f"author.{each}", f"user.{each}") for each in ("name", "email"))
         return Author(name=name or "Nightshift", email=email or "nightshift@localhost")
 
     @property
     def remote_url(self) -> str | None:
-        """Where to push: the remote that the configuration prefers, else origin, else the only one."""
+        """The address to push to: of the remote that the configuration prefers, else origin, else the only one."""
         remotes = {key[7:].rpartition(".")[0] for _, key, _ in self.entries if key.startswith("remote.")} - {""}
         name = self.value("remote.pushdefault") or (remotes.pop() if len(remotes) == 1 else "origin")
         return self.value(f"remote.{name}.pushurl", f"remote.{name}.url") or None
@@ -91,12 +91,12 @@ def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[
 
 
 def _words(error: Exception) -> str:
-    """What git said, in one line."""
+    """Return git's words in one line."""
     return " ".join(str(getattr(error, "stderr", "")).removeprefix("\n  stderr: ").strip("'").split()) or str(error)
 
 
 def _text(raw: bytes) -> str:
-    """Git takes bytes; those that are no UTF-8 are taken for Latin-1, as most old files are."""
+    """Decode bytes of git: UTF-8, else Latin-1, as in most old files."""
     try:
         return raw.decode()
     except UnicodeDecodeError:

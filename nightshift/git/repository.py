@@ -34,7 +34,7 @@ from nightshift.storage.files.whole import flush
 NO_LOG = ("-c", "core.logAllRefUpdates=false")
 MOVE = ("update-ref", "-m", "nightshift", "--stdin")
 TREES = 16
-"""So many trees are kept, and so many parts of them."""
+"""Cache size: trees, and subtrees."""
 K = TypeVar("K")
 V = TypeVar("V")
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")

@@ -18,7 +18,7 @@ _LAST = "\U0010ffff"
 
 
 class _Shared(Generic[V]):
-    """What listings have in common: values by path, sorted, and the same paths in other orders."""
+    """The common part of listings: values by path, sorted, and the same paths in other orders."""
 
     def __init__(self, values: dict[str, V]) -> None:
         self.values = values
@@ -75,7 +75,7 @@ class Listing(Mapping[str, V]):
         return self._shared is other._shared
 
     def since(self, old: Listing[V]) -> dict[str, V | None]:
-        """What differs from another listing: path to value, None for a path that is only in the other."""
+        """Return the differences from another listing: path to value, None for a path that is only in the other."""
         one, other = (self._over, old._over) if self.is_kin(old) else (self, old)
         paths = sorted({*one, *other})
         return {path: value for path in paths if (value := self.get(path)) != old.get(path)}
@@ -97,11 +97,11 @@ class Listing(Mapping[str, V]):
 
 
 def listing_of(values: Mapping[str, V]) -> Listing[V]:
-    """A mapping as a listing."""
+    """Turn a mapping into a listing."""
     return values if isinstance(values, Listing) else Listing(values)
 
 
 def ending_of(path: str) -> str:
-    """What a file's name ends with, from its last dot on; empty without a dot."""
+    """Return the ending of a file's name, from its last dot on; empty without a dot."""
     name = path.rpartition("/")[2]
     return name[name.rfind(".") :] if "." in name else ""
