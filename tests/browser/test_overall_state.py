@@ -150,7 +150,7 @@ def test_on_every_page_what_sends_is_off_while_the_daemon_is_away(browser: Brows
                 expect(button).to_be_disabled()
 
 
-def test_a_home_without_a_model_invites_to_connect_one_on_the_first_page_alone(browser: Browser, tmp_path: Path) -> None:
+def test_a_home_without_a_model_invites_to_connect_one_on_the_first_page(browser: Browser, tmp_path: Path) -> None:
     settings = {"MODEL_TYPE": "openai", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "unused"}
     with Daemon(tmp_path, settings) as daemon, context_of(browser, daemon.url) as context:
         page = context.new_page()
