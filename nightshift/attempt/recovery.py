@@ -71,7 +71,7 @@ async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -
         if not integrated and commit.parent != state.base:
             return  # an older iteration's; the attempt that goes on replaces it
         subject = subject_of((await to_thread(services.git.describe, workspace, commit.id)).message)
-        files = await to_thread(changed_files, services.git, workspace, commit)
+        files = await to_thread(changed_files, services.git, workspace, commit, task)
     except GitError:
         return  # the attempt that goes on meets the same trouble, and tells it
     landing = Landing(
