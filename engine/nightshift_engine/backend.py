@@ -87,7 +87,7 @@ class RepairBackend(BaseModelHandler):
         self._starts: OrderedDict[tuple[int | None, str], Change] = OrderedDict()
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
         """Make the engine where the settings have a way into a sandbox; a model's name means nothing to it."""
         return cls.over(settings.runs, budget_s=settings.repair_s) if settings.runs else None
 

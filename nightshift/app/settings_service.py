@@ -189,7 +189,7 @@ class ConnectionTests:
         if trial.backend == "acp":
             raise ConfigError(["backend: an agent is started for a task alone; the status tells whether it can be"])
         settings, note = self._typed(trial)
-        backend = backend_class(trial.backend).configured(settings, trial.model or None)
+        backend = backend_class(trial.backend).from_settings(settings, trial.model or None)
         if backend is None:
             raise ConfigError([f"backend: {trial.backend} is not configured: {backend_class(trial.backend).setup}"])
         return backend, note

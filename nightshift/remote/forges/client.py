@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 from nightshift.core.clock import Clock
 from nightshift.core.text.masking import printable
 from nightshift.models.http_access import is_loopback
-from nightshift.models.stream_watch import UNCOMPRESSED, bounded
+from nightshift.models.stream_watch import UNCOMPRESSED, limit_responses
 from nightshift.remote.forges.port import ForgeAway, ForgeRefused
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Client:
                 headers={"User-Agent": "Nightshift", **UNCOMPRESSED, **self._headers},
                 timeout=self._request_s,
                 trust_env=not is_loopback(self._base),
-                event_hooks={"response": [bounded(httpx, MAX_ANSWER_BYTES)]},
+                event_hooks={"response": [limit_responses(httpx, MAX_ANSWER_BYTES)]},
             )
         typed = {"Content-Type": "application/json"} if body is not None else {}
         try:
