@@ -78,7 +78,8 @@ class Group:
         folder = self.folders[0]
         events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
-        return Usage(oom_kills=events.get("oom_kill", 0), peak_bytes=peak)
+        # Version 2 tells whose limit was reached: without one of this group memory was short on the whole machine.
+        return Usage(oom_kills=events.get("oom_kill", 0) if events.get("oom", 1) else 0, peak_bytes=peak)
 
     def cpu_s(self) -> float | None:
         """The processor time that the group has used; None where version 1 counts it in a hierarchy of its own."""
