@@ -44,9 +44,13 @@ class CgroupError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a group used: how many processes the kernel killed for memory, and the peak in bytes where it is known."""
+    """What a group used: how many processes the kernel killed for memory, and the peak in bytes where it is known.
+
+    `is_own_limit` tells that they were killed because the group took more than it may.
+    """
 
     oom_kills: int = 0
+    is_own_limit: bool = True
     peak_bytes: int | None = None
 
 
@@ -78,8 +82,9 @@ class Group:
         folder = self.folders[0]
         events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
-        # Version 2 tells whose limit was reached: without one of this group memory was short on the whole machine.
-        return Usage(oom_kills=events.get("oom_kill", 0) if events.get("oom", 1) else 0, peak_bytes=peak)
+        # Where its own limit was never reached, the machine's memory was short, or that of a group around it.
+        reached = events.get("oom", _number(folder / "memory.failcnt"))
+        return Usage(oom_kills=events.get("oom_kill", 0), is_own_limit=reached != 0, peak_bytes=peak)
 
     def cpu_s(self) -> float | None:
         """The processor time that the group has used; None where version 1 counts it in a hierarchy of its own."""

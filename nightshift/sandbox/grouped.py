@@ -113,6 +113,8 @@ def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> Sandbo
         SandboxUnready: its process was ended from outside.
     """
     ended = finished.ended
+    if usage and usage.oom_kills and not usage.is_own_limit:
+        raise SandboxUnready("the kernel killed a process of a job, since memory of this machine is short")
     if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
         ended = Ended.OUT_OF_MEMORY
     elif ended is Ended.KILLED or (ended is Ended.EXITED and answers):  # of a shell 137 is a status like others
