@@ -249,11 +249,11 @@ class SuiteRuns:
         limits = job.sandbox_limits(self._limits)
         time = time or self.time(job)
         share = ALONE if alone else SHARE
-        staging = partial(asyncio.to_thread, staged, planned, job.base, runtime, self._trees, limits, time, share)
-        ready = await staging()
+        stage = partial(staged, planned, job.base, runtime, self._trees, limits, time, share)
+        ready = await asyncio.to_thread(stage)
         result = await self.sandbox.run(replace(ready.job, alone=alone))
         if answer.was_killed(result, ready.key):
-            ready = await staging()
+            ready = await asyncio.to_thread(stage)
             result = await self.sandbox.run(replace(ready.job, alone=alone))
         return ready, result
 

@@ -10,6 +10,7 @@ import pytest
 
 from nightshift.core.errors import SandboxUnready
 from nightshift.core.isolation import Ended, SandboxJob, SandboxLimits
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 from nightshift.sandbox.isolation import Begun, Isolation
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.pool import Pool, warmed
@@ -135,6 +136,7 @@ async def test_a_job_that_was_ended_from_outside_runs_again_and_is_given_up_at_l
 ) -> None:
     job = replace(JOB, argv=("/bin/sleep", "30.125"))
     async with opened(name, tmp_path) as box:
+        assert isinstance(box, BubblewrapSandbox | NestedSandbox)
         pool = Pool(box, size=1)
         running = asyncio.create_task(pool.run(replace(job, limits=replace(JOB.limits, wall_s=5 if times < 3 else 60))))
         for _ in range(times):

@@ -278,7 +278,7 @@ class Deadly(Noted):
         if len(self.told) < self.deaths:
             await asyncio.sleep(2)  # the test sleeps
             for one in psutil.Process().children(recursive=True):
-                if one.pid not in before and not one.children() and one.parent().pid not in before:
+                if one.pid not in before and not one.children() and one.ppid() not in before:
                     one.kill()
         return await running
 
