@@ -32,6 +32,8 @@ PERIOD_US = 100_000
 # version 2 have no common fate of a group that runs out of memory.
 _OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
 _CHUNK = 1 << 16
+# Bytes that version 1 charges in one step at most: so near to its limit a group has reached it.
+_CHARGED = 1 << 20
 SHARES = 1024
 """The weight of one process in version 1."""
 _PARENT = "nightshift"
@@ -83,8 +85,9 @@ class Group:
         events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
         # Where its own limit was never reached, the machine's memory was short, or that of a group around it.
-        reached = events.get("oom", _number(folder / "memory.failcnt"))
-        return Usage(oom_kills=events.get("oom_kill", 0), is_own_limit=reached != 0, peak_bytes=peak)
+        limit = _number(folder / "memory.limit_in_bytes") or 0
+        is_own_limit = bool(events["oom"]) if "oom" in events else (peak or limit) >= limit - _CHARGED
+        return Usage(oom_kills=events.get("oom_kill", 0), is_own_limit=is_own_limit, peak_bytes=peak)
 
     def cpu_s(self) -> float | None:
         """The processor time that the group has used; None where version 1 counts it in a hierarchy of its own."""

@@ -159,7 +159,7 @@ def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
 async def _fault(nested: NestedSandbox, runtime: Runtime) -> str:
     """Why nested sandboxes may not be used; empty when they hold."""
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(selftest.PROBE_S):
             found = await selftest.probe(nested, runtime)
     except (SandboxError, TimeoutError) as error:
         return str(error) or "they did not come up in time"

@@ -155,14 +155,19 @@ def test_both_versions_count_processor_time(name: str, text: str, tmp_path: Path
     assert Group((tmp_path,)).cpu_s() is None
 
 
+MAX = {"memory.limit_in_bytes": "96000000\n"}
+
+
 @pytest.mark.parametrize(
     ("files", "kills", "is_own"),
     [
         ({"memory.events": "oom 1\noom_kill 2\n"}, 2, True),
         ({"memory.events": "oom 0\noom_kill 2\n"}, 2, False),
         ({"memory.events": "oom 0\noom_kill 0\n"}, 0, False),
-        ({"memory.oom_control": "oom_kill 1\n", "memory.failcnt": "31\n"}, 1, True),
-        ({"memory.oom_control": "oom_kill 1\n", "memory.failcnt": "0\n"}, 1, False),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX, "memory.max_usage_in_bytes": "96000000\n"}, 1, True),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX, "memory.max_usage_in_bytes": "95900000\n"}, 1, True),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX, "memory.max_usage_in_bytes": "50000000\n"}, 1, False),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX}, 1, True),
         ({"memory.oom_control": "oom_kill 1\n"}, 1, True),
         ({}, 0, True),
     ],
