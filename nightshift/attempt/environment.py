@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from nightshift.attempt.services import AttemptServices
 from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, SetupScript
 from nightshift.core.code.tree import Tree
-from nightshift.core.errors import NeedsApproval, SandboxError
+from nightshift.core.errors import NeedsApproval, SandboxError, SandboxUnready
 from nightshift.core.events import Emitter, EnvironmentData, Kind, Level
 from nightshift.core.tasks.change_checks import Ask, AskKind, holding, setup_subject
 from nightshift.core.tasks.projects import place_of
@@ -46,6 +46,7 @@ class EnvironmentChoice:
 
         Raises:
             NeedsApproval: the owner wants to be asked first.
+            SandboxUnready: what makes it was ended from outside.
         """
         environments = self._services.environments
         if environments is None:
@@ -59,6 +60,8 @@ class EnvironmentChoice:
         place = f"{self._task.spec.repo or ''}:{place_of(tree)[1]}"
         try:
             making = await environments.make(tree, found)
+        except SandboxUnready:
+            raise
         except SandboxError as error:
             await self._say_failed(found, [f"{_listed(found.sources)}: {error}"], place)
             return NO_ENVIRONMENT

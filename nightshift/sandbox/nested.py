@@ -49,7 +49,7 @@ from nightshift.sandbox.grouped import GroupedJob
 from nightshift.sandbox.isolation import Begun, Isolation
 from nightshift.sandbox.runtime import SUITES, Runtime, forked_from
 
-START_S = 20.0
+START_S = 60.0
 TREES = "/trees"
 """Where a fork server is shown the folder of its jobs' layers; `inside/nested.py` has the same name."""
 MOST_SERVERS = 6
@@ -210,7 +210,7 @@ class ForkServer:
         self.overlays = answer == b"ready overlays"
         if not answer.startswith(b"ready"):
             said = printable(bytes(self.running.stderr.kept)).strip()[-500:] or "it gave no reason"
-            raise SandboxError(
+            raise SandboxUnready(
                 f"the process that sandboxes are forked from did not come up: {said or 'it gave no reason'}"
             )
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.core.errors import SandboxError
-from nightshift.core.isolation import WORK, Ended, SandboxJob, SandboxResult
+from nightshift.core.isolation import WORK, SandboxJob, SandboxResult
 from nightshift.sandbox import child, launcher
 
 NAME = "process"
@@ -56,10 +56,9 @@ class ProcessSandbox:
             raise SandboxError(f"the job's folder could not be filled: {error}") from error
         finally:
             await child.uninterrupted(asyncio.to_thread(_remove, folder))
-        killed = finished.ended is Ended.EXITED and finished.exit_code < 0
         return SandboxResult(
             exit_code=finished.exit_code,
-            ended=Ended.KILLED if killed else finished.ended,
+            ended=finished.ended,
             stdout=finished.stdout,
             stderr=finished.stderr,
             duration_s=finished.duration_s,

@@ -75,6 +75,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0027_summed_calls", _make_step(schema.SUMMED_CALLS)),
     ("0028_own_commits", _make_step(schema.OWN_COMMITS)),
     ("0029_spans", _make_step(schema.SPANS)),
+    ("0030_risk", _make_step(schema.RISK)),
 )
 
 

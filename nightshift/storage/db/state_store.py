@@ -160,7 +160,7 @@ class StateStore:
                 "iterations, integrated, target, files, signs, reviewed_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (repo, commit_id) DO UPDATE SET branch = excluded.branch, label = excluded.label, "
-                "integrated = excluded.integrated, target = excluded.target, "
+                "integrated = excluded.integrated, target = excluded.target, points = NULL, "
                 "files = coalesce(excluded.files, files), signs = coalesce(excluded.signs, signs)",
                 (
                     *(at, commit.task_id, commit.attempt, repo, commit.branch, commit.commit, commit.base),
