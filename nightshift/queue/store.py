@@ -26,7 +26,7 @@ from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.subtasks import key_range
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
 from nightshift.core.text.masking import Masker
-from nightshift.storage.db.codec import decode, encode, like, spec_digest, storable
+from nightshift.storage.db.codec import decode, encode_sparse, like, spec_digest, storable
 from nightshift.storage.db.sqlite import Connection, Row
 
 T = TypeVar("T")
@@ -285,7 +285,7 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
         ),
     )
     task_id = int(cursor.lastrowid or 0)
-    text = encode(spec)
+    text = encode_sparse(spec)
     row = (task_id, text, spec_digest(task_id, text))
     conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", row)
     for other in spec.depends_on:
@@ -295,7 +295,7 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
 
 def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
     """Put a task's specification in the place of its old one; what it depends on stays as it is."""
-    text = encode(spec)
+    text = encode_sparse(spec)
     row = (text, spec_digest(task_id, text), task_id)
     conn.execute("UPDATE task_specs SET spec = ?, digest = ? WHERE task_id = ?", row)
     conn.execute("UPDATE tasks SET description = ? WHERE id = ?", (storable(spec.description), task_id))
