@@ -48,6 +48,18 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
         raise GitError(f"base: there is no branch, tag or commit {base!r} in {place.root}{_meant(base, _names(git))}")
 
 
+def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[str]:
+    """The files of the commit that a task would start from; the arguments are those of `refuse_unusable_place`.
+
+    Raises:
+        GitError: the repository or the commit cannot be read.
+    """
+    place = discovered(given(repo), environ)
+    git = Git(place.folder, protocol.private_environment(environ))
+    listed = git("ls-tree", "-r", "-z", "--name-only", "--full-tree", base or "HEAD", timeout_s=WALL_S)
+    return listed.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
 def _existing(repo: str) -> Path:
     """The folder that is named; where there is none, the nearest one beside it is told."""
     try:

@@ -164,6 +164,6 @@ class _Late(subprocess.Popen[bytes]):
 
 
 def test_what_a_process_prints_at_its_end_is_read_however_late_it_ends() -> None:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with _Late(("sh", "-c", "sleep 0.3; echo done; echo wrong >&2"), **pipes) as process:
+    command, pipe = ("sh", "-c", "sleep 0.3; echo done; echo wrong >&2"), subprocess.PIPE
+    with _Late(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert communicate(process, b"", LONG_S) == (b"done\n", b"wrong\n")

@@ -60,6 +60,8 @@ class Language(StrEnum):
     PYTHON = "python"
     JAVASCRIPT = "javascript"
     GO = "go"
+    AUTO = "auto"
+    """Chosen when the task is stored (`core.tasks.language_choice`); no stored task has it."""
 
     @classmethod
     def _missing_(cls, value: object) -> Language | None:
