@@ -457,8 +457,8 @@ def _task(row: Row, spec: TaskSpec) -> Task:
         iterations=row["iterations"],
         commit=row["commit_id"],
         branch=row["branch"],
-        spent=_spent(row["spent"]),
-        spent_before=_spent(row["spent_before"]),
+        spent=_read_spent(row["spent"]),
+        spent_before=_read_spent(row["spent_before"]),
         started_at=_time(row["started_at"]),
         ended_at=_time(row["ended_at"]),
         hub_id=row["hub_id"],
@@ -467,7 +467,7 @@ def _task(row: Row, spec: TaskSpec) -> Task:
     )
 
 
-def _spent(text: str) -> Spent:
+def _read_spent(text: str) -> Spent:
     return _NOTHING if text == "{}" else Spent(**json.loads(text))
 
 
