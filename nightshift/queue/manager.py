@@ -104,13 +104,13 @@ class QueueManager:
         this one, unless it has begun; it may have the same key.
         """
         spec = self._complete(spec)
-        refused = self._refused(spec, is_new=instead_of is not None)
+        refused = self._refuse(spec, is_new=instead_of is not None)
         return refused or self._write(lambda tx: transitions.submit(tx, spec, instead_of=instead_of))
 
     def _complete(self, spec: TaskSpec) -> TaskSpec:
         return replace(spec, language=self.choose_language(spec)) if spec.language is Language.AUTO else spec
 
-    def _refused(self, spec: TaskSpec, *, is_new: bool = False) -> Future[Submitted] | None:
+    def _refuse(self, spec: TaskSpec, *, is_new: bool = False) -> Future[Submitted] | None:
         if not is_new and spec.key is not None and store.id_of_key(self._db.reader(), spec.key) is not None:
             return None
         try:
@@ -132,7 +132,7 @@ class QueueManager:
 
         The future fails as that of `submit`.
         """
-        return self._refused(spec) or self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
+        return self._refuse(spec) or self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
 
     def submit_forks(self, forks: Sequence[tuple[TaskSpec, Fork]], state: str) -> Future[list[Submitted]]:
         """Store several forks of one step, all or none.

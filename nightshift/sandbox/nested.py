@@ -184,7 +184,7 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                server = cls(_spawned(runtime, entry, trees, theirs.fileno(), nice), ours)
+                server = cls(_spawn(runtime, entry, trees, theirs.fileno(), nice), ours)
         except SandboxError:
             ours.close()
             raise
@@ -246,7 +246,7 @@ class ForkServer:
         await child.uninterrupted(self.running.end())
 
 
-def _spawned(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
+def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
     """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks stand back as it does."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     shown = [*runtime.mounts_for(entry), *([Mount(host=trees, inside=TREES)] if trees else [])]

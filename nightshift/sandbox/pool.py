@@ -60,7 +60,7 @@ class Pool:
         """
         shape = replace(job, stdin=b"")
         begun = self._take(shape)
-        if self._known(shape):
+        if self._remember(shape):
             self._spawn(self._begin(shape))
         if begun is not None:
             with contextlib.suppress(SandboxError):  # it died while it waited, or was ended from outside
@@ -85,7 +85,7 @@ class Pool:
                 return entry[1].begun
         return None
 
-    def _known(self, shape: SandboxJob) -> bool:
+    def _remember(self, shape: SandboxJob) -> bool:
         """Tell whether this shape came before, and remember it."""
         known = shape in self._seen
         self._seen[shape] = None
@@ -142,15 +142,15 @@ async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
         nested = NestedSandbox(sandbox, runtime)
         if why := await _fault(nested, runtime):
             await nested.aclose()
-            return _pooled(sandbox, size, f"not nested: {why}")
-        pooled = _pooled(nested, size, "nested, kept warm")
+            return _pool(sandbox, size, f"not nested: {why}")
+        pooled = _pool(nested, size, "nested, kept warm")
         return Warmed(sandbox=pooled.sandbox, remark=pooled.remark, closers=(*pooled.closers, nested.aclose))
     if isinstance(sandbox, DockerSandbox):
-        return _pooled(sandbox, size, "containers started ahead")
+        return _pool(sandbox, size, "containers started ahead")
     return Warmed(sandbox=Exclusive(sandbox), remark="")
 
 
-def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
+def _pool(isolation: Isolation, size: int, remark: str) -> Warmed:
     # A verdict may take three kinds of runs: tests, plain ones and calls; commands are a fourth, a search has its own.
     pool = Pool(isolation, size=4 * size + 1)
     return Warmed(sandbox=Exclusive(pool), remark=remark, closers=(pool.aclose,))

@@ -100,7 +100,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
         argv=[
             *launcher.prefix(job.limits, (), address_space=True, nice=nice),
             *bound,
-            *(_translated(word, places) for word in job.argv),
+            *(_translate(word, places) for word in job.argv),
         ],
         env={
             **launcher.ENV,
@@ -118,7 +118,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
     )
 
 
-def _translated(word: str, places: dict[str, str]) -> str:
+def _translate(word: str, places: dict[str, str]) -> str:
     """A word of the command with a path inside replaced by the path outside."""
     for inside, outside in places.items():
         if word == inside or word.startswith(inside + "/"):
@@ -140,12 +140,12 @@ def _processes() -> int:
 def _kill(pid: int, mark: bytes) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    for other in _marked(mark):
+    for other in _find_marked(mark):
         with contextlib.suppress(ProcessLookupError):
             os.kill(other, signal.SIGKILL)
 
 
-def _marked(mark: bytes) -> Iterator[int]:
+def _find_marked(mark: bytes) -> Iterator[int]:
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
             with contextlib.suppress(OSError):

@@ -147,7 +147,7 @@ class CommitLedger:
             for each in found:
                 conn.execute("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", (at, each.id))
             if found:
-                self._events.append(conn, _reviewed(found))
+                self._events.append(conn, _tell_reviewed(found))
             return found
 
         return self._db.write(job)
@@ -162,7 +162,7 @@ class CommitLedger:
             for each in found:
                 conn.execute("UPDATE git_commits SET reviewed_at = NULL WHERE id = ?", (each.id,))
             if found:
-                self._events.append(conn, _reviewed(found, "marked as unread again"))
+                self._events.append(conn, _tell_reviewed(found, "marked as unread again"))
             return [replace(each, reviewed_at=None) for each in found]
 
         return self._db.write(job)
@@ -254,7 +254,7 @@ class CommitLedger:
         return [commit_of(row, workspace) for row in rows]
 
 
-def _reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:
+def _tell_reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:
     tasks = sorted({each.task_id for each in found})
     many = f"{len(found)} commits" if len(found) > 1 else found[0].commit[:10]
     return Event(
