@@ -133,7 +133,7 @@ def test_thoughts_in_tags_are_apart_from_the_first_word_on_however_long_they_are
     for piece in (*closing, "x = 1"):
         text.take(piece)
     thought, shown = calls.open()[0].parts
-    text_shown = f"{greeting}\nx = 1" if greeting else "x = 1"
+    text_shown = f"{greeting}\n\nx = 1" if greeting else "x = 1"
     assert (thought.is_thought, thought.text[-3:], shown) == (True, "hm ", LivePart(text=text_shown))
 
 
