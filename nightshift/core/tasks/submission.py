@@ -33,7 +33,7 @@ from nightshift.core.tasks.held_out import ValueCase
 from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.projects import name_fault
 from nightshift.core.tasks.subtasks import RESERVED
-from nightshift.core.tasks.task import Explore, Kind, Language, Limits, TaskSpec
+from nightshift.core.tasks.task import Explore, Kind, Language, Limits, Lint, TaskSpec
 from nightshift.core.text import plain_data
 from nightshift.core.text.strict import Strict, without_nul
 
@@ -119,6 +119,7 @@ class TaskIn(Strict):
     clarify: StrictBool | None = None
     split: StrictBool | None = None
     integrate: StrictBool | None = None
+    lint: Lint | None = None
     allow: list[RuleIn] = Field(default_factory=list, max_length=MAX_NAMES)
     packages: list[PackageIn] = Field(default_factory=list, max_length=MAX_NAMES)
     mcp: list[ToolNameIn] = Field(default_factory=list, max_length=MAX_NAMES)

@@ -68,6 +68,13 @@ class Language(StrEnum):
         return cls.JAVASCRIPT if value == "typescript" else None
 
 
+class Lint(StrEnum):
+    """Whether the linters of a repository are heard before a commit: their findings are notes, or are to be mended."""
+
+    NOTED = "noted"
+    REQUIRED = "required"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What one task may use; None leaves it to the settings.
@@ -139,6 +146,7 @@ class TaskSpec:
     clarify: bool | None = None
     split: bool | None = None
     integrate: bool | None = None
+    lint: Lint | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
