@@ -178,6 +178,7 @@ class Repositories:
     def _make_view(self, place: Place) -> Path:
         """The folder that stands for a repository without configuration; harmless to make again."""
         name = sha256(os.fsencode(place.common)).hexdigest()[:16]
+        name += "" if place.id_format == "sha1" else f"-{place.id_format}"  # another may take the repository's place
         view = self._workspace / ".git" / "nightshift" / "views" / name
         if not (view / "HEAD").exists():
             for folder in ("objects", "refs", "info"):

@@ -48,6 +48,8 @@ class Risk(Answer):
 class CommitRow(Answer):
     """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task, `base` its parent.
 
+    `asked` is the beginning of what the task asks for.
+
     `target` is the branch that took it, or that it is meant for; `waits` tells that it waits on `branch` for its owner,
     `discarded_at` when that was removed. `label` is the worth of its verdict.
     `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
@@ -62,6 +64,7 @@ class CommitRow(Answer):
     task_id: int
     commit: str
     subject: str
+    asked: str
     label: str
     repo: str
     branch: str
@@ -159,6 +162,7 @@ def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
     return CommitRow.from_values(
         commit,
         subject=short(commit.subject, mask),
+        asked=short(ranked.commit.asked, mask, 1000),
         target=commit.target.removeprefix("refs/heads/"),
         added=sum(file.added or 0 for file in files or ()),
         removed=sum(file.removed or 0 for file in files or ()),

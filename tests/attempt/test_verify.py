@@ -63,7 +63,7 @@ class Site:
         return await self.land(task, await self.judged(task, change, own or {}, documents=documents))
 
     def task(self, number: int, **spec: Any) -> Task:
-        read = parse_spec({"description": f"task {number}", **spec})
+        read = parse_spec({"description": f"task {number}", "language": "python", **spec})
         return Task(id=number, spec=read, status=Status.RUNNING, created_at=utc_now(), attempt=1)
 
     async def judged(

@@ -192,6 +192,7 @@ def test_each_commit_says_how_much_it_asks_to_be_read_and_why(client: Client, ri
     assert rows["dd55"]["risk"] == {"level": "low", "points": 0, "reasons": []}
     evidence = [rows["cc44"][name] for name in ("tests_passed", "held_out", "own_tests", "packages", "allowed")]
     assert evidence == [4, 1, ["test_a.py"], ["toolz 1.0"], ["python.pickle"]]
+    assert rows["cc44"]["asked"] == "log in"
     assert [rows["aa11"][name] for name in ("tests_passed", "held_out", "own_tests")] == [None, None, []]
 
 

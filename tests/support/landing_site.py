@@ -35,7 +35,7 @@ class Site:
     on_event: Callable[[Event], None] = lambda _event: None
 
     def task(self, number: int, **fields: object) -> Task:
-        spec = parse_spec({"description": f"task {number}", **fields})
+        spec = parse_spec({"description": f"task {number}", "language": "python", **fields})
         return Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
 
     def open(self, task: Task) -> Workspace:

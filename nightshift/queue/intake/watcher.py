@@ -33,7 +33,7 @@ OnFaults = Callable[[Sequence[Fault]], None]
 OnCrash = Callable[[Exception], None]
 Look = tuple[int, ...]
 """Device, inode, size and time of a file; an error's number where it cannot be looked at."""
-_ENDS = (b"\n", b"\r", b"]", b"}", b"")
+_ENDS = (b"\n", b"\r", b"]", b"}", b"", b"\0")  # a file in UTF-16 ends with a zero, and is refused at once
 _EVENTS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileMovedEvent,

@@ -83,8 +83,8 @@ class CommitRow:
     """One commit as it stood at the end of the span.
 
     `model` are the models that had a hand in it. `asked_repo` is the repository as its task names it, empty for the
-    daemon's own, `allowed` the rules of the checker that its task may break. `files` and `signs` are None where they
-    are not known.
+    daemon's own, `allowed` the rules of the checker that its task may break, `asked` what its task asks for. `files`
+    and `signs` are None where they are not known.
     """
 
     id: int
@@ -105,6 +105,7 @@ class CommitRow:
     files: tuple[ChangedFile, ...] | None
     signs: Signs | None
     allowed: tuple[str, ...] = ()
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +263,8 @@ TASK_COLUMNS = (
 
 _COMMITS = (
     "SELECT c.*, coalesce(json_extract(s.spec, '$.repo'), '') AS asked_repo, "
-    "coalesce(json_extract(s.spec, '$.allow'), '[]') AS allow FROM git_commits c "
+    "coalesce(json_extract(s.spec, '$.allow'), '[]') AS allow, "
+    "coalesce(json_extract(s.spec, '$.description'), '') AS asked FROM git_commits c "
     "LEFT JOIN task_specs s ON s.task_id = c.task_id"
 )
 

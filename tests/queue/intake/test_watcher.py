@@ -254,6 +254,20 @@ def test_a_file_without_a_last_line_end_is_read_when_it_has_rested(ear: Ear, pat
     assert ear.next() == ["other"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_a_file_in_another_encoding_is_told_without_a_rest(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "tasks.yaml"
+    path.write_text(GOOD)
+    ear = Ear(path, rest_s=60)
+    ear.watcher.start()
+    ear.next()
+    new = path.with_name("new")
+    new.write_bytes(WHOLE.encode(encoding))
+    new.replace(path)
+    assert isinstance(ear.next(), str)
+    ear.watcher.stop()
+
+
 def test_a_broken_file_is_told_and_the_last_good_reading_stays(ear: Ear, path: Path) -> None:
     ear.next()
     path.write_text("tasks:\n  - description: a\n    priority: x\nother: 1\n")

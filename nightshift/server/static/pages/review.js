@@ -55,7 +55,9 @@ function One({stack, commit}) {
       </div>
     </div>
     <div class="change-and-verdict">
-      <section class="change" aria-label="Change"><${Change} key=${commit.commit} path=${address(`/api/task/${commit.task_id}/diff`, {})} /></section>
+      <section class="change" aria-label="Change">
+        ${commit.asked && commit.asked !== commit.subject ? html`<p class="asked" dir="auto">${commit.asked}</p>` : null}
+        <${Change} key=${commit.commit} path=${address(`/api/task/${commit.task_id}/diff`, {})} /></section>
       <${Verdict} commit=${commit} />
     </div>
   </section>`;
