@@ -29,7 +29,7 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a checkout's repository is: `folder` is git's for this checkout, `common` the one all worktrees share.
+    """Location of a checkout's repository: `folder` is git's for this checkout, all worktrees share `common`.
 
     `environ` is the daemon's environment, which says where the owner's own configuration is.
     """
@@ -42,7 +42,7 @@ class Place:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """What git's configuration says here, read when it is first asked for. Raises GitError where git cannot."""
+        """Git's configuration for this checkout, read on first use. Raises GitError where git cannot read it."""
         return read_configuration(self.root, self.folder, self.common, self.environ)
 
     @property

@@ -68,7 +68,7 @@ class RepositoryMaintenance:
         )
 
     def loose_bytes(self) -> int:
-        """What loose objects take on the disk, as it was counted once and with what was stored since."""
+        """Return the bytes that loose objects take on the disk: counted once, then raised by what is stored."""
         known = self._own().store.loose_bytes
         if known is None:
             self.stored()

@@ -21,7 +21,7 @@ _NEVER = frozenset({"", ".", "..", ".git"})
 
 
 class Record(NamedTuple):
-    """What a tree holds at a path: git's mode, and the id of the content. Each commit read makes one for every file."""
+    """Entry of a tree: git's mode, and the id of the content. Each commit that is read makes one for every file."""
 
     mode: str
     id: str
@@ -108,7 +108,7 @@ _FEW = 20
 
 
 def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
-    """What the paths hold in the new tree at which it differs from the old one; None where nothing is there any more.
+    """Return the new records of all paths at which two trees differ; None for a path that is gone.
 
     Only the trees on the way to a difference are read, and of these only the entries that differ. Names that could lead
     out of a folder (a hand-made tree) are left out.
@@ -211,7 +211,7 @@ def folders_in(raw: bytes, id_bytes: int) -> list[str]:
 
 
 def sorted_by(name: bytes, *, is_folder: bool) -> bytes:
-    """What git sorts the entries of a tree by: a folder's name has a slash at its end."""
+    """Return the key by which git sorts the entries of a tree: a folder's name has a slash at its end."""
     return name + b"/" if is_folder else name
 
 

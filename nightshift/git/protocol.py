@@ -75,7 +75,7 @@ def push_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def view_files(id_format: str) -> dict[str, str]:
-    """What makes a folder a view: a bare repository whose objects are named by `id_format`, and nothing else.
+    """Return the files that make a folder a view: a bare repository whose objects are named by `id_format`.
 
     The attribute makes patches binary, which apply to exactly one content of a file or not at all.
     """
@@ -88,7 +88,7 @@ def view_files(id_format: str) -> dict[str, str]:
 
 
 def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
-    """What `git apply` takes to make files of one tree those of another, by what both hold where they differ.
+    """Write a patch for `git apply` that turns files of one tree into those of another, from both records of each path.
 
     Contents stand in it by their ids, since git has them: it applies to exactly one content of a file or not at all.
     """
@@ -131,7 +131,7 @@ def _quote(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeAnswer:
-    """What merge-tree said: the merged tree (with conflict markers where `conflicts` names files)."""
+    """Result of merge-tree: the merged tree (with conflict markers where `conflicts` names files)."""
 
     tree: str
     conflicts: tuple[str, ...] = ()
@@ -164,7 +164,7 @@ def conflict_excerpt(text: str, *, around: int = 3, max_lines: int = 40) -> str:
 
 
 def note_paths(commit: str) -> tuple[str, ...]:
-    """Where the note on a commit may lie: git spreads notes over folders as they grow in number, we always over 256."""
+    """List the paths where the note on a commit may lie: git adds folders as notes grow in number, we use one."""
     return (f"{commit[:2]}/{commit[2:]}", commit, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
 
 

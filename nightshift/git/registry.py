@@ -88,7 +88,7 @@ class Repositories:
             known.close()
 
     def version(self) -> str:
-        """What `git --version` says.
+        """Return the line that `git --version` prints.
 
         Raises:
             GitError: there is no git, or it is too old.
