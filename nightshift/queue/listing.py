@@ -30,7 +30,7 @@ assert set(STANDING) == set(Status)
 
 
 class Sort(StrEnum):
-    """What a list of tasks may be sorted by; the id tells equal ones apart."""
+    """Columns by which a list of tasks may be sorted; the id tells equal ones apart."""
 
     ID = "id"
     PRIORITY = "priority"
@@ -67,7 +67,7 @@ Value = str | int | float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Which tasks; what is None or empty lets all pass.
+    """Conditions on tasks; a condition that is None or empty lets all pass.
 
     Each word of `text` stands in the description, the reason, the repository or the branch (in any case of ASCII
     letters), or begins the commit's id; a word alone may also be the task's id (`12` or `#12`). `repo` is a repository
@@ -84,7 +84,7 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a page ends: what its last task was sorted by, and its id."""
+    """End of a page: the value by which its last task was sorted, and the task's id."""
 
     value: Value
     task_id: int

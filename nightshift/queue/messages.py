@@ -1,4 +1,4 @@
-"""What owners say to open tasks: stored with its event, so that nothing that was said is lost with the daemon."""
+"""Owners' messages to open tasks: stored with their event, so that no message is lost with the daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a hub is still to be told of the tasks of this node.
+"""Outbox of this node: the requests about its tasks that the hub has not received yet.
 
 A task that is submitted here and may run anywhere is `shared` at once, with an entry in the outbox; so it is safe on
 this node's disk while the hub is away, and no worker takes it before the hub says so. What its owner asks for while the
@@ -19,7 +19,7 @@ from nightshift.storage.db.sqlite import Connection
 
 
 class Wish(StrEnum):
-    """What the hub is still to be told of a task."""
+    """Requests to the hub about a task."""
 
     SUBMIT = "submit"
     RETRY = "retry"
@@ -60,7 +60,7 @@ def is_noted(conn: Connection, task_id: int, wish: Wish) -> bool:
 
 
 def outbox(conn: Connection, limit: int = 200) -> list[Outgoing]:
-    """What is still to be told, oldest first."""
+    """List the requests that are still to be sent, oldest first."""
     rows = conn.execute("SELECT id, task_id, what, value FROM hub_outbox ORDER BY id LIMIT ?", (limit,))
     return [Outgoing(id=number, task_id=task_id, wish=Wish(what), value=value) for number, task_id, what, value in rows]
 

@@ -1,4 +1,4 @@
-"""Where tasks are kept: the port to a database, one transaction on it, and tasks and forks as rows.
+"""Storage of tasks: the port to a database, one transaction on it, and tasks and forks as rows.
 
 A store is whatever runs jobs in transactions, one after the other, and lets other threads read what was committed
 (`Store`, `Journal`); `tests/queue/test_store_contract.py` says what the queue expects of one. The port stands at
@@ -152,7 +152,7 @@ def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
 
 
 def running(conn: Connection, *, expired_at: datetime | None = None) -> list[Entry]:
-    """What is running, or only that whose lease was over at a time."""
+    """List the running tasks, or only those whose lease was over at a time."""
     where = "WHERE status = 'running' AND (? IS NULL OR lease_until < ?) ORDER BY id"
     bound = expired_at and to_text(expired_at)
     return [_entry(row) for row in conn.execute(_SELECT + where, (bound, bound))]
@@ -398,7 +398,7 @@ def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
 
 
 def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
-    """Where a task began, and the digest of the attempt's state there; None for a task that is no fork."""
+    """Read where a fork began, and the digest of the attempt's state there; None for a task that is no fork."""
     row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else (_fork(row), row["work"])
 

@@ -1,4 +1,4 @@
-"""What the morning brief is made from: what ended, landed and failed in a span of time, as it stands now.
+"""Queries for the morning brief: tasks that ended, landed and failed in a span of time, as they stand now.
 
 Spans are half open: since ≤ t < until. A task that failed and was asked for again has not failed: each figure of the
 brief leads to the tasks that it counts, and they are found where they stand today.
@@ -108,7 +108,7 @@ class BriefQueries:
         return [_read_failed(row) for row in rows]
 
     def spent(self, since: datetime, until: datetime) -> Spent:
-        """What the model calls of the span used together."""
+        """Sum the use of models by the calls of the span."""
         conn = self._db.reader()
         return spending.since(conn, since) - spending.since(conn, until)
 

@@ -1,4 +1,4 @@
-"""What the owner did with the agent's commits afterwards: read, integrated, reverted or discarded them.
+"""Ledger of what the owner did with the agent's commits: read, integrated, reverted or discarded them.
 
 A commit that was reverted or discarded needs no reading, so both mark it as read: what is unread has no `reviewed_at`.
 """

@@ -63,7 +63,7 @@ _DROP = f"DELETE FROM artifacts WHERE digest = ? AND {_UNNAMED}"  # noqa: S608  
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """What one job removed. `reached` is the last id it looked at; None when there was nothing left to look at."""
+    """Rows that one job removed. `reached` is the last id it looked at; None when nothing was left to look at."""
 
     rows: int = 0
     texts: int = 0
@@ -216,7 +216,7 @@ def work_pruned(conn: Connection, task_id: int) -> Pruned | None:
 
 
 def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str]:
-    """What of a task is no longer kept, as sentences for its owner."""
+    """Tell the owner what was pruned of a task, in sentences."""
     found, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
     if work:
         found.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")

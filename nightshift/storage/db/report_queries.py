@@ -1,4 +1,4 @@
-"""What the weekly report is made from: the rows of one span of time, as values.
+"""Queries for the weekly report: the rows of one span of time, as values.
 
 Spans are half open: since ≤ t < until. Everything is read as it stood at the end of the span, so that a report which is
 made again later says the same: a commit that was read since then is still unread in it, a fix that was found later is
@@ -125,13 +125,13 @@ class FailureRow:
 
     @property
     def kind(self) -> str:
-        """What it was: an exception, a way to die, or a rule of the checker."""
+        """Kind of the failure: an exception, a way to die, or a rule of the checker."""
         return self.error.partition("\n")[0].partition(":")[0].strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskRow:
-    """What a task asked its owner; `granted` and `answered_at` are None while there is no answer.
+    """Question of a task to its owner; `granted` and `answered_at` are None while there is no answer.
 
     `assumed` tells that nobody answered in time.
     """
@@ -375,7 +375,7 @@ class ReportQueries:
         return [_trial(row) for row in rows]
 
     def asks(self, since: datetime, until: datetime) -> list[AskRow]:
-        """What was asked or answered in the span, or was still open at its end; oldest first."""
+        """List the questions that were asked or answered in the span, or still open at its end; oldest first."""
         rows = self._rows(
             "SELECT task_id, kind, subject, granted, asked_at, answered_at, answered_by FROM approvals "
             "WHERE asked_at < ? AND (asked_at >= ? OR coalesce(answered_at, '9') >= ?) ORDER BY id",

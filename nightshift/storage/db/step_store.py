@@ -290,7 +290,7 @@ class StepStore:
         return self._db.write_retrying(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
 
     def spent_of(self, task_id: int) -> Spent:
-        """What all model calls of a task used, over all its attempts and whatever became of them."""
+        """Sum the use by all model calls of a task, over all its attempts, whatever their result."""
         return spending.of_task(self._db.reader(), task_id)
 
     def calls(self, task_id: int, attempt: int | None = None, step_no: int | None = None) -> list[Call]:

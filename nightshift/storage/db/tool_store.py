@@ -64,7 +64,7 @@ class ToolStore:
         self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
 
     def stored(self, place: ToolPlace) -> ToolRecord | None:
-        """What is stored of the call of this place, marked as replayed, or None when nothing is."""
+        """Read the stored call at this position, marked as replayed; None where there is none."""
         query = f"SELECT name, arguments, result, change, ok, took_s FROM tool_calls WHERE {_PLACE}"  # noqa: S608  a constant
         conn = self._db.reader()
         row = conn.execute(query, astuple(place)).fetchone()

@@ -1,4 +1,4 @@
-"""What committed tasks leave for learning: the replies that wrote their code, in the order of the tries."""
+"""Rows for learning from committed tasks: the replies that wrote their code, in the order of the iterations."""
 
 from __future__ import annotations
 

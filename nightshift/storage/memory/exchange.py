@@ -57,7 +57,7 @@ class FailureIn(_LessonIn):
 
 
 class PatternIn(_LessonIn):
-    """What solved a task."""
+    """Lesson on how a task was solved."""
 
     kind: Literal["pattern"]
     problem: Text
@@ -102,7 +102,7 @@ def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterat
 
 
 def mark(conn: Connection) -> tuple[object, ...]:
-    """What differs whenever there is a lesson more; far cheaper than the lessons."""
+    """Return a value that changes whenever a lesson is added; far cheaper than the lessons."""
     failures = "SELECT count(*), max(id), max(fixed_at) FROM failures WHERE solved = 1 AND retired = 0"
     patterns = "SELECT count(*), max(id) FROM patterns WHERE retired = 0"
     return (*conn.execute(failures).fetchone(), *conn.execute(patterns).fetchone())

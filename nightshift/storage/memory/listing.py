@@ -25,7 +25,7 @@ Key = tuple[LessonKind, int]
 
 
 class State(StrEnum):
-    """What is done with a lesson: it is shown, shown in half of its cases only, or no more."""
+    """State of a lesson: it is shown, shown in half of its cases only, or no more."""
 
     ACTIVE = "active"
     PROBATION = "probation"
@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which lessons to list; None and empty texts want all. `text` stands somewhere in what was learned."""
+    """Conditions on lessons; None and empty texts let all pass. `text` stands somewhere in the lesson."""
 
     kind: LessonKind | None = None
     state: State | None = None

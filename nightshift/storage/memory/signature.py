@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from nightshift.core.code.known_modules import is_known_module
 
 PLACEHOLDER = re.compile(r"<(?:value|values|name|n|path|url|addr|id|time)>")
-"""What stands for something that says nothing about the mistake."""
+"""Placeholder for a part of an error that says nothing about the mistake."""
 
 # A quoted text that is an error itself, or the message of one that is named with its arguments.
 _NESTED = re.compile(

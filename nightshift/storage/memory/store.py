@@ -74,7 +74,7 @@ class LongTermMemory:
 
     @property
     def description(self) -> str:
-        """Which embedder is in use, in words for the owner."""
+        """Name of the embedder in use, in words for the owner."""
         return self._spaces.description
 
     @property
@@ -118,7 +118,7 @@ class LongTermMemory:
         return await asyncio.to_thread(self._find_failed_before, digests, task_id, attempt)
 
     def uplift(self) -> MemoryUplift:
-        """What memory has been worth so far."""
+        """Measure what memory has been worth so far."""
         return recall_log.uplift(self._db.reader())
 
     def search(self, query: str, limit: int) -> list[Near]:
@@ -293,7 +293,7 @@ class LongTermMemory:
         return [one for one in near if self._judge(conn, one, everyone, at) is Standing.RETIRED]
 
     def _judge(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """What is thought of a lesson now, which is noted and followed."""
+        """Judge a lesson now, note the standing and act on it."""
         kind, item = lesson
         shown, without = recall_log.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
         found = standing(shown, without, everyone)

@@ -1,4 +1,4 @@
-"""What every embedder is: a name for its vector space, vectors of length 1, and a floor, known or measured here."""
+"""Base of embedders: a name for the vector space, vectors of length 1, and a floor, known or measured here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MAX_CHARS = 4000
-"""What of a text is embedded; signatures and descriptions say what matters early."""
+"""Number of characters of a text that are embedded; signatures and descriptions say what matters early."""
 
 
 class EmbedderMissing(NightshiftError):

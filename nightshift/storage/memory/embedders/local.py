@@ -157,7 +157,7 @@ class BlendedEmbedder:
 
 
 def error_text(text: str) -> str:
-    """What an error says, without placeholders: the lines that name it, or all but names of functions.
+    """Reduce an error to the lines that name it, or to all but names of functions; remove placeholders.
 
     A text that is no error stays as it is.
     """

@@ -138,7 +138,7 @@ class RemoteEmbedder(ABC):
         return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
     def http_options(self, package: Any) -> dict[str, Any]:
-        """What the vendor's package makes its client of `httpx`, or of what is made after it, with."""
+        """Return the options with which the vendor's package makes its client of `httpx`, or of a library like it."""
         limits = self.limits
         return {
             # Nobody says when the last text was embedded, so no connection is left open.
