@@ -215,7 +215,7 @@ def worked_s(events: Sequence[Event]) -> float:
 
 
 def _events_of(path: Path, task_id: int) -> list[Event]:
-    """What happened to a task, also before a kill."""
+    """Read the events of a task, also those before a kill."""
     with Database(path, readonly=True) as database:
         return EventLog(database).after(0, limit=MOST_EVENTS, task_id=task_id)
 
@@ -347,7 +347,7 @@ def _told(result: Result, store: BenchmarkStore) -> str:
 
 
 def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:
-    """What is left of the run's own budget and of the owner's, which his tasks and the benchmark share."""
+    """Return the rest of the run's own budget and of the owner's, which his tasks and the benchmark share."""
 
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
@@ -356,7 +356,7 @@ def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: flo
 
 
 def owners_limits(settings: Settings, store: BenchmarkStore, clock: Clock) -> Budget:
-    """What is left of the owner's budgets, which his tasks and the benchmark share."""
+    """Return the rest of the owner's budgets, which his tasks and the benchmark share."""
 
     def of_day() -> float | None:
         return _left(settings, store, settings.day_cost_usd, clock().date())

@@ -82,7 +82,7 @@ _KEPT_LINES = 40
 
 
 class Progress:
-    """What uv has printed so far, as one line for the owner."""
+    """Progress of uv, as one line for the owner."""
 
     def __init__(self) -> None:
         self._sizes: dict[str, float] = {}
@@ -107,7 +107,7 @@ class Progress:
 
     @property
     def reason(self) -> str:
-        """What went wrong, in uv's last words."""
+        """Reason of the failure, in uv's last words."""
         said = [line.strip() for line in self.lines if line.strip()]
         marked = [line for line in said if line.startswith(("error:", "×", "cause:", "Caused by:"))]
         return printable("; ".join(marked or said[-1:]) or "no reason was given")[:300]
@@ -288,7 +288,7 @@ def _status(extra: Extra, state: ExtraState, detail: str = "") -> ExtraStatus:
 
 
 def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
-    """What the owner should see of extras: what is being installed, and what could not be."""
+    """Yield notices for the owner: the extras that are being installed, and those that could not be."""
     for each in extras:
         if each.state is ExtraState.INSTALLING:
             yield f"{each.name} is being installed, for {each.purpose}: {each.detail}"

@@ -181,7 +181,7 @@ class _Cleanup:
 
 
 def _places(settings: Settings) -> dict[str, Path]:
-    """What needs disk space, and where it lies."""
+    """Name everything that needs disk space, with its folder."""
     return {
         "the database": settings.db_path.parent,
         "the workspace": settings.workspace,
@@ -339,7 +339,7 @@ class Maintenance:
             await self.scheduler.do(f"hold: {each.source}", each.look)
 
     async def close(self) -> None:
-        """What is done last, when nothing runs any more; one that fails is reported and stops no other."""
+        """Do the last jobs, when nothing runs any more; a job that fails is reported and stops no other."""
         await self.scheduler.do("last time seen", self._watch.note)
         await self.scheduler.do("backup", partial(self._backup.make, STOP_BACKUP_S))
         await self.scheduler.do("state", lambda: self._state.save(clean=True))

@@ -22,7 +22,7 @@ _PIP_OPTIONS = {
 
 
 def uv_program(python: Path) -> Path:
-    """Where uv lies in the environment of this interpreter, whether it is there or not."""
+    """Return the path of uv in the environment of this interpreter, whether it exists or not."""
     return python.parent / "uv"
 
 

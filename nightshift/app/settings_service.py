@@ -95,7 +95,7 @@ def fixed(name: str, origin: Origin) -> str:
 
 
 def _said(described: Described, value: Any, mask: Masker) -> str:
-    """What a file says of a setting, checked or not, as text."""
+    """Format the value that a file gives a setting, checked or not, as text."""
     if described.kind is Kind.SECRET:
         return MASK
     return printable(mask(line(described.name, value).removeprefix(f"{described.name}: ")))
@@ -123,7 +123,7 @@ ADDRESSES: Mapping[str, str] = {name: f"{name}_base_url" for name in ("openai", 
 
 
 class ConnectionTests:
-    """What the page can try; all on the workers' loop.
+    """Trials of connections for the settings page; all on the workers' loop.
 
     Args:
         settings: what holds now.
@@ -320,7 +320,7 @@ class SettingsService:
             return _changed(done, await asyncio.to_thread(self._file.digest), diff)
 
     def _judged(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
-        """What the page has set, what it would have, and the settings that this gives."""
+        """Return the page's overrides, the overrides after the change, and the settings that these give."""
         found = sources(self._live.now)
         names = dict.fromkeys([*asked.changes, *asked.reset])
         if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:

@@ -113,7 +113,7 @@ def startup_message(status: DaemonStatus, url: str, before: str = "", entrance: 
 
 
 def status_line(status: DaemonStatus) -> str:
-    """What the daemon does, as the service manager shows it."""
+    """Describe the daemon's work in a line for the service manager."""
     waiting = {name: count for name, count in status.queue.items() if count and name in _OPEN}
     rest = f", {', '.join(f'{count} {name}' for name, count in waiting.items())}" if waiting else ""
     return f"{status.overall.text}{rest}"

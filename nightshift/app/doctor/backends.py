@@ -1,4 +1,4 @@
-"""What runs tasks: the models that answer, and the sandbox that holds."""
+"""Checks of what runs tasks: the models that answer, and the sandbox that holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor looks at (one home with its settings, and the daemon that may work on it), and what a check finds."""
+"""Subject of the doctor's checks (one home with its settings, and the daemon that may work on it), and findings."""
 
 from __future__ import annotations
 

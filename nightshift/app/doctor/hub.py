@@ -41,7 +41,7 @@ def check_hub(context: CheckContext) -> Iterator[Finding]:
 
 
 def judged(found: Access) -> Iterator[Finding]:
-    """What is to be said of the way to the hub, and of the rights there."""
+    """Yield findings on the connection to the hub, and on the rights there."""
     if found.is_remote and not found.is_encrypted:
         text = f"what is sent to {found.address} can be read on its way: no TLS"
         yield fault("TLS", text, "set ssl = on at the server, and add ?sslmode=verify-full to HUB_URL")

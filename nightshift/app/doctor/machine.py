@@ -133,7 +133,7 @@ def _go(context: CheckContext) -> Finding:
 
 
 def _version_of(context: CheckContext, program: str, *args: str) -> str:
-    """What a program prints when asked for its version; empty where there is none."""
+    """Return the version that a program prints; empty where there is no such program."""
     path = context.settings.process_environment.get("PATH", "")
     found = shutil.which(program, path=path)
     if found is None:
@@ -177,7 +177,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
 
 
 def _refused(context: CheckContext, reading: Reading) -> Iterator[Fault]:
-    """What the queue would refuse of the entries that it does not have yet."""
+    """Yield the faults for which the queue would refuse entries that it does not have yet."""
     check = machine_check(context.settings)
     with ExitStack() as stack:
         db = context.settings.db_path
