@@ -39,7 +39,7 @@ class Clocks:
 
 
 def no_number(value: object) -> object:
-    """What a person gave for a point in time, unless it is a number: seconds since 1970 are rather a mistake.
+    """Return a person's value for a point in time unless it is a number: seconds since 1970 are rather a mistake.
 
     Raises:
         ValueError: it is a number; says how to write a time.

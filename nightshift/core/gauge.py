@@ -18,7 +18,7 @@ def utf8_size(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
-    """What is known of the model that will be asked: bytes to a token, and its context in tokens (None: not known).
+    """Measures of the model that will be asked: bytes to a token, and its context in tokens (None: not known).
 
     One with `own_tools` looks around by itself.
     """

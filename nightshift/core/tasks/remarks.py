@@ -1,4 +1,4 @@
-"""What a reader of a change has to say about it: the findings of REVIEW and AUDIT."""
+"""Remarks of a change's readers: the findings of REVIEW and AUDIT."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Gravity(StrEnum):
 
 
 GRAVE = frozenset({Gravity.CRITICAL, Gravity.HIGH})
-"""What is named wherever a change is shown, as long as it stands."""
+"""Gravities of remarks that are named wherever a change is shown, as long as they stand."""
 
 
 class Reader(StrEnum):
-    """Who reads a change before it is tested."""
+    """Readers of a change before it is tested."""
 
     REVIEW = "review"
     AUDIT = "audit"
@@ -54,7 +54,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader found in a change, which is named by its digest.
+    """Findings of a reader in a change, which is named by its digest.
 
     `parts` counts the pieces that it was read in; `unread` says why one of them was not, where that is so.
     """

@@ -78,7 +78,7 @@ class TriedMutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a verdict rests on; stored with the commit so that it can be judged again.
+    """Evidence that a verdict rests on; stored with the commit so that it can be judged again.
 
     `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
     `complete` tells that the whole repository was staged, not only the closure of the tests. `suites` has the files of

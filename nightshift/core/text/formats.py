@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 NOTHING = "–"
-"""What stands where there is no value."""
+"""Sign for a value that is missing."""
 _UNITS = ((1, ""), (10**3, "k"), (10**6, "M"), (10**9, "G"), (10**12, "T"))
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 

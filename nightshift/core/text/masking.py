@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 MASK = "***"
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
-"""What JSON knows."""
+"""Values of JSON."""
 MAX_LINE = 2000
 _SHAPES = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
