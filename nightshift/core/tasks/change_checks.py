@@ -102,7 +102,7 @@ class Approval:
 
 
 def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | None) -> dict[str, bool]:
-    """Select the decisions in all of a repository that hold in one project: subject to whether it was granted.
+    """Return the decisions in all of a repository that hold in one project: subject to whether it was granted.
 
     A yes holds everywhere, a no in its own project alone, and there before the yes of another one.
     """

@@ -88,7 +88,7 @@ class Space:
 
 
 class Share:
-    """What one request takes of the space; its first bytes are not counted, so that a small one is never refused."""
+    """Share of the space for one request; its first bytes are not counted, so that a small one is never refused."""
 
     def __init__(self, space: Space) -> None:
         self._space, self.taken = space, 0

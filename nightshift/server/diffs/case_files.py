@@ -25,7 +25,7 @@ from nightshift.storage.db.step_store import StepRow
 
 
 class CaseFiles:
-    """What the files of a task were; made for one request.
+    """Files of a task at its steps; made for one request.
 
     Args:
         context: the parts of the daemon.
@@ -37,7 +37,7 @@ class CaseFiles:
         self._trees: dict[tuple[str, Scope], OpenTree] = {}
 
     def of_step(self, attempt: int, step_no: int, only: str | None = None) -> Diff:
-        """What a step changed.
+        """Compare the files before and after a step.
 
         Raises:
             UnknownStep: there is none, or its case file is gone.
@@ -48,7 +48,7 @@ class CaseFiles:
         return self._diff("step", self._before(row, before, name), self._after(row, f"after step {step_no}"), only)
 
     def of_iteration(self, attempt: int, iteration: int, only: str | None = None) -> Diff:
-        """What a try changed since the one before it.
+        """Compare the files of an iteration with those of the one before it.
 
         Raises:
             UnknownStep: no step of it is kept.
@@ -142,7 +142,7 @@ class CaseFiles:
         return self._state(work, name, scope or work.scope)
 
     def _before(self, row: StepRow, earlier: StepRow | None, name: str) -> State:
-        """What was there before a step: after the one before it, or what the attempt began with."""
+        """Return the state before a step: after the one before it, or what the attempt began with."""
         work = self.work(row)
         if earlier is not None:
             return self._after(earlier, name, work.scope)

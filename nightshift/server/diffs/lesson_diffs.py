@@ -29,7 +29,7 @@ class FixRow:
 
 @dataclass(slots=True, kw_only=True)
 class FixedFile:
-    """What a fix changed in one file."""
+    """Changes of a fix in one file."""
 
     path: str
     rows: list[FixRow] = field(default_factory=list)

@@ -33,7 +33,7 @@ Statuses = Annotated[frozenset[Status], BeforeValidator(_by_comma), WithJsonSche
 
 
 class TasksQuery(Query):
-    """Which tasks to list."""
+    """Selection of tasks to list."""
 
     status: Statuses = Field(
         frozenset(), description="only tasks of this status; several by comma", json_schema_extra={"default": ""}

@@ -160,7 +160,7 @@ class Tools:
         return TaskList(tasks=tuple(map(line_of, page.tasks)), total=page.total, cursor=page.next)
 
     async def list_questions(self) -> list[Question]:
-        """What all tasks wait for: questions to answer, and things to approve."""
+        """List what all tasks wait for: questions to answer, and things to approve."""
         return list(await self._questions())
 
     async def get_diff(
@@ -168,7 +168,7 @@ class Tools:
         task_id: TaskId,
         offset: Annotated[int, Field(ge=0, description="the `more` of the piece before")] = 0,
     ) -> Difference:
-        """What a task changed, as a unified difference, in pieces of 20,000 characters."""
+        """Show the change of a task, as a unified difference, in pieces of 20,000 characters."""
         return difference_of(task_id, await self._diff(task_id), offset)
 
     async def get_log(
@@ -237,7 +237,7 @@ class Tools:
         return state_of(task, await self._questions(task_id) if task.status is Status.WAITING else ())
 
     async def _questions(self, task_id: int | None = None) -> tuple[Question, ...]:
-        """What a task waits for, or all of them."""
+        """List what a task waits for, or all of them."""
         found = await self._got(Approvals, "/api/approvals", {"open": 1, "task": task_id})
         return tuple(map(question_of, found.approvals))
 

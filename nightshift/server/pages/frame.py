@@ -47,7 +47,7 @@ class Pages:
         return render_template("login.html", here="login", wrong=_query(LoginQuery).wrong)
 
     def icon(self) -> BaseResponse:
-        """What browsers ask for on pages that name no icon."""
+        """Return the icon that browsers ask for on pages that name no icon."""
         return redirect("static/icons/idle.svg")
 
 
@@ -66,7 +66,7 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
 
 
 def _addresses(assets: Assets, root: str) -> dict[str, Any]:
-    """What templates write addresses with, all relative to the page's own."""
+    """Return the values with which templates write addresses, all relative to the page's own."""
     return {"root": root, "asset": lambda name: root + assets.url(name)[1:]}
 
 

@@ -35,7 +35,7 @@ def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
 
 @routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html", errors=(400, 404, 409))
 def download_proof(context: AppContext, commit: str) -> Response:
-    """What proves a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
+    """Download the proof of a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
     found = context.proof(_reviewing(context).entry(commit))
     headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
     return Response(found.html, headers=headers, mimetype="text/html")

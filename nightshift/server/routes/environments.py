@@ -30,7 +30,7 @@ class EnvironmentRow(Answer):
 
 
 class KeptEnvironments(Answer):
-    """What is kept, used last first, and how large it is together."""
+    """Stored environments, used last first, and their size together."""
 
     environments: list[EnvironmentRow]
     size_bytes: int

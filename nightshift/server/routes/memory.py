@@ -96,7 +96,7 @@ def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("GET", "/api/learning")
 def show_learning(context: AppContext) -> Learning:
-    """What the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
+    """Show what the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
     conn = context.database.reader()
     counts, found = listing.states(conn), recall_log.uplift(conn)
     days = listing.learned_by_day(conn, context.clock(), DAYS)
@@ -166,7 +166,7 @@ def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
 
 
 def _seen_in(context: AppContext, key: Key, use: Use) -> list[SeenIn]:
-    """Where the attempt was told of the lesson; the log keeps that for as long as its events."""
+    """Find where the attempt was told of the lesson; the log keeps that for as long as its events."""
     return [
         SeenIn(iteration=event.iteration, phase=event.phase)
         for event in context.events.last(RECALLS_READ, task_id=use.task_id, kind=Kind.LESSON_RECALLED)

@@ -26,7 +26,7 @@ LEAST_CHARS = 2
 
 
 class SearchQuery(Query):
-    """What to look for."""
+    """Words to look for."""
 
     q: str = Field("", max_length=200, description="words that must all be there; none gives the newest tasks")
 
@@ -70,7 +70,7 @@ class CallHit(Answer):
 
 
 class Hits(Answer):
-    """What was found, the newest first. Lines and calls are those among the newest `of_lines` and `of_calls`."""
+    """Hits, the newest first. Lines and calls are those among the newest `of_lines` and `of_calls`."""
 
     tasks: list[TaskHit]
     settings: list[SettingHit]

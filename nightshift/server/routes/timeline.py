@@ -27,7 +27,7 @@ MAX_PATH = 4096
 
 
 class TimelineQuery(Query):
-    """Which attempt to tell in full."""
+    """Attempt to tell in full."""
 
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="without it the newest")
 
@@ -39,7 +39,7 @@ class StepQuery(Query):
 
 
 class DiffQuery(Query):
-    """Which states to compare."""
+    """States to compare."""
 
     of: Literal["task", "iteration", "step"] = Field("task", description="what made the difference")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")
@@ -49,7 +49,7 @@ class DiffQuery(Query):
 
 
 class FileQuery(Query):
-    """Which file, and when; without a step the one that came with the task."""
+    """File and its time; without a step the one that came with the task."""
 
     path: str = Field(min_length=1, max_length=MAX_PATH, description="its path in the repository")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="as it was in this attempt")
@@ -70,7 +70,7 @@ def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, que
 
 @routes.endpoint("GET", "/api/task/{task_id}/diff", errors=(400, 404))
 def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
-    """What the whole task changed, or one try since the one before, or one step; as highlighted hunks."""
+    """Compare the states before and after the whole task, one iteration or one step; as highlighted hunks."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.of == "task":
         return files.of_task(query.path)

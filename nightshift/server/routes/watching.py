@@ -24,7 +24,7 @@ def show_stats(context: AppContext, query: StatsQuery) -> Stats:
 
 
 class ForecastAnswer(Answer):
-    """What is to be expected of the open tasks (`core.tasks.forecast.Forecast`), with the sentences that say it.
+    """Forecast for the open tasks (`core.tasks.forecast.Forecast`), with the sentences that tell it.
 
     `line` is all in brief, `range` where eight of ten courses lie, `warning` that the day's budget will not be enough;
     each is empty where there is nothing to say. Their times are by the clock of the daemon's machine.
@@ -56,7 +56,7 @@ def show_forecast(context: AppContext) -> ForecastAnswer:
 
 @routes.endpoint("GET", "/api/replay")
 def show_replay(context: AppContext, query: ReplayQuery) -> Replay:
-    """What the workers did in a span of time, step by step, and what models had cost by then."""
+    """Replay the work of a span of time, step by step, with the cost of models up to then."""
     return replay(context, query)
 
 

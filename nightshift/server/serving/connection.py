@@ -151,7 +151,7 @@ def cut_off(transport: asyncio.Transport) -> None:
 
 
 def _untaken_bytes(transport: asyncio.Transport) -> int:
-    """What was sent and not taken yet: here, and in the kernel, which asks for more only when much of it has gone."""
+    """Count the bytes sent and not taken yet: here, and in the kernel, which asks for more only when much has gone."""
     with contextlib.suppress(OSError):
         held = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, b"\0" * 4)
         return transport.get_write_buffer_size() + int.from_bytes(held, sys.byteorder)

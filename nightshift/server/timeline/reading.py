@@ -213,7 +213,7 @@ def _mark(event: Event, context: AppContext) -> Mark:
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
-    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept.
+    """List the lessons near to each attempt; the log tells where each was shown, and its age, as long as it is kept.
 
     Of what an earlier version, or a check of a change, showed only the log knows.
     """

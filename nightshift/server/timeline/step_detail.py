@@ -124,7 +124,7 @@ class Steps:
         return tool_store.counts(self._context.database.reader(), self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
-        """What was logged while the step ran, and its own line."""
+        """Yield the events that were logged while the step ran, and its own line."""
         events = self._context.events
         found = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
         last = next((event.id for event in found if _ends(event, row)), found[-1].id if found else 0)
