@@ -109,7 +109,7 @@ class Attempts:
             self._here.store.note_spent(self._run.key, arm, days)
 
     def _broken_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
-        """Why an attempt says nothing of its arm: it was put down, or cut off by what was left of the run's budget."""
+        """Tell why an attempt says nothing of its arm: it was put down, or cut off by the rest of the run's budget."""
         if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
             return BrokenOff(reason=f"the model does not come back: {task.reason}")
         if task.status not in {*ENDED, Status.WAITING} or task.ending is Ending.USER:
@@ -152,7 +152,7 @@ class Attempts:
         raise AssertionError("numbers do not end")
 
     async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
-        """Whether the tests that were held out pass on what an arm committed."""
+        """Tell whether the held-out tests pass on what an arm committed."""
         found = await suites(self._settings, self._here.folder)()
         if not isinstance(found.suite, SuiteRunner):
             raise SandboxError(f"nothing can be judged, because nothing can be run: {found.why_not}")
@@ -194,7 +194,7 @@ def _db_of(home: Path) -> Path:
 
 
 def _is_cut_off(path: Path, task: Task) -> bool:
-    """Whether an attempt would need more USD than it was given; other limits are the owner's, and count."""
+    """Tell whether an attempt would need more USD than it was given; other limits are the owner's, and count."""
     if task.status is not Status.WAITING:
         return False
     asked = [event for event in _events_of(path, task.id) if event.kind is Kind.ASKED]
@@ -202,7 +202,7 @@ def _is_cut_off(path: Path, task: Task) -> bool:
 
 
 def worked_s(events: Sequence[Event]) -> float:
-    """How long a task was worked on, in seconds, without the time that it waited or that nobody was there."""
+    """Return the seconds of work on a task, without the time that it waited or that nobody was there."""
     seconds, began, last = 0.0, None, None
     for event in events:
         if began and event.data.get("from") == Status.RUNNING:

@@ -227,7 +227,7 @@ class Daemon:
         return member
 
     def _hub_notice(self) -> str:
-        """Why this node works without its hub; empty where it does not."""
+        """Tell why this node works without its hub; empty where it works with it."""
         if self._hub is None or not (trouble := self._hub.dispatcher.trouble):
             return ""
         return f"This node works without its hub: {trouble}. Shared tasks wait; what is here goes on."

@@ -94,7 +94,7 @@ def made_environments(settings: Settings) -> list[MadeEnvironment]:
 def makers(
     settings: Settings, runtime: Runtime, store: FolderStore, consent: SetupConsent | None = None
 ) -> tuple[Maker, ...]:
-    """One for each kind; the first one may give another interpreter."""
+    """Return a maker for each kind; the first one may give another interpreter."""
     python = Path(sys.executable)
 
     def prepare() -> Mapping[str, str]:
@@ -132,7 +132,7 @@ def _setup_runner(settings: Settings, uv: Path, consent: SetupConsent | None) ->
 
 
 def strong_sandbox(settings: Settings) -> BubblewrapSandbox:
-    """One for jobs that write to the disk and reach hosts.
+    """Return a sandbox for jobs that write to the disk and reach hosts.
 
     Raises:
         SandboxError: a program is missing.

@@ -144,7 +144,7 @@ class ExtrasInstaller:
         self._here: set[str] = set()
 
     def statuses(self) -> tuple[ExtraStatus, ...]:
-        """All extras, as they stand."""
+        """List all extras with their states."""
         return tuple(self._status(extra) for extra in self._extras.values())
 
     def ensure(self, name: str) -> None:
@@ -191,7 +191,7 @@ class ExtrasInstaller:
         return known or _status(extra, ExtraState.MISSING, self._advice(extra))
 
     def _has(self, extra: Extra) -> bool:
-        """Whether it is installed; what is here is not looked for again, for the status is asked for often."""
+        """Tell whether an extra is installed; the answer yes is stored, for the status is asked for often."""
         if extra.name not in self._here and extra.is_installed:
             self._here.add(extra.name)
         return extra.name in self._here
@@ -297,5 +297,5 @@ def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
 
 
 def has_gpu() -> bool:
-    """Whether this machine has a GPU that CUDA could use."""
+    """Tell whether this machine has a GPU that CUDA could use."""
     return Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists()

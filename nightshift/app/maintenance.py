@@ -112,7 +112,7 @@ class _Cleanup:
         self._pruner = self._make_pruner()
 
     def jobs(self) -> list[PeriodicJob]:
-        """Each with its pace."""
+        """List the jobs, each with its pace."""
         return [
             PeriodicJob(name="disk", every_s=DISK_S, run=self._make_guard().look),
             PeriodicJob(name="layers", every_s=24 * HOUR_S, run=self._sweep_layers, first_s=HOUR_S),
@@ -302,7 +302,7 @@ class Maintenance:
         self.scheduler = Scheduler(self._jobs(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
 
     def _jobs(self) -> list[PeriodicJob]:
-        """All jobs; a new one gets its line here."""
+        """List all jobs; a new job gets its line here."""
         hourly_s = self._settings().state_interval_s
         return [
             PeriodicJob(name="clock", every_s=CLOCK_S, run=self._watch.look),

@@ -50,7 +50,7 @@ class LiveSettings:
         return self._now
 
     def serve(self, hooks: Sequence[ReloadHook], emit: Sink) -> None:
-        """From now on pass changes to these hooks, and report them as events."""
+        """Pass changes to these hooks from now on, and report them as events."""
         self._reload_hooks, self._emit = tuple(hooks), emit
 
     async def reload(self) -> Reloaded:

@@ -117,7 +117,7 @@ def servers_of_settings(settings: Settings) -> tuple[McpServer, ...]:
 
 
 def _one_model_reads(settings: Settings) -> bool:
-    """Whether review and audit are asked of the same model."""
+    """Tell whether review and audit are asked of the same model."""
     asked = phase_routes(settings.phase_models)
     return settings.routing == "fixed" and asked.get(Phase.REVIEW) == asked.get(Phase.AUDIT)
 

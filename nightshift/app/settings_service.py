@@ -86,7 +86,7 @@ def shown(described: Described, now: Settings, after: Settings, found: Sources, 
 
 
 def fixed(name: str, origin: Origin) -> str:
-    """Why the files do not decide about a setting, as a sentence with the fix; empty where they do."""
+    """Tell why the files do not decide about a setting, with the fix; empty where they do."""
     if origin is Origin.ENVIRONMENT:
         return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
     if origin is Origin.DOTENV:
@@ -278,7 +278,7 @@ class SettingsService:
         self._one_at_a_time = asyncio.Lock()
 
     def show(self) -> SettingsShown:
-        """All settings as they stand. Any thread.
+        """Show all settings as they stand. Any thread.
 
         Raises:
             ConfigError: a file cannot be read.
@@ -332,7 +332,7 @@ class SettingsService:
         return found.page, after, new
 
     def _refusal(self, name: str, origins: Mapping[str, Origin]) -> str:
-        """Why this setting cannot be changed from here; empty where it can."""
+        """Tell why this setting cannot be changed from here; empty where it can."""
         if name not in self._described:
             return f"{name}: is no setting"
         if why := self._described[name].by_hand:

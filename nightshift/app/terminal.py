@@ -155,7 +155,7 @@ def _hold(hold: PauseReason) -> str:
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:
-    """One line for a sandbox that holds; all that was found where it does not."""
+    """Yield one line for a sandbox that holds, and all findings where it does not."""
     first, *failed = sandbox_in_brief(status.sandbox_detail)
     yield f"  sandbox    {first if status.sandbox else f'none: {first}'}"
     yield from (f"             {line}" for line in failed)

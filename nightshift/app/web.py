@@ -61,7 +61,7 @@ class RepositoryWatch:
         self._look: Future[RepositoryStates] | None = None
 
     def __call__(self) -> RepositoryStates:
-        """How the repositories stand; some seconds old, or older while git takes its time over the next look.
+        """Return the states of the repositories; some seconds old, or older while git takes its time.
 
         Raises:
             Exception: the look failed; whatever it met.

@@ -84,7 +84,7 @@ def on_the_wall(wall: datetime, zone: tzinfo | None = None) -> datetime:
 
 
 def midnight(now: datetime, zone: tzinfo | None = None) -> datetime:
-    """When the day began on the wall's clock."""
+    """Return the time when the day began on the wall's clock."""
     return on_the_wall(datetime.combine(now.astimezone(zone), time_of_day()), zone)
 
 

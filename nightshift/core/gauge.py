@@ -29,5 +29,5 @@ class Gauge:
     profile: ModelProfile = field(default_factory=ModelProfile)
 
     def tokens(self, text: str) -> int:
-        """About how many tokens a text is; never fewer than none, and one for any text that is not empty."""
+        """Estimate the tokens of a text; at least one for any text that is not empty."""
         return math.ceil(utf8_size(text) / self.bytes_per_token)

@@ -258,7 +258,7 @@ def _overall(status: DaemonStatus) -> Overall:
 
 
 def _put_off(status: DaemonStatus) -> str:
-    """For what around them tasks wait, in a few words; one of them in full."""
+    """Count the tasks that wait for troubles outside them, and name the first trouble."""
     if not status.troubles:
         return ""
     more = f" and {len(status.troubles) - 1} more" if len(status.troubles) > 1 else ""
@@ -266,7 +266,7 @@ def _put_off(status: DaemonStatus) -> str:
 
 
 def lacks_model(status: DaemonStatus) -> bool:
-    """Whether no model can be asked now; not while the first look at one is under way, nor where none is wanted."""
+    """Tell whether no model can be asked now; not during the first look at one, nor where none is wanted."""
     if _engine_alone(status):
         return False
     models = [model for model in status.models if model.name != BUILT_IN]

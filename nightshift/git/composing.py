@@ -52,7 +52,7 @@ class NewObjects:
         return self._tree(root, entries) or self.add("tree", b"")
 
     def _tree(self, root: str, edits: Mapping[bytes, tuple[bytes, bytes] | None]) -> str:
-        """As `tree`; empty when no file is left.
+        """Write a tree as `tree` does; empty when no file is left.
 
         The bytes of a large tree are spliced: only what is edited is looked for, by halves.
         """

@@ -77,7 +77,7 @@ def _users(root: Path) -> Iterator[int]:
 
 
 def _works_in(process: Path, root: Path) -> bool:
-    """Whether its folder, the repository it was told, or a file that it has open is below a folder."""
+    """Tell whether a process works below a folder: its own folder, its repository, or a file that it has open."""
     folder = f"GIT_DIR={root}/".encode()
     if any(each.startswith(folder) for each in (process / "environ").read_bytes().split(b"\0")):
         return True

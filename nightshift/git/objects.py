@@ -122,7 +122,7 @@ def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Rec
 
 
 def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, tuple[Record | None, Record | None]]:
-    """As `differing`, with what the paths hold in the old tree as well, which stands first."""
+    """Return the records of all paths at which two trees differ, as `differing`, but old and new, the old first."""
     found: dict[str, tuple[Record | None, Record | None]] = {}
     waiting = [("", old, new)]
     while waiting:
@@ -189,7 +189,7 @@ def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes],
 
 
 def _in_common(one: bytes, at: int, other: bytes, start: int) -> int:
-    """How many bytes are the same in both from these places on."""
+    """Count the bytes that are the same in both from these positions on."""
     least, most = 0, min(len(one) - at, len(other) - start)
     while least < most:
         middle = (least + most + 1) // 2

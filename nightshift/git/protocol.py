@@ -62,13 +62,13 @@ _PERSONAL = (
 
 
 def private_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """For all but pushing: nobody's configuration, no transport, of the daemon's environment only PATH."""
+    """Return the environment for all but pushing: no configuration, no transport, of the daemon's only PATH."""
     path = {name: environ[name] for name in ("PATH",) if name in environ}
     return {**path, **_FIXED, "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_ALLOW_PROTOCOL": "none"}
 
 
 def push_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """For pushing: the owner's own configuration, so that his credentials work, but never that of a repository."""
+    """Return the environment for pushing: the owner's own configuration, with his credentials, no repository's."""
     own = {name: environ[name] for name in ("PATH", *_PERSONAL) if name in environ}
     fixed = {name: value for name, value in _FIXED.items() if name != "GIT_CONFIG_NOSYSTEM"}
     return {**own, **fixed, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}

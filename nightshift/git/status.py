@@ -23,7 +23,7 @@ class StatusReader:
         self._repositories = repositories
 
     def read(self, where: Where, timeout_s: float = LOOK_S) -> RepositoryStatus:
-        """How a repository stands now.
+        """Read the state of a repository.
 
         Raises:
             GitError: it cannot be used, or git failed.

@@ -182,7 +182,7 @@ def _insert(tx: Transaction, task: Task, ask: Ask) -> Approval:
 
 
 def read(conn: Connection, approval_id: int) -> Approval:
-    """One ask.
+    """Read a question.
 
     Raises:
         UnknownApproval: there is none with that id.
@@ -212,7 +212,7 @@ def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval
 
 
 def open_count(conn: Connection) -> int:
-    """How many answers waiting tasks wait for."""
+    """Count the answers that waiting tasks wait for."""
     query = (
         "SELECT COUNT(*) FROM approvals JOIN tasks ON tasks.id = task_id WHERE granted IS NULL AND status = 'waiting'"
     )

@@ -98,7 +98,7 @@ class Listed:
     places: tuple[Place, ...]
 
     def total(self, statuses: frozenset[Status]) -> int:
-        """How many tasks of these statuses (none: of all) pass."""
+        """Count the tasks of these statuses (none: of all) that pass."""
         return sum(count for status, count in self.counts.items() if not statuses or status in statuses)
 
 
@@ -117,7 +117,7 @@ def newest_words(conn: Connection, count: int) -> list[tuple[int, str]]:
 
 
 def queued_since(conn: Connection) -> datetime | None:
-    """When the oldest task was created that may be claimed now; None when there is none."""
+    """Return the time when the oldest task that may be claimed now was created; None when there is none."""
     text = conn.execute("SELECT MIN(created_at) FROM tasks WHERE status = 'queued'").fetchone()[0]
     return None if text is None else from_text(text)
 

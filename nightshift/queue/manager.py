@@ -91,7 +91,7 @@ class QueueManager:
         return self._db.write(lambda conn: change(self.transaction(conn)))
 
     def _write_retrying(self, change: Callable[[Transaction], T]) -> Future[T]:
-        """As `_write`, for what a worker did: it waits where the database takes no writes for now."""
+        """Write as `_write`, for a worker: the write waits where the database takes no writes for now."""
         return self._db.write_retrying(lambda conn: change(self.transaction(conn)))
 
     # Submitting
@@ -362,7 +362,7 @@ class QueueManager:
     # Reading, on any thread
 
     def get(self, task_id: int) -> Task:
-        """One task.
+        """Read a task.
 
         Raises:
             UnknownTask: there is none with that id.
@@ -383,7 +383,7 @@ class QueueManager:
         return store.find(self._db.reader(), status, limit, after, text)
 
     def counts(self) -> dict[Status, int]:
-        """How many tasks have each status."""
+        """Count the tasks of each status."""
         return store.counts(self._db.reader())
 
     def listed(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
@@ -399,7 +399,7 @@ class QueueManager:
         return store.keys(self._db.reader(), ids)
 
     def standings(self, ids: Iterable[int]) -> dict[int, store.Standing]:
-        """How each of these tasks stands that exists."""
+        """Read the standing of each of these tasks that exists."""
         return store.standings(self._db.reader(), ids)
 
     def waits_for(self, task_id: int) -> list[int]:
@@ -456,7 +456,7 @@ class QueueManager:
         return transitions.spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
-        """When the next scheduled task falls due; those that wait for a model have no such time."""
+        """Return when the next scheduled task falls due; tasks that wait for a model have no such time."""
         return store.next_due(self._db.reader())
 
     def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:

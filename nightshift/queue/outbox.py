@@ -40,7 +40,7 @@ class Outgoing:
 
 
 def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
-    """Whether the hub can hold the task to what it depends on: all of that is done or shared. Parts are not shared."""
+    """Tell whether all that the task depends on is done or shared, so that the hub can see to it. Not for subtasks."""
     if whole_of(spec.key) is not None:
         return False
     found = [store.read(conn, needed).task for needed in spec.depends_on]
@@ -54,7 +54,7 @@ def note(tx: Transaction, task_id: int, wish: Wish, value: int | None = None) ->
 
 
 def is_noted(conn: Connection, task_id: int, wish: Wish) -> bool:
-    """Whether that is still to be told."""
+    """Tell whether this request is still to be sent."""
     query = "SELECT 1 FROM hub_outbox WHERE task_id = ? AND what = ?"
     return conn.execute(query, (task_id, wish)).fetchone() is not None
 

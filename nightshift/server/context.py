@@ -141,7 +141,7 @@ class NoRepositorySettings:
     """Repository settings of a context without a daemon behind it."""
 
     def known(self) -> list[str]:
-        """None."""
+        """Return no folders."""
         return []
 
     def show(self, repo: str) -> RepositoryOptions:
@@ -184,7 +184,7 @@ class NoVerifying:
         raise NotVerified(f"commit {entry.commit[:10]} is not being verified: no daemon is behind this server")
 
     def standing(self, _entry: Commit) -> tuple[None, None]:
-        """Nothing runs, and nothing is known."""
+        """Return no run and no result."""
         return None, None
 
 
@@ -203,7 +203,7 @@ class BenchmarkPort(Protocol):
     """Runs of the benchmark, one at a time; for any thread. What cannot be fails with `BenchmarkError`."""
 
     def state(self) -> BenchmarkState:
-        """How it stands."""
+        """Return the state of the benchmark."""
         ...
 
     def begin(self, repo: str, models: Sequence[str], asked: Asked, key: str = "") -> None:
@@ -219,7 +219,7 @@ class NoBenchmark:
     """Benchmark of a context without a daemon behind it."""
 
     def state(self) -> BenchmarkState:
-        """Nothing is under way."""
+        """Return a state in which nothing is under way."""
         return BenchmarkState()
 
     def begin(self, repo: str, _models: Sequence[str], _asked: Asked, _key: str = "") -> None:

@@ -57,7 +57,7 @@ def judged(found: Access) -> Iterator[Finding]:
 
 
 def address(settings: Settings) -> Iterator[Finding]:
-    """Whether other nodes' dashboards can lead to this one's."""
+    """Check whether other nodes' dashboards can lead to this one's."""
     if not settings.node_url and (is_loopback(settings.flask_host) or is_wildcard(settings.flask_host)):
         text = f"other nodes' dashboards cannot lead to this one's: {settings.flask_host} is no address for them"
         yield note("address", text, "set NODE_URL to where others reach it")

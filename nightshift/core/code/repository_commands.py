@@ -85,7 +85,7 @@ class Found:
 
 
 def once(found: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
-    """Each linter at the first place that names it, with the first version that any place names."""
+    """Return each linter at the first place that names it, with the first version that any place names."""
     kept = dict[Linter, FoundLinter]()
     versions = dict[Linter, str]()
     for each in found:

@@ -84,6 +84,6 @@ class Benchmarked:
         return held
 
     def is_of(self, held: WorkSettings) -> bool:
-        """Whether it was measured under these settings, in which nothing is left open."""
+        """Tell whether it was measured under these settings, in which nothing is left open."""
         explores = held.explore in {Explore.AUTO, Explore.ON if self.tools else Explore.OFF}
         return explores and self.protocol == held.protocol and self.readers == bool(held.review or held.audit)

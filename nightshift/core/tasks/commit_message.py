@@ -97,7 +97,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
 
 
 def _tests(verdict: Verdict) -> str:
-    """How the tests of a draft ended."""
+    """Say how the tests of a draft ended."""
     passed = verdict.count(Result.PASSED)
     return describe_tests(passed, len(verdict.results), sorted(verdict.failing), verdict.reason)
 

@@ -153,7 +153,7 @@ class _Course:
         return sum(cost for _, cost in self.ends)
 
     def within(self, left_usd: float, day_s: float) -> tuple[int, float]:
-        """How many tasks a budget pays for, and when it is used up: in infinitely many seconds if not on its day."""
+        """Count the tasks that a budget pays for, and the seconds until it is used up: infinite if not on its day."""
         spent = 0.0
         for count, (ends_s, cost) in enumerate(self.ends):
             spent += cost

@@ -72,12 +72,12 @@ def masked(found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[
 
 
 def worst_first(found: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Each finding once, in the order of gravity, then of place."""
+    """Return each finding once, in the order of gravity, then of place."""
     order = list(Gravity)
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (order.index(one.gravity), one.path, one.line)))
 
 
 def counted(found: Iterable[Remark]) -> str:
-    """How many of which gravity, such as `1 critical, 2 high`; empty where there are none."""
+    """Count findings by gravity, such as `1 critical, 2 high`; empty where there are none."""
     counts = Counter(one.gravity for one in found)
     return ", ".join(f"{counts[gravity]} {gravity}" for gravity in Gravity if counts[gravity])

@@ -99,7 +99,7 @@ class Limits:
     work_mb: int | None = None
 
     def over(self, defaults: Limits) -> Limits:
-        """These limits, with `defaults` where this says nothing."""
+        """Return these limits, with those of `defaults` where a limit is missing."""
         pairs = {f.name: getattr(self, f.name) for f in fields(self)}
         return Limits(**{k: getattr(defaults, k) if v is None else v for k, v in pairs.items()})
 

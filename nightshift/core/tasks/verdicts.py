@@ -118,7 +118,7 @@ class SuiteReport:
     mended: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
-        """How many tests ended so."""
+        """Count the tests with this result."""
         return sum(case.result is result for case in self.results)
 
     @property

@@ -63,7 +63,7 @@ class Masker:
         return printable(masked, max_chars=len(masked), max_line=len(masked))
 
     def clean(self, text: str, max_chars: int) -> str:
-        """As `shown`, cut to a length."""
+        """Clean a text as `shown` does, and cut it to a length."""
         shown = self.shown(text)
         return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
 

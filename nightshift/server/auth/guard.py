@@ -224,7 +224,7 @@ class Guard:
 
 
 def _is_open(scope: Scope) -> bool:
-    """Whether it needs no token, where there is one."""
+    """Tell whether a request needs no token, where there is one."""
     return scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/")
 
 

@@ -62,7 +62,7 @@ class CaseFiles:
         return self._diff("iteration", before, self._after(mine[-1], f"after try {iteration}"), only)
 
     def of_task(self, only: str | None = None) -> Diff:
-        """All that the task changed: its last commit or its draft, or what its newest attempt has so far."""
+        """Compare the files before and after the task: its last commit or draft, or its newest attempt so far."""
         if (entry := self._entry()) is not None:
             before = self._begun(entry)
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))

@@ -104,7 +104,7 @@ def _unseen(before: str, after: str, hunks: tuple[Hunk, ...]) -> str:
 
 
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines are the same at the beginning, and how many of the others at the end."""
+    """Count the lines that are the same at the beginning, and those of the others at the end."""
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
     rest = most - head

@@ -48,7 +48,7 @@ def fixed_files(diff: str) -> list[FixedFile]:
 
 
 def _by_file(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each file's path, and its lines without the two that name it."""
+    """Yield each file's path, and its lines without the two that name it."""
     path, held = "", list[str]()
     at = 0
     while at < len(lines):

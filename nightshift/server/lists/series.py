@@ -115,7 +115,7 @@ class Span:
         return min(self.count - 1, int((at - self.since).total_seconds()) // self.width_s)
 
     def start(self, number: int) -> datetime:
-        """When a bucket begins."""
+        """Return the beginning of a bucket."""
         return self.since + timedelta(seconds=number * self.width_s)
 
 
@@ -197,7 +197,7 @@ def _used(uses: Iterable[Use]) -> dict[str, float]:
 
 
 def _models(uses: Sequence[Use], span: Span) -> list[ModelSeries]:
-    """One row for each model, the most used first."""
+    """Return a row for each model, the most used first."""
     by_model = defaultdict[tuple[str, str], list[Use]](list)
     for use in uses:
         by_model[use.backend, use.model].append(use)

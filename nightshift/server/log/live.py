@@ -214,7 +214,7 @@ def _written(part: LivePart, mask: Mask, *, open: bool) -> WrittenPart:  # noqa:
 def _difference(
     before: tuple[WrittenPart, ...], now: tuple[WrittenPart, ...]
 ) -> tuple[int, bool, tuple[WrittenPart, ...]]:
-    """How many parts still hold, whether the last of them goes on, and what is new."""
+    """Compare parts: the number that still holds, whether the last of them goes on, and the new parts."""
     keep = next((n for n, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), None)
     if keep is None:
         keep = min(len(before), len(now))

@@ -119,7 +119,7 @@ def line_of(row: TaskSummary) -> TaskLine:
 
 
 def state_of(task: TaskDetail, questions: tuple[Question, ...]) -> TaskState:
-    """How a task stands, and what its asker can do next."""
+    """Describe the state of a task, and what its asker can do next."""
     last = task.iterations[-1] if task.iterations else None
     tested = next((each for each in reversed(task.iterations) if each.total is not None), None)
     return TaskState.from_values(

@@ -126,7 +126,7 @@ class Tools:
         return Submission(task_id=sent.task_id, status=sent.status, new=status == 201, differs=sent.differs)
 
     async def get_task(self, task_id: TaskId) -> TaskState:
-        """How a task stands: its status, its last test counts, what it cost, and what it asks its owner."""
+        """Show the state of a task: its status, its last test counts, its cost, and its questions to its owner."""
         return await self._state(task_id)
 
     async def wait_task(
@@ -232,7 +232,7 @@ class Tools:
         return (await self._asked(Said, Request(method="POST", path=f"/api/task/{task_id}/say", body=body)))[1]
 
     async def _state(self, task_id: int) -> TaskState:
-        """How a task stands."""
+        """Read the state of a task."""
         task = await self._got(TaskDetail, f"/api/task/{task_id}")
         return state_of(task, await self._questions(task_id) if task.status is Status.WAITING else ())
 
@@ -254,7 +254,7 @@ class Tools:
         return text.decode("utf-8", "replace")
 
     async def whole_diff(self, task_id: int) -> str:
-        """All that a task changed, as a unified difference."""
+        """Show the whole change of a task, as a unified difference."""
         return unified(await self._diff(task_id))
 
     async def _diff(self, task_id: int) -> Diff:

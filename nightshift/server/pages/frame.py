@@ -33,7 +33,7 @@ class Pages:
         self._context = context
 
     def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
-        """One model call as plain text: the whole prompt and the whole reply."""
+        """Show a model call as plain text: the whole prompt and the whole reply."""
         calls = self._context.steps.calls(task_id, attempt, step_no)
         if found := next((call for call in calls if call.call_no == call_no), None):
             return Response(as_text(self._context, found), mimetype="text/plain")

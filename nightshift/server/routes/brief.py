@@ -129,7 +129,7 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
 
 @routes.endpoint("GET", "/api/causes")
 def list_causes(context: AppContext, query: CausesQuery) -> Causes:
-    """Why tasks failed that were not tried again, the commonest cause first."""
+    """List the causes of failed tasks that were not tried again, the commonest first."""
     found = causes(context, query)
     return Causes(**_bounded(found, context.mask))
 

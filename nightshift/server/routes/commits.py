@@ -43,7 +43,7 @@ def download_proof(context: AppContext, commit: str) -> Response:
 
 @routes.endpoint("GET", "/api/commit/{commit}/verification", errors=(400, 404))
 def show_verification(context: AppContext, commit: str) -> Verification:
-    """Whether a commit is being verified again, and how that ended last; `commit` is the beginning of its id."""
+    """Show whether a commit is being verified again, and the last result; `commit` is the beginning of its id."""
     return verification(context, _reviewing(context).entry(commit))
 
 

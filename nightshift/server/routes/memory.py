@@ -74,7 +74,7 @@ def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
 
 @routes.endpoint("GET", "/api/lesson/{lesson_id}", errors=(400, 404))
 def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """One lesson in full: what failed, what mended it, where it was used and what it was worth."""
+    """Show a lesson in full: what failed, what mended it, where it was used and what it was worth."""
     return _detail(context, _key(lesson_id))
 
 
@@ -112,7 +112,7 @@ def show_learning(context: AppContext) -> Learning:
 
 @routes.endpoint("GET", "/api/lessons/export", media="application/x-ndjson")
 def export_lessons(context: AppContext) -> Response:
-    """Every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked."""
+    """Export every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked."""
 
     def lines() -> Iterator[str]:
         return (f"{line}\n" for line in exchange.lines(context.database.reader(), context.mask))

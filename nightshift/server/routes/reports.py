@@ -38,7 +38,7 @@ def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
 
 @routes.endpoint("GET", "/api/report/{name}", errors=(400, 404))
 def show_report(context: AppContext, name: str) -> ReportDetail:
-    """One report in full, beside the figures of the one before."""
+    """Show a report in full, beside the figures of the one before."""
     folder = context.reports_dir()
     filed = stored.read(folder, name)
     earlier = stored.before(stored.names(folder), name)
@@ -48,7 +48,7 @@ def show_report(context: AppContext, name: str) -> ReportDetail:
 
 @routes.endpoint("GET", "/api/report/{name}/file", media="text/markdown", errors=(400, 404))
 def download_report(context: AppContext, name: str, query: FileQuery) -> Response:
-    """One report as a file, in Markdown or HTML."""
+    """Download a report as a file, in Markdown or HTML."""
     suffix, media = _SUFFIXES[query.form]
     path = stored.path_of(context.reports_dir(), name).with_suffix(suffix)
     try:

@@ -47,7 +47,7 @@ def submit_task(context: AppContext) -> Reply:
 
 @routes.endpoint("GET", "/api/task/{task_id}", errors=(400, 404))
 def show_task(context: AppContext, task_id: int) -> TaskDetail:
-    """One task with its iterations."""
+    """Show a task with its iterations."""
     task = context.queue.get(task_id)
     reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
     pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)

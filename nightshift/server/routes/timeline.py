@@ -64,7 +64,7 @@ def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Ti
 
 @routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}", errors=(400, 404))
 def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
-    """One step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
+    """Show a step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
     return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
 
 

@@ -50,7 +50,7 @@ class ForecastAnswer(Answer):
 
 @routes.endpoint("GET", "/api/forecast")
 def show_forecast(context: AppContext) -> ForecastAnswer:
-    """When the open tasks are likely to have ended, and what that is likely to cost, from what earlier tasks took."""
+    """Forecast the end of the open tasks and their cost, from what earlier tasks took."""
     return ForecastAnswer.from_values(*outlook.read(context.database.reader(), context.work(), context.clock()))
 
 

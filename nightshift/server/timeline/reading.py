@@ -200,7 +200,7 @@ def _running(
 
 
 def _is_marked(event: Event) -> bool:
-    """Whether it stands between the steps; how the task ended stands above them."""
+    """Tell whether an event stands between the steps; the task's end stands above them."""
     has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
     if has_ended or event.kind in _SHOWN_BY_STEPS:
         return False

@@ -224,7 +224,7 @@ def add_dropped(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def arms(conn: Connection) -> Sequence[Row]:
-    """All arms, by name."""
+    """Read all arms, by name."""
     return conn.execute("SELECT * FROM arms ORDER BY name").fetchall()
 
 

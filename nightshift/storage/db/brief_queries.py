@@ -73,12 +73,12 @@ class BriefQueries:
         self._db = database
 
     def first(self) -> datetime | None:
-        """When the first task came; None while there was none."""
+        """Return the time when the first task came; None while there was none."""
         (row,) = self._rows("SELECT created_at FROM tasks ORDER BY id LIMIT 1") or (None,)
         return None if row is None else from_text(row[0])
 
     def counts(self, since: datetime, until: datetime) -> Counts:
-        """How many tasks ended in the span, and what became of the commits that were made in it."""
+        """Count the tasks that ended in the span, and the commits that were made in it, by what became of them."""
         span = (to_text(since), to_text(until))
         tasks = self._rows(
             "SELECT status, count(*) AS number, sum(reason GLOB ?) AS unpushed FROM tasks "

@@ -44,7 +44,7 @@ def encode(value: object) -> str:
 
 
 def encode_sparse(value: object) -> str:
-    """As `encode`, without what holds nothing in a dataclass of ours: `decode` puts the same there again.
+    """Encode as `encode`, without what holds nothing in a dataclass of ours: `decode` puts the same there again.
 
     It is for fields that are None or empty by default, and are so in most rows of a table that is kept for ever.
     """

@@ -114,7 +114,7 @@ class CommitLedger:
         return self._db.write(job)
 
     def entry(self, entry_id: int) -> Commit | None:
-        """One row by its id."""
+        """Read a row by its id."""
         return next(iter(self._rows("SELECT * FROM git_commits WHERE id = ?", entry_id)), None)
 
     def named(self, start: str) -> list[Commit]:

@@ -101,7 +101,7 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
 
 
 def _reach(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
-    """These tasks, and all that wait for one of them."""
+    """Return these tasks, and all that wait for one of them."""
     found, left = set(begin), list(begin)
     while left:
         for task_id in dependants.get(left.pop(), ()):

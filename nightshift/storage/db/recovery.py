@@ -226,7 +226,7 @@ def _find_loss(path: Path, backups_dir: Path, lines: Sequence[_Line]) -> str:
 
 
 def _has_log(path: Path) -> bool:
-    """Whether its write-ahead log holds anything."""
+    """Tell whether its write-ahead log holds anything."""
     with suppress(FileNotFoundError):
         return beside(path, "-wal").stat().st_size > 0
     return False

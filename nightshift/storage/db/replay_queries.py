@@ -75,7 +75,7 @@ def steps(conn: Connection, since: datetime, until: datetime, most: int) -> list
 
 
 def tasks(conn: Connection, ids: Collection[int]) -> list[TimedTask]:
-    """These tasks, by their numbers."""
+    """Read these tasks, by their numbers."""
     query = (
         "SELECT id, substr(description, 1, 300) AS description, status, ended_at FROM tasks "
         "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"

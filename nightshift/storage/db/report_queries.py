@@ -179,12 +179,12 @@ class ReportLog:
         self._db = database
 
     def whole_since(self) -> datetime | None:
-        """From when on the log has all its events; None when nothing was ever pruned."""
+        """Return the time from which on the log has all its events; None when nothing was ever pruned."""
         pruned = events_pruned(self._db.reader())
         return pruned.before if pruned else None
 
     def counts(self, since: datetime, until: datetime) -> dict[str, int]:
-        """How often each kind of event was logged in the span."""
+        """Count the events of each kind in the span."""
         query = "SELECT kind, count(*) FROM execution_logs WHERE at >= ? AND at < ? GROUP BY kind ORDER BY kind"
         return {row[0]: int(row[1]) for row in self._rows(query, to_text(since), to_text(until))}
 
@@ -199,7 +199,7 @@ class ReportLog:
         return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
 
     def last_before(self, event_id: int) -> datetime | None:
-        """When the event was stored that came before this one."""
+        """Return the time of the event that came before this one."""
         rows = self._rows("SELECT at FROM execution_logs WHERE id < ? ORDER BY id DESC LIMIT 1", event_id)
         return from_text(rows[0][0]) if rows else None
 
@@ -216,7 +216,7 @@ class ReportLog:
         return [_earlier(row) for row in rows]
 
     def reopened_count(self, at: datetime) -> int:
-        """How many tasks had ended before `at` and were tried again after it."""
+        """Count the tasks that had ended before `at` and were tried again after it."""
         rows = self._rows(
             "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
             f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
@@ -283,12 +283,12 @@ class ReportQueries:
         return [ended_task(row) for row in rows]
 
     def created_count(self, since: datetime, until: datetime) -> int:
-        """How many tasks were submitted in the span."""
+        """Count the tasks that were submitted in the span."""
         rows = self._rows("SELECT count(*) FROM tasks WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 
     def open_count(self, at: datetime) -> int:
-        """How many tasks came before `at` and did not end before it, those that were tried again since among them."""
+        """Count the tasks that came before `at` and did not end before it, also those that were tried again since."""
         (row,) = self._rows(
             "SELECT count(*) FROM tasks WHERE created_at < ? AND (ended_at IS NULL OR ended_at >= ?)", at, at
         )
@@ -310,13 +310,13 @@ class ReportQueries:
         return [_commit(row, until) for row in rows]
 
     def commits_by_id(self, ids: Iterable[int], until: datetime) -> list[CommitRow]:
-        """These commits, oldest first."""
+        """Read these commits, oldest first."""
         query = f"{_COMMITS} WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.id"  # noqa: S608  # a constant
         rows = self._db.reader().execute(query, (json.dumps(sorted(ids)),)).fetchall()
         return [_commit(row, until) for row in rows]
 
     def unread_before(self, since: datetime, until: datetime) -> int:
-        """How many commits older than the span were neither read nor taken back before `until`."""
+        """Count the commits older than the span that were neither read nor taken back before `until`."""
         (row,) = self._rows(
             "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ?", since, until
         )
@@ -360,7 +360,7 @@ class ReportQueries:
         return found
 
     def pattern_count(self, since: datetime, until: datetime) -> int:
-        """How many solved tasks of the span were kept as patterns."""
+        """Count the solved tasks of the span that were stored as patterns."""
         rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 

@@ -68,7 +68,7 @@ def uses(conn: Connection, since: datetime, *, by_day: bool) -> list[Use]:
 
 
 def begun_at(conn: Connection) -> datetime | None:
-    """When the first task came or the first model was called; None before that."""
+    """Return when the first task came or the first model was called; None before that."""
     firsts = (
         conn.execute("SELECT created_at FROM tasks ORDER BY id LIMIT 1").fetchone(),
         conn.execute("SELECT MIN(at) FROM model_stats").fetchone(),

@@ -98,7 +98,7 @@ def shorten_repo(conn: Connection, repo: str) -> str:
 
 
 def unread(conn: Connection) -> int:
-    """How many commits wait to be read by their owner; a step for each, in an index of their own."""
+    """Count the commits that wait to be read by their owner; a step for each, in an index of their own."""
     return int(conn.execute("SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL").fetchone()[0])
 
 
@@ -211,11 +211,11 @@ class StateStore:
         return read_draft(self._db.reader(), task_id)
 
     def unread_count(self) -> int:
-        """How many commits wait to be read by their owner."""
+        """Count the commits that wait to be read by their owner."""
         return unread(self._db.reader())
 
     def commit_count(self) -> int:
-        """How many commits the agent ever made, without drafts."""
+        """Count the commits that the agent ever made, without drafts."""
         query = "SELECT COUNT(*) FROM git_commits WHERE label <> 'draft'"
         return int(self._db.reader().execute(query).fetchone()[0])
 

@@ -287,5 +287,5 @@ class Writer:
 
 
 def _urgent(group: Sequence[_Entry[object]]) -> int:
-    """How many of a group somebody waits for."""
+    """Count the writes of a group that somebody waits for."""
     return sum(not entry.patient for entry in group)

@@ -36,7 +36,7 @@ class Tally:
     withheld: Share = field(default_factory=Share)
 
     def fields(self) -> dict[str, Any]:
-        """One value for each column that holds it."""
+        """Return one value for each column that holds it."""
         return {
             "judged_from": self.judged_from, "used": self.used, "helped": self.helped,
             "shown": self.shown.whole, "shown_solved": self.shown.part,
@@ -106,7 +106,7 @@ def withheld(conn: Connection) -> Share:
 
 
 def added(one: Share, other: Share) -> Share:
-    """Both counts together."""
+    """Add two shares."""
     return Share(one.part + other.part, one.whole + other.whole)
 
 

@@ -97,7 +97,7 @@ def difference(failing: Change, passing: Change, masker: Masker, error: str = ""
 
 
 def lesson_of(work: AttemptState) -> str:
-    """One line: the last reflection's advice, or what it took for the cause; else what was done."""
+    """Write a lesson in one line: the last reflection's advice, or its cause; else what was done."""
     reflections = [one.reflection for one in work.tries if one.reflection != Reflection()]
     last = reflections[-1] if reflections else Reflection()
     text = last.suggested_fix or last.root_cause or last.pattern or work.summary

@@ -306,7 +306,7 @@ class LongTermMemory:
         return found
 
     def _judge_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """As `_judge`, where counts of other nodes changed: what had retired by fewer counts may be used again."""
+        """Judge a lesson as `_judge`, after counts of other nodes changed: a retired lesson may be used again."""
         found = self._judge(conn, lesson, everyone, at)
         if found is not Standing.RETIRED and rows.use_again(conn, *lesson):
             self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")

@@ -43,7 +43,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, float32, shape (len(texts), dims).
+        """Embed texts: a row for each, float32, shape (len(texts), dims).
 
         Raises:
             EmbedderMissing: it cannot be used now.
@@ -83,7 +83,7 @@ class Recent:
         self._rows = OrderedDict[str, "Vectors"]()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text; at least one is given."""
+        """Embed texts: a row for each; at least one is given."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         with self._lock:
