@@ -351,7 +351,7 @@ class Maintenance:
 
 
 def _questions_s(settings: Settings) -> float:
-    """A wait that is shorter than the pause between two looks is kept to as well."""
+    """Return the seconds between two looks at questions: at most as long as a question waits."""
     return max(1.0, min(QUESTIONS_S, settings.clarify_wait_s))
 
 

@@ -75,7 +75,7 @@ class CauseSettled(Answer):
 
 
 def causes(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
-    """The causes of tasks that failed and were not tried again."""
+    """List the causes of tasks that failed and were not tried again."""
     queries, now = BriefQueries(context.database), context.clock()
     since, until = moment(query.since), moment(query.until)
     return clustered(queries.failed(since or queries.first() or now, until or now))

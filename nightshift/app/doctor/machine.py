@@ -253,7 +253,7 @@ def _newest_event(context: CheckContext, now: datetime) -> Iterator[Finding]:
 
 
 def _files(context: CheckContext, now: datetime) -> Iterator[Finding]:
-    """A file system that stamps files ahead of us has another clock, or ours was set back."""
+    """Look for files that are stamped ahead of us: their file system has another clock, or ours was set back."""
     settings = context.settings
     paths = [settings.db_path, settings.db_path.with_name(settings.db_path.name + "-wal"), settings.state_file]
     times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in paths if path.exists()]

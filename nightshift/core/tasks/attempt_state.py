@@ -281,7 +281,7 @@ class AttemptContext:
     warn_at: int = 12
     """After how many tries a warning is due."""
     held: HeldOut = field(default_factory=HeldOut)
-    """Parts of the task's tests that no prompt may show."""
+    """Held-out cases and files, which no prompt may show."""
     whole_tree: bool = True
     """Whether the repository belongs to the task as a whole; the daemon's own workspace holds files of other tasks."""
     run_limits: RunLimits = RUN_LIMITS

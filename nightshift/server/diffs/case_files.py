@@ -122,7 +122,7 @@ class CaseFiles:
         raise self.missing(f"no finished step {step_no} in attempt {attempt}")
 
     def missing(self, what: str) -> UnknownStep:
-        """The error that says that a task has not what was asked for, or no longer."""
+        """Make the error that says that a task has not what was asked for, or no longer."""
         gone = pruning.work_pruned(self._context.database.reader(), self._task.id)
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")

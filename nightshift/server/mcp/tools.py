@@ -67,7 +67,7 @@ ApprovalId = Annotated[int, Field(ge=1, description="the id of a question, from 
 
 
 def make_server(api: Api) -> MCPServer:
-    """The server over an API; the logging of the process stays as it is."""
+    """Make the server over an API; the logging of the process stays as it is."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     server = MCPServer("nightshift", title="Nightshift", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
@@ -242,14 +242,14 @@ class Tools:
         return tuple(map(question_of, found.approvals))
 
     async def newest_report(self) -> str:
-        """The report of the last checkpoint, in Markdown."""
+        """Read the report of the last checkpoint, in Markdown."""
         found = await self._got(Reports, "/api/reports", {"limit": 1})
         if not found.reports:
             raise ResourceError("there is no report yet; it is written at a checkpoint")
         return await self.report(found.reports[0].name)
 
     async def report(self, name: str) -> str:
-        """A report by its name, in Markdown."""
+        """Read a report by its name, in Markdown."""
         _, text = await self._replied(Request(method="GET", path=f"/api/report/{name}/file"))
         return text.decode("utf-8", "replace")
 

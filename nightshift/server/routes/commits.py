@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @routes.endpoint("GET", "/api/commits")
 def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
-    """The commits that were made, newest first, page by page."""
+    """List the commits that were made, newest first, page by page."""
     return _reviewing(context).commits(query)
 
 
@@ -90,7 +90,7 @@ def discard_task(context: AppContext, task_id: int) -> Discarded:
 
 @routes.endpoint("GET", "/api/resolve", errors=(400, 404, 409))
 def resolve_name(context: AppContext, query: NameQuery) -> Named:
-    """The task and the commit that a name stands for: a number, or the beginning of a commit's id or of a branch."""
+    """Look up the task and the commit of a name: a number, or the beginning of a commit's id or of a branch."""
     return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)
 
 

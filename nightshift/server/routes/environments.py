@@ -38,7 +38,7 @@ class KeptEnvironments(Answer):
 
 @routes.endpoint("GET", "/api/environments")
 def list_environments(context: AppContext) -> KeptEnvironments:
-    """The environments that were made of what repositories declare."""
+    """List the environments that were made of what repositories declare."""
     rows = [
         EnvironmentRow.from_values(
             one,

@@ -59,7 +59,7 @@ def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
 
 
 def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
-    """The lessons nearest to a text, of those that are wanted. A retired one is not found: it has no vector."""
+    """List the lessons nearest to a text, of those that are wanted. Retired ones are not found: they have no vector."""
     if query.text or query.offset:
         raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
     conn = context.database.reader()
@@ -141,7 +141,7 @@ def _key(name: str) -> Key:
 
 
 def _known(context: AppContext, name: str) -> Key:
-    """The lesson of that name; raises `UnknownLesson` where there is none."""
+    """Read the key of a lesson by its name; raises `UnknownLesson` where there is none."""
     key = _key(name)
     if listing.read(context.database.reader(), *key) is None:
         raise UnknownLesson(name)

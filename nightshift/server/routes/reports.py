@@ -26,7 +26,7 @@ _SUFFIXES = {"markdown": (".md", "text/markdown"), "html": (".html", "text/html"
 
 @routes.endpoint("GET", "/api/reports")
 def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
-    """The weekly reports with their figures for a glance, the newest first, page by page."""
+    """List the weekly reports with their figures for a glance, the newest first, page by page."""
     folder = context.reports_dir()
     names = stored.names(folder)
     if query.after is not None:

@@ -43,7 +43,7 @@ class KnownRepositories(Answer):
 
 @routes.endpoint("GET", "/api/repositories")
 def list_repositories(context: AppContext) -> KnownRepositories:
-    """The repositories that are known here."""
+    """List the repositories that are known here."""
     return KnownRepositories(repositories=context.repository_settings.known())
 
 

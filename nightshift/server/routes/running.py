@@ -36,7 +36,7 @@ class PauseIn(BaseModel):
 
 @routes.endpoint("GET", "/api/status")
 def show_status(context: AppContext) -> DaemonStatus:
-    """The daemon as a whole: its one state (`overall`), workers, queue, models."""
+    """Show the daemon as a whole: its one state (`overall`), workers, queue, models."""
     return context.status()
 
 

@@ -82,7 +82,7 @@ class Hits(Answer):
 
 @routes.endpoint("GET", "/api/search")
 def search(context: AppContext, query: SearchQuery) -> Hits:
-    """A few tasks, settings, lines of the log and model calls that hold all the words."""
+    """Find a few tasks, settings, lines of the log and model calls that hold all the words."""
     words, conn = query.q.split()[:MAX_WORDS], context.database.reader()
     wanted = TasksQuery.model_validate({"q": " ".join(words), "limit": TASKS})
     tasks = list_of_tasks(context.queue, wanted, context.mask).tasks

@@ -67,7 +67,7 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
 
 @routes.endpoint("GET", "/api/filters")
 def list_filters(context: AppContext) -> SavedFilters:
-    """The filters of the list of tasks that were kept by name."""
+    """List the stored filters of the list of tasks, by name."""
     return saved_filters(context.database)
 
 

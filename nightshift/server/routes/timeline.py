@@ -58,7 +58,7 @@ class FileQuery(Query):
 
 @routes.endpoint("GET", "/api/task/{task_id}/timeline", errors=(400, 404))
 def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Timeline:
-    """The course of a task: attempts, and of one the tries and steps, without their texts."""
+    """Show the course of a task: attempts, and of one the iterations and steps, without their texts."""
     return timeline_of(context, context.queue.get(task_id), query.attempt)
 
 
@@ -83,7 +83,7 @@ def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
 
 @routes.endpoint("GET", "/api/task/{task_id}/file", errors=(400, 404))
 def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
-    """A file as it was after a step, or as it came with the task; as highlighted lines."""
+    """Show a file as it was after a step, or as it came with the task; as highlighted lines."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.attempt is None and query.step is None:
         return files.given(query.path)
@@ -93,7 +93,7 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
 
 @routes.endpoint("GET", "/api/task/{task_id}/forks", errors=(400, 404))
 def compare_forks(context: AppContext, task_id: int) -> SideBySide:
-    """A task beside its forks: status, verdict, tests, cost, tokens, time and size of the change of each."""
+    """Compare a task with its forks: status, verdict, tests, cost, tokens, time and size of the change of each."""
     return side_by_side(context, context.queue.get(task_id))
 
 
@@ -106,7 +106,7 @@ def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
 
 @routes.endpoint("GET", "/api/task/{task_id}/fork-models", errors=(400, 404))
 def show_fork_models(context: AppContext, task_id: int) -> ForkModels:
-    """The models that a fork of this task can ask, with the measured cost and time of each."""
+    """List the models that a fork of this task can ask, with the measured cost and time of each."""
     context.queue.get(task_id)
     return fork_models(context)
 

@@ -62,7 +62,7 @@ def show_replay(context: AppContext, query: ReplayQuery) -> Replay:
 
 @routes.endpoint("GET", "/api/git")
 def show_repositories(context: AppContext) -> Repositories:
-    """The repositories that tasks used: branch, newest commit, changes, commits of ours, what is unpushed."""
+    """List the repositories that tasks used: branch, newest commit, changes, commits of ours, what is unpushed."""
     return repositories(context.repositories())
 
 

@@ -118,12 +118,12 @@ class Connection(H11Protocol):
             self._head_timer = None
 
     def pause_writing(self) -> None:
-        """The client takes its answer more slowly than it is made."""
+        """Note that the client takes its answer more slowly than it is made."""
         super().pause_writing()
         self._watch()
 
     def resume_writing(self) -> None:
-        """The client has caught up."""
+        """Note that the client has caught up."""
         super().resume_writing()
         self._stop_stall_timer()
 
