@@ -87,7 +87,7 @@ class TaskError(NightshiftError):
 
 
 class InvalidTask(TaskError):
-    """What was sent is not a task. `fields` says why, within bounds; `more` is how many faults it leaves out."""
+    """A submission that is not a task. `fields` says why, within bounds; `more` counts the faults that are left out."""
 
     def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
         self.fields = faults.bounded(fields)

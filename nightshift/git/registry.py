@@ -88,7 +88,7 @@ class Repositories:
             known.close()
 
     def version(self) -> str:
-        """What `git --version` says.
+        """Return the line that `git --version` prints.
 
         Raises:
             GitError: there is no git, or it is too old.
@@ -100,7 +100,7 @@ class Repositories:
         return answer
 
     def renew(self, author: Author) -> None:
-        """From now on another name stands in commits, also in repositories that are open."""
+        """Put another name into commits from now on, also in repositories that are open."""
         with self._lock:
             self._author = author
             self._known = {folder: replace(known, named=author) for folder, known in self._known.items()}

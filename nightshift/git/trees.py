@@ -214,7 +214,7 @@ class GitTree:
         return frozenset(path for path, record in self.records.items() if not record.regular)
 
     def links(self) -> Mapping[str, str]:
-        """Where links lead (`core.code.tree.Linked`)."""
+        """Return the targets of links by path (`core.code.tree.Linked`)."""
         if len(self.records) == len(self._listed.regular):
             return {}
         named = {

@@ -31,7 +31,7 @@ _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """What a commit says. The body comes from a model or a person: it is text, and cannot add a trailer."""
+    """Message of a commit. The body comes from a model or a person: it is text, and cannot add a trailer."""
 
     subject: str
     body: str = ""
@@ -97,7 +97,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
 
 
 def _tests(verdict: Verdict) -> str:
-    """How the tests of a draft ended."""
+    """Say how the tests of a draft ended."""
     passed = verdict.count(Result.PASSED)
     return describe_tests(passed, len(verdict.results), sorted(verdict.failing), verdict.reason)
 
@@ -122,7 +122,7 @@ def subject_of(message: str) -> str:
 
 
 def mark_of(message: str) -> str:
-    """What a commit names its task by (`core.tasks.task.Task.mark`); empty for a commit of no task."""
+    """Return the mark of a commit's task (`core.tasks.task.Task.mark`); empty for a commit of no task."""
     return trailers(message).get("Task", "")
 
 
@@ -132,7 +132,7 @@ def home_of(message: str) -> str:
 
 
 def draft_of(message: str) -> str:
-    """What a draft names its task by (`core.tasks.task.Task.mark`); empty for a commit that is no draft."""
+    """Return the mark of a draft's task (`core.tasks.task.Task.mark`); empty for a commit that is no draft."""
     return trailers(message).get("Draft-Of", "")
 
 

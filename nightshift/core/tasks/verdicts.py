@@ -78,7 +78,7 @@ class TriedMutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a verdict rests on; stored with the commit so that it can be judged again.
+    """Evidence that a verdict rests on; stored with the commit so that it can be judged again.
 
     `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
     `complete` tells that the whole repository was staged, not only the closure of the tests. `suites` has the files of
@@ -118,7 +118,7 @@ class SuiteReport:
     mended: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
-        """How many tests ended so."""
+        """Count the tests with this result."""
         return sum(case.result is result for case in self.results)
 
     @property

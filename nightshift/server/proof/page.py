@@ -39,7 +39,7 @@ WORTH: Mapping[Label, str] = {
     Label.DOCUMENTED: "documentation alone was changed, and checked",
     Label.REMOVED: "files were taken away, and the tests that are left passed",
 }
-"""What a label is worth, for a reader who has no manual."""
+"""Worth of a label, for a reader who has no manual."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
