@@ -44,7 +44,7 @@ RECENT = 4
 BUDGET_S = 15.0
 """After so long a run begins no more candidates; the rest goes to the next one."""
 SPARE_S = 15.0
-"""What the last tests of an observation, or calls of a probe, may take beyond their time."""
+"""The extra time of an observation's last tests, or of a probe's last calls."""
 AT_ONCE = 500
 """So many candidates are sent to one sandbox."""
 DEATHS = 12
@@ -175,7 +175,7 @@ async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What a run reported, by the candidates' numbers. `ended` tells that it came to its end by itself."""
+    """The report of a run, by the candidates' numbers. `ended` tells that it came to its end by itself."""
 
     outcomes: dict[int, CandidateResult]
     begun: frozenset[int]
@@ -251,7 +251,7 @@ def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) 
 
 
 def observation(answer: ProgramAnswer | None, plan: Plan, names: Names) -> SuiteObservation:
-    """What was seen; when not even the tests could be collected, each of their files counts as broken."""
+    """Read an observation; when not even the tests could be collected, each of their files counts as broken."""
     reader = _ObservationReader(names)
     for row in rows(answer):
         reader.take(row)
@@ -348,7 +348,7 @@ def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
 
 
 def _error_info(details: Any, names: Names, *, tests: bool) -> ErrorInfo:
-    """What something failed of, with the frames of the tree's own files, those of tests only if wanted.
+    """Read an error, with the frames of the tree's own files, those of tests only if wanted.
 
     Raises:
         ValueError, TypeError, KeyError: it has another form.

@@ -77,7 +77,7 @@ class CommitFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the ranks look at besides the commits: failures, asks, first uses of packages, and the log."""
+    """The input of the ranks besides the commits: failures, asks, first uses of packages, and the log."""
 
     failures: Sequence[FailureRow]
     asks: Sequence[AskRow]

@@ -1,4 +1,4 @@
-"""Which commits are worth reading first: a sum of points, each with its reason.
+"""The commits that are worth reading first: a sum of points, each with its reason.
 
 The size of a change, how many files and what kind of files it touches, and what happened to these files before are what
 predicts faults best (Y. Kamei et al., “A large-scale empirical study of just-in-time quality assurance”, IEEE
@@ -84,7 +84,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What is known around one commit.
+    """The surroundings of one commit.
 
     `granted` are the subjects of findings that its owner allowed, `first_packages` those that no commit of the
     repository used before, `later_failures` the later tasks that failed on files of it, `regressions` the tests that
@@ -117,7 +117,7 @@ class Ranked:
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """What to do about it, each with its command; nothing where it is decided."""
+        """The possible next steps, each with its command; nothing where it is decided."""
         commit = self.commit
         where = f" --repo {shlex.quote(commit.asked_repo)}" if commit.asked_repo else ""
         return [] if self.decided else [

@@ -62,7 +62,7 @@ class Client:
         self._http: httpx.AsyncClient | None = None
 
     async def get(self, path: str, **query: str | int) -> Any:
-        """What stands at a path below the API.
+        """Get the content at a path below the API.
 
         Raises:
             ForgeRefused, ForgeAway: as below.
@@ -114,7 +114,7 @@ class Client:
         return f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
     async def _page(self, address: str) -> tuple[Any, str]:
-        """What stands at an address, and the address of the next page."""
+        """Get the content at an address, and the address of the next page."""
         kept = self._kept.get(address)
         answer = await self._asked("GET", address, {"If-None-Match": kept.etag} if kept else {}, None)
         if answer.status_code == 304 and kept:
@@ -221,7 +221,7 @@ def _json(content: bytes, what: str) -> Any:
 
 
 def _message(answer: httpx.Response) -> str:
-    """What the forge says of a refusal, on one line."""
+    """Return the forge's message of a refusal, on one line."""
     try:
         found = json.loads(answer.content)
     except (ValueError, RecursionError):

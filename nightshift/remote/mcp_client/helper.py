@@ -111,7 +111,7 @@ def _why(task: asyncio.Task[None]) -> str:
 
 
 def _text(result: Any) -> str:
-    """What a result says in words, at most `MAX_CHARS` of it."""
+    """Return the words of a result, at most `MAX_CHARS` of them."""
     parts, left = list[str](), MAX_CHARS
     for block in result.content:
         text = getattr(block, "text", None) or getattr(getattr(block, "resource", None), "text", None)
