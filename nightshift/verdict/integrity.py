@@ -149,20 +149,24 @@ class CopiesOutcome:
         return f"the must-fail copy of {names.id(self.doubtful[0])} {how}: the result cannot be believed"
 
 
-def check_copies(files: Iterable[SuiteFile], tests: Iterable[CaseReport], names: Names) -> CopiesOutcome:
+def check_copies(
+    files: Iterable[SuiteFile], tests: Iterable[CaseReport], copies: Iterable[CaseReport], names: Names
+) -> CopiesOutcome:
     """Look at the copies of all files.
 
     Args:
         files: the test files of the run.
-        tests: what ended.
+        tests: what ended in the run of the tests, canaries among it.
+        copies: what ended in that of the copies.
         names: to turn names back.
     """
-    reports = by_name(tests)
+    reports, copied = by_name(tests), by_name(copies)
     genuine, doubtful, missing, weak, otherwise = 0, list[str](), list[str](), list[str](), False
     for file in files:
         for name in sorted(_expected(file, reports)):
             nodeid = f"{file.must_fail_path}::{name}"
-            cases = _asked(reports.get(nodeid, []), reports.get(f"{file.staged}::{name}", []))
+            ended = copied if file.copied else reports
+            cases = _asked(ended.get(nodeid, []), reports.get(f"{file.staged}::{name}", []))
             if not cases:
                 missing.append(nodeid)
             elif all(case.failed_by_assertion for case in cases):
@@ -221,7 +225,9 @@ def failed_apart(plan: Plan, split: Split | None) -> list[CaseReport]:
 
 
 def notes(plan: Plan, split: Split | None) -> Iterator[str]:
-    """How many tests were judged in one process with the tested code alone, where there are such."""
+    """How many tests were judged in one process with the tested code alone, where others were not."""
+    if plan.launch:
+        return
     judged = plan.split.judged if plan.split and split else frozenset()
     passed = {test for test in judged if split and results(split).get(test) == {"passed"}}
     total = sum(len(file.names) for file in plan.files if file.role is not Role.REGRESSION)

@@ -236,7 +236,7 @@ def doubtful_copies(run: Run) -> tuple[str, ...]:
 
 
 def _check_copies(run: Run, session: Session) -> integrity.CopiesOutcome:
-    return integrity.check_copies(run.plan.files, [*session.tests, *copies_of(run)], run.names)
+    return integrity.check_copies(run.plan.files, session.tests, copies_of(run), run.names)
 
 
 def copies_of(run: Run) -> Sequence[CaseReport]:
@@ -481,8 +481,8 @@ def _questioned(bad: list[_Found], stopped: Failure | None, run: Run) -> tuple[s
 
 
 def _notes(run: Run, found: list[_Found], skipped: int) -> tuple[str, ...]:
-    kept = [file.path for file in run.plan.files if file.role is not Role.REGRESSION and file.staged == file.path]
-    notes = [f"{path} keeps its name and has a canary in place of copies" for path in kept]
+    alone = [file for file in run.plan.files if file.role is not Role.REGRESSION and not file.copied]
+    notes = [f"{file.path} keeps its name and has a canary in place of copies" for file in alone if file.must_fail_path]
     forced = sorted(name for file in run.plan.files for name in file.forced)
     if forced:
         more = f" and {len(forced) - 10} more" if len(forced) > 10 else ""

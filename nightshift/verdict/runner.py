@@ -30,7 +30,7 @@ from nightshift.core.tasks.verdicts import Evidence, Label, Result, SuiteJob, Tr
 from nightshift.core.text.masking import Masker
 from nightshift.sandbox.cleaning import Mask, cleaned
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict import chance, commands, documents, judging, mutation, removal, words
+from nightshift.verdict import chance, commands, documents, judging, mutation, removal, replay, words
 from nightshift.verdict.baseline import Baselines
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.environments.layers import LayerStore
@@ -210,6 +210,7 @@ class SuiteRunner(Suite):
         """The judgement of a run, with the further runs it takes where a question is left."""
         run, found = await self._decided(job, run)
         found = await self._with_rest(job, run, found)
+        found = await replay.ask_again(job, run, found, self._runs)
         return await mutation.prove_own(job, run, found, self._runs)
 
     async def _with_rest(self, job: SuiteJob, run: Run, found: Judgement) -> Judgement:

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from . import own_packages
+from . import node, own_packages
 from .child import Child, Ends
 
 PRINTED = 1 << 20
@@ -38,7 +38,14 @@ def command(job: Job) -> dict[str, Any]:
     """
     named = _named(job["command"])
     before, output = _stamps(named), Ends(PRINTED)
-    found = Child(run, (job["command"], _env(job))).watch(job, output=output)
+    channel = node.Channel(job, "") if job["node"] else None
+    child = Child(run, (job["command"], _env(job) | (channel.variables if channel else {})))
+    if channel:
+        channel.attach(child)
+    found = child.watch(job, output=output)
+    if channel:
+        channel.close()
+        found["events"] = "\n".join(node.Report(found["events"], channel.secret, ()).lines)
     head, tail = (end.decode("utf-8", "replace") for end in output.ends)
     found["output"] = {"": (head + tail)[-LAST:]}
     found["printed"] = [head, tail, output.left_out]

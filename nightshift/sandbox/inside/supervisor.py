@@ -79,7 +79,7 @@ def run(job, source, first, split):
     if job["split"]:
         found = dict(files.contents(job, source))
         unseen = {*job["watched"], *job["split"]["hidden"]}
-        answer["split"] = split_run(job, {path: text for path, text in found.items() if path not in unseen}, split)
+        answer["split"] = split.run(job, {path: text for path, text in found.items() if path not in unseen})
         beside.end(spare=[first.pid])
         if os.getpid() == 1:
             files.clear(PRIVATE)
@@ -100,15 +100,6 @@ def run(job, source, first, split):
         answer["suite"] = suite(job, first)
         answer["altered"] = watch.touched() if watch else []
     return answer | beside.ended()
-
-
-def split_run(job, kept, split):
-    """Run the tests with the tested code in another process; None where that cannot be."""
-    if job["node"] is None:
-        return split.run(job, kept)
-    from . import node_split  # noqa: PLC0415 (only where it is needed)
-
-    return node_split.run(job, kept)
 
 
 def hide():

@@ -257,7 +257,8 @@ def copies(plan: Plan) -> Plan | None:
     """
     copied = [file for file in plan.files if file.copied]
     alone = tuple(replace(file.alone(), staged=file.must_fail_path, text=file.must_fail_text) for file in copied)
-    return replace(plan, files=alone, mounted=mounted(alone), must_fail=True) if alone else None
+    texts = {**plan.texts, **{file.path: encode(file.text) for file in alone if file.staged == file.path}}
+    return replace(plan, files=alone, texts=texts, mounted=mounted(alone), must_fail=True) if alone else None
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:

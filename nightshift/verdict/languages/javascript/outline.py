@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from nightshift.core.code.javascript import arguments, literal
@@ -27,7 +28,10 @@ _NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One call that makes a test. `name` is empty where it cannot be known; `callback` is the test's function."""
+    """One call that makes a test.
+
+    `name` is empty where it cannot be known; `callback` is the test's function, or the whole file.
+    """
 
     name: str
     required: bool
@@ -36,11 +40,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The tests of a file, and the names of suites (empty for the file) that may hold more."""
+    """The tests of a file, and the names of suites (empty for the file) that may hold more.
+
+    `is_script` tells that the file itself is its only test.
+    """
 
     cases: tuple[Case, ...]
     suites: frozenset[str]
     open_scopes: frozenset[str]
+    is_script: bool = False
 
     @property
     def required(self) -> frozenset[str]:
@@ -58,15 +66,20 @@ class Outline:
         return False
 
 
-def outline(root: Node, known: Names, *, numbers_suites: bool = True) -> Outline:
+def script(path: str, root: Node) -> Outline:
+    """The outline of a file that is a test by itself, named like the file; a helper may add tests to it."""
+    case = Case(name=PurePosixPath(path).name, required=False, callback=root)
+    return Outline(cases=(case,), suites=frozenset(), open_scopes=frozenset({""}), is_script=True)
+
+
+def outline(root: Node, known: Names) -> Outline:
     """List the tests of a parsed file.
 
     Args:
         root: its syntax tree.
         known: what its names stand for.
-        numbers_suites: whether suites of one name are told apart by what runs them.
     """
-    reader = _Reader(known, numbers_suites=numbers_suites)
+    reader = _Reader(known)
     reader.visit(root, "", certain=True)
     return Outline(
         cases=tuple(reader.cases), suites=frozenset(reader.suites), open_scopes=frozenset(reader.open_scopes)
@@ -74,8 +87,8 @@ def outline(root: Node, known: Names, *, numbers_suites: bool = True) -> Outline
 
 
 class _Reader:
-    def __init__(self, known: Names, *, numbers_suites: bool) -> None:
-        self._names, self._seen, self._numbers_suites = known, Counter[str](), numbers_suites
+    def __init__(self, known: Names) -> None:
+        self._names, self._seen = known, Counter[str]()
         self.cases: list[Case] = []
         self.suites: set[str] = set()
         self.open_scopes: set[str] = set()
@@ -110,7 +123,7 @@ class _Reader:
             self.visit(around, name or scope, certain=bool(name and certain))
 
     def _numbered(self, name: str, kind: str) -> str:
-        if kind == names.SUITE and not self._numbers_suites:
+        if kind == names.SUITE:
             return name
         self._seen[name] += 1
         return name if self._seen[name] == 1 else f"{name} #{self._seen[name]}"

@@ -1,4 +1,4 @@
-"""Which Node.js is taken, what commands run node:test, and how reports of its processes are weighed."""
+"""Which Node.js is taken, what commands run node:test, and how the lines of its reporters are read."""
 
 from __future__ import annotations
 
@@ -129,9 +129,20 @@ def test_a_command_takes_the_tests_below_its_folders() -> None:
     assert command.files(paths) == ["b.js", "lib/a.test.js"]
 
 
-JOB = {"node": {"told": {"secret": "S"}}, "decisive": ["a"]}
-PASSED = 'S{"e":"end","id":"a::x","rows":[["call","passed"]],"fail":null}'
-FAILED = 'S{"e":"end","id":"a::x","rows":[["call","failed"]],"fail":{}}'
+HERE = Path.cwd()
+JOB = {"node": {"scripts": ["s.mjs"]}, "session": {"files": ["a.mjs", "s.mjs"]}}
+
+
+def line(event: str, file: str = "a.mjs", **more: object) -> str:
+    return "S" + json.dumps({"e": event, "file": f"{HERE}/{file}", **more})
+
+
+def case(how: str, *titles: str, file: str = "a.mjs", **error: object) -> str:
+    return line("test", file, titles=titles or ("x",), how=how, seconds=0.1, error=error or None)
+
+
+CHECK = {"name": "AssertionError", "code": "ERR_ASSERTION", "message": "1 !== 2", "stack": "", "isCheck": True}
+END = line("end")
 
 
 def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, object]:
@@ -139,7 +150,7 @@ def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -
         "ended": how,
         "exit": status,
         "events": "\n".join(lines),
-        "output": {"": output},
+        "output": {"a.mjs": output},
         "duration_s": 0.1,
         "cpu_s": 0.1,
         "limit": "",
@@ -147,47 +158,84 @@ def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -
 
 
 def weighed(found: dict[str, object]) -> tuple[str, int | None, list[str]]:
-    total = Total()
-    total.take("a", found, JOB)
+    total = Total(JOB)
+    total.take(found, "S")
     answer = total.answer(total.stopped or "exited")
     return answer["ended"], answer["exit"], answer["events"].splitlines()
 
 
-def finish(status: int) -> str:
-    return f'S{{"e":"finish","exit":{status},"changed":["x"]}}'
+def ends(*lines: str, **more: object) -> dict[str, list[object]]:
+    """The tests that ended, with the rows of their reports."""
+    events = map(json.loads, weighed(ended(*lines, END, **more))[2])  # type: ignore[arg-type]
+    return {event["id"]: event["rows"] for event in events if event["e"] == "end"}
 
 
 def test_a_report_that_agrees_with_the_exit_status_is_taken_over() -> None:
-    how, status, lines = weighed(ended(PASSED, finish(0)))
+    how, status, lines = weighed(ended(case("passed"), END))
     assert (how, status) == ("exited", 0)
-    assert json.loads(lines[-1]) == {"e": "finish", "exit": 0, "changed": ["x"]}
-    assert weighed(ended(FAILED, finish(1), status=1))[:2] == ("exited", 1)
+    assert json.loads(lines[-1]) == {"e": "finish", "exit": 0, "changed": []}
+    assert weighed(ended(case("failed", **CHECK), END, status=1))[:2] == ("exited", 1)
 
 
-def test_lines_without_the_secret_and_after_the_end_are_forged() -> None:
-    for lines in ([PASSED[1:], finish(0)], [PASSED, finish(0), PASSED], [PASSED, "S{", finish(0)]):
+def test_a_test_is_named_by_its_titles_and_numbered_where_there_are_several() -> None:
+    found = ends(case("passed", "s", "x"), case("passed", "s", "x"), case("skipped", "[1]"))
+    assert list(found) == ["a.mjs::s > x", "a.mjs::s > x #2", "a.mjs::\u27e61]"]
+    assert [row[1] for row in found["a.mjs::\u27e61]"]] == ["skipped"]  # type: ignore[index]
+
+
+def test_a_failure_has_its_kind_and_the_frames_of_the_workspace() -> None:
+    stack = f"Error: x\n    at f (file://{HERE}/a.mjs:3:1)\n    at node:internal/x:1:1\n    at {HERE}/b.mjs:9:2"
+    _, _, lines = weighed(ended(case("failed", **{**CHECK, "stack": stack}), END, status=1))
+    fail = json.loads(lines[1])["fail"]
+    assert (fail["kind"], fail["frames"]) == ("AssertionError", [["b.mjs", 9, "<module>"], ["a.mjs", 3, "f"]])
+    missing = {**CHECK, "isCheck": False, "code": "ERR_MODULE_NOT_FOUND"}
+    _, _, lines = weighed(ended(case("failed", **missing), END, status=1))
+    assert json.loads(lines[1])["fail"]["kind"] == "ModuleNotFoundError"
+
+
+def test_lines_without_the_secret_are_forged() -> None:
+    for lines in ([case("passed")[1:], END], [case("passed"), "S{", END], [line("other"), END]):
         assert FORGED in weighed(ended(*lines))[2]
 
 
 def test_a_process_without_an_end_of_its_report_ends_the_run() -> None:
-    how, status, lines = weighed(ended(PASSED, status=0))
+    how, status, lines = weighed(ended(case("passed"), status=0))
     assert (how, status) == ("exited", 0)
     assert not any('"finish"' in line for line in lines)
-    assert weighed(ended(status=-6, output="JavaScript heap out of memory"))[0] == "memory"
-    assert weighed(ended(PASSED, how="timeout"))[0] == "timeout"
+    assert weighed(ended(status=1, output="JavaScript heap out of memory"))[0] == "memory"
+    assert weighed(ended(case("passed"), how="timeout"))[0] == "timeout"
 
 
-def test_an_exit_status_that_contradicts_the_report_is_noticed() -> None:
-    assert weighed(ended(PASSED, finish(0), status=1))[1] == 1
-    assert FORGED in weighed(ended(FAILED, finish(1), status=0))[2]
-
-
-def test_a_file_without_tests_fails() -> None:
-    _, status, lines = weighed(ended(finish(0)))
+def test_an_exit_status_that_contradicts_the_report_fails_the_run() -> None:
+    _, status, lines = weighed(ended(case("passed"), END, status=1))
     assert status == 1
-    assert "this file holds no test" in lines[0]
+    assert "ended with status 1" in lines[-2]
+
+
+def test_a_file_of_tests_that_reports_none_fails_and_a_script_is_a_test_itself() -> None:
+    _, status, lines = weighed(ended(line("file", how="passed"), END))
+    assert status == 1
+    assert "no test of this file came to its end" in lines[0]
+    assert list(ends(line("file", "s.mjs", how="passed"))) == ["s.mjs::s.mjs"]
+    assert not ends(
+        line("file", how="passed"), case("passed", file="s.mjs"), line("file", "s.mjs", how="passed")
+    ).keys() - {"s.mjs::x"}
+
+
+def test_what_ended_a_file_is_read_from_what_it_printed() -> None:
+    said = f"file://{HERE}/a.mjs:4\nthrow x;\n\nRangeError [ERR_X]: too\nfar\n    at f (file://{HERE}/a.mjs:4:1)\n"
+    _, _, lines = weighed(ended(line("file", how="failed", status="1"), END, status=1, output=said))
+    event = json.loads(lines[0])
+    assert (event["e"], event["kind"], event["message"]) == ("collect", "RangeError", "too\nfar")
+    assert event["frames"] == [["a.mjs", 4, "f"]]
+
+
+def test_a_failure_in_another_file_is_one_of_the_run() -> None:
+    _, status, lines = weighed(ended(case("passed"), case("failed", file="other.mjs", **CHECK), END, status=1))
+    assert status == 1
+    assert [json.loads(line)["id"] for line in lines if '"collect"' in line] == ["a.mjs"]
+    assert list(ends(case("passed", file="other.mjs"))) == []
 
 
 def test_skipped_tests_are_no_failures() -> None:
-    report = Report('S{"e":"end","id":"a::x","rows":[["call","skipped"]],"fail":{}}', "S")
-    assert (report.failed, report.tests) == (False, 1)
+    assert not Report(case("skipped"), "S", ()).failed

@@ -119,26 +119,6 @@ async def test_code_that_lies_does_not_pass(lie: str, folder: Path, framework: s
     assert not verdict.passed, lie
 
 
-LOOKS = """import fs from 'node:fs';
-const found: string[] = [];
-for (const what of ['environ', 'mem', 'fd/4']) {
-  try {
-    found.push(String(fs.openSync(`/proc/${process.ppid}/${what}`, 'r')));
-  } catch {
-    found.push('shut');
-  }
-}
-const told = Object.keys(process.env).filter((name) => name.startsWith('NIGHTSHIFT_TOLD'));
-export const add = (): string => [...found, ...told, ...process.execArgv].join(' ');
-"""
-
-
-async def test_the_process_of_the_tests_cannot_look_into_the_one_that_reports(folder: Path, framework: str) -> None:
-    tests = SUMS.replace("add(2, 3)", "(add as any)()").replace("toBe(5)", "toBe('shut shut shut')")
-    verdict = await judged(folder, framework, {"src/add.ts": LOOKS}, tests)
-    assert verdict.passed, verdict.failures
-
-
 SWALLOWED = """
 test('sums', () => {
   try {
