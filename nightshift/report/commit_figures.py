@@ -23,6 +23,7 @@ _TONES = {
     Label.REMOVED: Tone.PLAIN,
     Label.SELF_TESTED: Tone.WARN,
     Label.EXIT_CODE: Tone.BAD,
+    Label.DOUBTFUL: Tone.BAD,
 }
 _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 

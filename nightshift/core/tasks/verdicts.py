@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from nightshift.core.code.tree import Tree
 from nightshift.core.isolation import RunLimits, SandboxLimits
+from nightshift.core.tasks.findings import Finding
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.task import Change, Files, Language
 
@@ -21,6 +22,8 @@ class Label(StrEnum):
     EXIT_CODE = "exit_code"
     DOCUMENTED = "documented"
     REMOVED = "removed"
+    DOUBTFUL = "doubtful"
+    """It passed, and something speaks against it: it never integrates unasked."""
     DRAFT = "draft"
     """It did not pass, and is kept for the owner."""
 
@@ -151,7 +154,8 @@ class Verdict(SuiteReport):
     they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
     what held-out cases expect: they never reach a model, nor the memory that models are told from. `tampering` says
     what came over a channel of the run that nothing but an attack puts there; it ends the attempt. `unmet` are
-    sentences on what the words of the task say and the change, although it passed, does not do.
+    sentences on what the words of the task say and the change, although it passed, does not do. `findings` are what the
+    checks observed, whether or not it decided.
     """
 
     passed: bool
@@ -160,11 +164,18 @@ class Verdict(SuiteReport):
     unseen: tuple[str, ...] = ()
     tampering: str = ""
     unmet: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Tell whether the change passed and does what the words of its task say."""
         return self.passed and not self.unmet
+
+    @property
+    def doubt(self) -> str:
+        """Why it is not integrated unasked although it passed; empty where nothing speaks against it."""
+        doubtful = self.passed and self.evidence.label is Label.DOUBTFUL
+        return f"it is doubtful: {self.reason}" if doubtful else ""
 
     @property
     def has_run(self) -> bool:

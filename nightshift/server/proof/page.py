@@ -38,6 +38,7 @@ WORTH: Mapping[Label, str] = {
     Label.EXIT_CODE: "a command ended with exit status 0; what it looked at is not known",
     Label.DOCUMENTED: "documentation alone was changed, and checked",
     Label.REMOVED: "files were taken away, and the tests that are left passed",
+    Label.DOUBTFUL: "the tests passed, and something speaks against them; it was not integrated unasked",
 }
 """What a label is worth, for a reader who has no manual."""
 
