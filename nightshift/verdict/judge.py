@@ -23,7 +23,7 @@ _REFUSES = {
 """What refuses a change, by the controls that have to be silent about it."""
 _ASKS = frozenset({FindingKind.ASSET, FindingKind.TOOK_MORE, FindingKind.GONE})
 """What is asked of the owner, where the finding has a subject."""
-_DOUBTS = frozenset({
+DOUBTS = frozenset({
     FindingKind.GIVEN_IDLE, FindingKind.IDLE, FindingKind.COPY, FindingKind.SEAL, FindingKind.FORGED,
     FindingKind.GREEN_BEFORE,
 })  # fmt: skip
@@ -72,7 +72,7 @@ def judge(
     if refusing := next(filter(_refuses, told), None):
         return replace(decided, passed=False, reason=refusing.says, findings=told)
     asks = tuple(one for one in told if one.subject and one.kind in _ASKS)
-    doubts = [one for one in told if one.kind in _DOUBTS]
+    doubts = [one for one in told if one.kind in DOUBTS]
     notes = (*decided.notes, *(one.says for one in told if one not in asks))
     if doubts:
         return replace(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Set as Collection
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nightshift.core.tasks.verdicts import CaseResult, Failure, Result
@@ -29,8 +30,10 @@ class NativeRun:
         changed: functions outside of the tree that are others at the end.
         marked: the tests that a constant mark skips.
         is_forged: whether the channel held what no recorder writes.
+        is_recorded: whether a recorder told of the tests, and no report that the tested code can write.
         digest: of all files that the run saw.
         python: the version of the interpreter.
+        output: the end of what a command printed.
         cpu_s: processor time of its processes, in seconds.
         wall_s: the same by the clock.
         notes: what the owner should know of the run itself.
@@ -49,8 +52,10 @@ class NativeRun:
     changed: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
     is_forged: bool = False
+    is_recorded: bool = True
     digest: str = ""
     python: str = ""
+    output: str = ""
     cpu_s: float = 0.0
     wall_s: float = 0.0
     notes: tuple[str, ...] = ()
@@ -74,6 +79,25 @@ class NativeRun:
     def passed(self) -> frozenset[str]:
         """The ids of the tests that passed."""
         return frozenset(case.id for case in self.tests or () if case.result is Result.PASSED)
+
+    def with_second_look(self, second: NativeRun, tests: Collection[str]) -> NativeRun:
+        """The same where tests that failed pass when they run alone: by chance, or under the load of the machine."""
+        passed = tests & second.passed if second.exit_code == 0 else frozenset[str]()
+        if not passed:
+            return self
+        cases = tuple(
+            replace(case, result=Result.PASSED, message="") if case.id in passed else case for case in self.tests or ()
+        )
+        failures = tuple(failure for failure in self.failures if failure.id not in passed)
+        exit_code = 0 if self.failed <= passed else self.exit_code
+        return replace(self, tests=cases, failures=failures, exit_code=exit_code)
+
+    def describe_exit(self) -> Failure:
+        """The bad status of a command as a failure."""
+        words = " ".join(self.command)
+        return Failure(
+            id=words, kind="ExitCode", message=f"`{words}` ended with status {self.exit_code}", output=self.output
+        )
 
     def failed_too(self, test: str) -> bool:
         """Tell whether a test failed here, by itself or with its whole file."""

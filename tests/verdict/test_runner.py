@@ -7,7 +7,7 @@ import pytest
 from nightshift.core.errors import CommandBlocked
 from nightshift.core.events import Kind
 from nightshift.core.tasks.verdicts import Label, Verdict
-from nightshift.verdict import judging
+from nightshift.verdict import native
 from tests.support.sandboxes import Judge
 
 ADD = {"solution.py": "def add(a, b):\n    return a + b\n"}
@@ -79,7 +79,7 @@ async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None
         judge({"solution.py": "import ctypes\ndef add(a, b):\n    ctypes.string_at(0)\n"}, GIVEN),
     )
     assert loop.reason == (
-        f"the tests were cut off after 1 s of processor time ({judging.LIMIT}); it was in {SMALL}, "
+        f"the tests were cut off after 1 s of processor time ({native.LIMIT}); it was in {SMALL}, "
         "which was cut off alone as well; 1 of 2 tests were not reached"
     )
     behind = "1 of 2 tests were not reached"

@@ -18,6 +18,8 @@ class Label(StrEnum):
 
     VERIFIED = "verified"
     TESTS_PASSED = "tests_passed"
+    BEHAVIOUR_KEPT = "behaviour_kept"
+    """Tests of the base that reach the change pass, and what the agent tests was so before."""
     SELF_TESTED = "self_tested"
     EXIT_CODE = "exit_code"
     DOCUMENTED = "documented"
@@ -172,6 +174,11 @@ class Verdict(SuiteReport):
         return self.passed and not self.unmet
 
     @property
+    def asks(self) -> tuple[Finding, ...]:
+        """What its owner must decide before it may be committed."""
+        return tuple(one for one in self.findings if one.subject) if self.passed else ()
+
+    @property
     def doubt(self) -> str:
         """Why it is not integrated unasked although it passed; empty where nothing speaks against it."""
         doubtful = self.passed and self.evidence.label is Label.DOUBTFUL
@@ -203,8 +210,8 @@ class SuiteJob:
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
     tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
     tests of the base judge it. `gone` are test files of the base that go with the change.
-    `asked` are the words of the task, to which a change that passes is held; a test of `command` that the machine
-    fails, with the change and without it, is excused unless they name it. None excuses none and holds to nothing.
+    `asked` are the words of the task, to which a change that passes is held; None holds to nothing. `granted` and
+    `denied` are what the owner has decided on test assets, by subject.
     """
 
     base: Tree
@@ -228,6 +235,8 @@ class SuiteJob:
     takes_away: bool = False
     gone: tuple[str, ...] = ()
     asked: str | None = None
+    granted: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
         """The sandbox of the run: the usual one, with the limits of the job where it has any."""

@@ -41,18 +41,6 @@ class Listing(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Excuses:
-    """How the text of a test file lets tests off.
-
-    `marked` has the tests that it marks, as their owner names them, with `skip` and `xfail`; `lines` are those in which
-    it skips what runs.
-    """
-
-    marked: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    lines: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFile:
     """One file of tests as it is staged.
 
@@ -71,7 +59,6 @@ class SuiteFile:
         mirrored: whether the tests that the file makes while it runs are in the copy as well.
         apart: whether the tests of a file of node:test may run with the code in another process.
         preload: libraries that are imported before anything of the workspace.
-        excuses: which of its tests a given file lets off.
         forced: the tests whose copy fails by an added call, because nothing that they check can be changed.
     """
 
@@ -89,7 +76,6 @@ class SuiteFile:
     mirrored: bool = False
     apart: bool = False
     preload: frozenset[str] = frozenset()
-    excuses: Excuses = Excuses()
     forced: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:
@@ -177,8 +163,11 @@ class Plan:
         dropped: files of the change that are not staged, path to reason.
         options: the runner's.
         paths: folders that modules are imported from.
-        own: packages of the base that the test libraries have as well, name to folder: the run has the base's.
-        not_judged: why no run of the tests would say anything of the change; empty where it would.
+        words: what pytest is told, where that runs the tests; None for every other runner.
+        is_module: whether it is started as `python -m pytest`, which has modules found in the folder it is started in.
+        has_conftest: whether a conftest is in force.
+        is_traced: whether the lines of test files are recorded.
+        preloads: modules that are imported before anything of the workspace.
         command: run as it is in the place of a known runner.
         calls: made in place of tests: module, function, arguments and named arguments, packed.
         program: does something of its own with the tests.
@@ -198,8 +187,11 @@ class Plan:
     dropped: Mapping[str, str]
     options: tuple[str, ...]
     paths: tuple[str, ...]
-    own: Mapping[str, str] = field(default_factory=dict)
-    not_judged: str = ""
+    words: tuple[str, ...] | None = None
+    is_module: bool = True
+    has_conftest: bool = False
+    is_traced: bool = True
+    preloads: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     calls: tuple[tuple[str, str, object, object], ...] = ()
     program: ProgramRun | None = None
@@ -224,7 +216,7 @@ class Plan:
     @property
     def preload(self) -> tuple[str, ...]:
         """Libraries to import before anything of the workspace."""
-        return tuple(sorted({name for file in self.files for name in file.preload}))
+        return tuple(sorted({*self.preloads, *(name for file in self.files for name in file.preload)}))
 
 
 def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:
@@ -238,16 +230,10 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
     staged, mine = {file.staged for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
     gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
     return replace(
-        plan, files=(), mounted={}, command=(), calls=tuple(calls), split=None,
+        plan, files=(), mounted={}, command=(), words=None, calls=tuple(calls), split=None,
         removed=tuple(sorted({*plan.removed, *gone})),
         texts={path: text for path, text in plan.texts.items() if path not in staged | mine},
     )  # fmt: skip
-
-
-def originals(plan: Plan) -> Plan:
-    """A run of the tests without their must-fail copies; canaries stay, which need the tests beside them."""
-    alone = tuple(file.alone() if file.copied else file for file in plan.files)
-    return replace(plan, files=alone, mounted=mounted(alone))
 
 
 def copies(plan: Plan) -> Plan | None:
@@ -261,11 +247,11 @@ def copies(plan: Plan) -> Plan | None:
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:
-    """A run of some of the base's tests, which another run has left; with a canary of its own."""
-    first, *others = (file.alone() for file in plan.files if file.role is Role.REGRESSION and file.staged in paths)
-    path, text, names = plan.canary
-    files = (replace(first, must_fail_path=path, must_fail_text=text, must_fail_names=names), *others)
-    return replace(plan, files=files, mounted={**originals(plan).mounted, **mounted(files)}, split=None)
+    """A run of some of the base's tests, which another run has left."""
+    files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.staged in paths)
+    if plan.words is not None:
+        return with_files(plan, files)
+    return replace(plan, files=files, mounted=mounted(files), split=None)
 
 
 def tests_alone(plan: Plan) -> Plan:
@@ -276,7 +262,29 @@ def tests_alone(plan: Plan) -> Plan:
 
 def first_failure(plan: Plan) -> Plan:
     """As `tests_alone`, but it ends at the first that fails: it tells whether one does."""
-    return replace(tests_alone(plan), options=(*plan.options, "-x"))
+    alone = tests_alone(plan)
+    if plan.words is not None:
+        return replace(alone, words=(*plan.words, "-x"), is_traced=False)
+    return replace(alone, options=(*plan.options, "-x"))
+
+
+def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
+    """A run of some tests alone, by their ids without parameters; None for a command, which runs as it is."""
+    paths = {test.partition("::")[0] for test in tests}
+    files = tuple(file for file in plan.files if file.path in paths)
+    if plan.words is not None:
+        known = {file.path for file in plan.files}
+        words = [word for word in plan.words if word.partition("::")[0] not in known]
+        return replace(plan, words=(*words, *tests), is_traced=False)
+    return None if plan.command else replace(plan, files=files, mounted=mounted(files))
+
+
+def with_files(plan: Plan, files: Collection[SuiteFile]) -> Plan:
+    """A run of pytest on some of a plan's files, with the texts that they have here."""
+    known = {file.path for file in plan.files}
+    words = [word for word in plan.words or () if word.partition("::")[0] not in known]
+    own = {file.path: encode(file.text) for file in files}
+    return replace(plan, files=tuple(files), words=(*words, *own), texts={**plan.texts, **own})
 
 
 def mounted(files: Collection[SuiteFile]) -> dict[str, bytes]:

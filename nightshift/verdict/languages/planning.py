@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from nightshift.core.code.dependencies import ImportCache, closure
@@ -12,6 +12,7 @@ from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
+from nightshift.verdict.findings.assets import find_denied
 from nightshift.verdict.languages import test_config
 from nightshift.verdict.languages.plan import Plan, Role, SplitPlan, SuiteFile, mounted
 
@@ -24,8 +25,8 @@ def folder_of(path: str) -> str:
     return path[: path.rfind("/") + 1]
 
 
-class Planner(ABC):
-    """Plans the run of one job; what a language does in its own way is in methods that it has to define.
+class JobFiles:
+    """The files of one job: what its run sees of the base, and what lies over that.
 
     Args:
         job: what to judge.
@@ -36,10 +37,11 @@ class Planner(ABC):
         self._job, self._imports = job, imports
         self._entries = job.base.entries()
         present = self._entries.keys() | job.start.keys()
-        self._packages = self._own_packages(present)
-        self._sifted = test_config.sift(
-            job.change, base=self._before, given=job.given, present=present, own=self._packages
-        )
+        self._sifted = test_config.sift(job.change, base=self._before, given=job.given, present=present)
+        refused = find_denied(self._sifted.kept, job.denied)
+        if refused:
+            kept = {path: text for path, text in self._sifted.kept.items() if path not in refused}
+            self._sifted = test_config.Sifted(kept=kept, dropped={**self._sifted.dropped, **refused})
         own = {
             p: t
             for p, t in job.own.items()
@@ -54,6 +56,37 @@ class Planner(ABC):
         gone = {path for path, text in self._over.items() if text is None}
         self._present = (self._entries.keys() | self._over.keys()) - gone
 
+    def _support(self, _suites: Collection[str]) -> list[str]:
+        """The files that the runner reads by itself beside these test files."""
+        return []
+
+    def _configuration(self) -> tuple[str, ...]:
+        """The files that configure the runner."""
+        return ()
+
+    def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
+        if self._job.whole_tree or self._job.command:
+            return None
+        tests = {file.path: file.original for file in files} | dict(self._tests) | dict(self._job.held.probe)
+        found = closure(self._job.base, {**self._job.start, **self._sifted.kept}, tests, self._imports)
+        if not found.complete:
+            return None
+        of_runner = {*support, *self._configuration()}
+        return frozenset(path for path in found.paths | of_runner if path in self._entries)
+
+    def _before(self, path: str) -> str | None:
+        """A file's text without the change."""
+        if path in self._job.start:
+            return self._job.start[path]
+        return text_of(self._job.base, path)
+
+    def _text(self, path: str) -> str | None:
+        return self._over[path] if path in self._over else self._before(path)
+
+
+class Planner(JobFiles, ABC):
+    """Plans the run of one job; what a language does in its own way is in methods that it has to define."""
+
     def plan(self) -> Plan:
         """The plan."""
         named = self._of_command()
@@ -63,14 +96,12 @@ class Planner(ABC):
         staged_as_is = {file.path for file in files if file.staged == file.path}
         hidden = {file.path for file in files if file.staged != file.path}
         texts = {p: encode(t) for p, t in self._over.items() if t is not None and p not in hidden | staged_as_is}
-        texts |= {path: encode(text) for path, text in self._built() if path not in self._present}
         texts |= {f.staged: encode(f.text) for f in files if f.staged == f.path and f.role is not Role.REGRESSION}
         gone = {p for p, t in self._over.items() if t is None} | hidden
         return Plan(
             files=files, texts=texts, mounted=mounted(files), closure=seen, dropped=self._dropped,
             removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
             options=self._options(support), paths=self._paths(),
-            own=self._packages, not_judged=self._not_judged(),
             command=() if named is not None or self._tests else self._job.command,
             split=self._split(files, support),
             canary=self._canary(next((folder_of(f.path) for f in files if f.role is Role.REGRESSION), "")),
@@ -96,32 +127,8 @@ class Planner(ABC):
     def _of_command(self) -> list[SuiteFile] | None:
         """The test files that the job's command names; None when it has to be run as it is."""
 
-    def _support(self, _suites: Collection[str]) -> list[str]:
-        """The files that the runner reads by itself beside these test files."""
-        return []
-
-    def _configuration(self) -> tuple[str, ...]:
-        """The files that configure the runner."""
-        return ()
-
     def _options(self, _support: Collection[str]) -> tuple[str, ...]:
         """The runner's options."""
-        return ()
-
-    def _paths(self) -> tuple[str, ...]:
-        """Folders of the tree that modules are imported from."""
-        return ()
-
-    def _own_packages(self, _present: Collection[str]) -> Mapping[str, str]:
-        """Packages of the base that the test libraries have as well: name to the folder that holds it."""
-        return {}
-
-    def _not_judged(self) -> str:
-        """Why no run of the tree's tests would say anything; empty where it would."""
-        return ""
-
-    def _built(self) -> Iterable[tuple[str, str]]:
-        """Path and text of files that a build would have made, which the code may want."""
         return ()
 
     def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
@@ -150,21 +157,6 @@ class Planner(ABC):
         text = self._text(path) or ""
         return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
 
-    def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
-        if self._job.whole_tree or self._job.command:
-            return None
-        tests = {file.path: file.original for file in files} | dict(self._tests) | dict(self._job.held.probe)
-        found = closure(self._job.base, {**self._job.start, **self._sifted.kept}, tests, self._imports)
-        if not found.complete:
-            return None
-        of_runner = {*support, *self._configuration()}
-        return frozenset(path for path in found.paths | of_runner if path in self._entries)
-
-    def _before(self, path: str) -> str | None:
-        """A file's text without the change."""
-        if path in self._job.start:
-            return self._job.start[path]
-        return text_of(self._job.base, path)
-
-    def _text(self, path: str) -> str | None:
-        return self._over[path] if path in self._over else self._before(path)
+    def _paths(self) -> tuple[str, ...]:
+        """Folders of the tree that modules are imported from."""
+        return ()

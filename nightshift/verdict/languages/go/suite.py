@@ -18,7 +18,7 @@ from nightshift.core.text.encoding import encode
 from nightshift.sandbox.source import Edit, edited
 from nightshift.verdict.languages.go import constraints, copies
 from nightshift.verdict.languages.go.outline import Outline, cases, outline
-from nightshift.verdict.languages.plan import Excuses, Role, SuiteFile
+from nightshift.verdict.languages.plan import Role, SuiteFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -126,7 +126,6 @@ def prepare(role: Role, path: str, text: str, beside: Files) -> SuiteFile:
         must_fail_names=frozenset(names) if copied else frozenset(),
         copied=copied,
         forced=frozenset(forced) if copied else frozenset(),
-        excuses=_excuses(root),
     )
 
 
@@ -144,7 +143,7 @@ def as_is(role: Role, path: str, text: str) -> SuiteFile:
     found = outline(root) if constraints.is_built(path, text) else Outline(names=frozenset())
     return SuiteFile(
         role=role, path=path, staged=path, text=text, original=text, outline=found,
-        names={name: name for name in found.names}, excuses=_excuses(root),
+        names={name: name for name in found.names},
     )  # fmt: skip
 
 
@@ -165,12 +164,3 @@ def _random_test(kind: str) -> str:
 def _renaming(root: Node, new: Mapping[str, str]) -> list[Edit]:
     found = ((case, case.function.child_by_field_name("name")) for case in cases(root))
     return [Edit(node.start_byte, node.end_byte, new[case.name]) for case, node in found if node is not None]
-
-
-def _excuses(root: Node) -> Excuses:
-    """The lines in which a file skips what runs."""
-    fields = (node for node in golang.walk(root) if node.type == "selector_expression")
-    lines = (
-        node.start_point.row + 1 for node in fields if golang.node_text(node.child_by_field_name("field")) in _SKIPS
-    )
-    return Excuses(lines=frozenset(lines))

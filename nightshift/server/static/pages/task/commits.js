@@ -13,7 +13,7 @@ import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
 
 const WORTH = {
-  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
   doubtful: 'warn', draft: 'warn',
 };
 
