@@ -28,8 +28,6 @@ DOUBTS = frozenset({
     FindingKind.GREEN_BEFORE,
 })  # fmt: skip
 """What makes a passing change doubtful where it does not refuse it."""
-SENT_BACK = frozenset({FindingKind.COPY, FindingKind.GREEN_BEFORE, FindingKind.IDLE})
-"""What the model hears of once before the change counts as doubtful."""
 MOST_NAMED = 10
 
 
@@ -105,7 +103,9 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
         return replace(refused, reason=reason)
     if not native.tests:
         return replace(doubtful, reason="nothing judges this: no test ran")
-    return replace(passed, notes=tuple(_excuses(native)))
+    excused = f"failing before the change already: {listed(sorted(native.failed))}" if native.failed else ""
+    reason = f"{passed.reason}; {excused}" if excused else passed.reason
+    return replace(passed, reason=reason, notes=(excused,) if excused else ())
 
 
 def _find_fault(native: NativeRun, *, expected: bool) -> str:
@@ -133,11 +133,6 @@ def _failed(native: NativeRun) -> Iterator[str]:
 def _is_excused(test: str, base: NativeRun | None, brought: Collection[str]) -> bool:
     """Tell whether a test fails without the change too, and the task did not bring it."""
     return base is not None and file_of(test) not in brought and base.failed_too(test)
-
-
-def _excuses(native: NativeRun) -> Iterator[str]:
-    if native.failed:
-        yield f"failing before the change already: {listed(sorted(native.failed))}"
 
 
 def _count(native: NativeRun, charged: Sequence[str]) -> str:

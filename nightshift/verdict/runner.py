@@ -197,7 +197,7 @@ class SuiteRunner(Suite):
             found = await Search(job=job, planned=planned, native=native, base=base).run(self._runs, self._asker)
             decided = judge(native, base, found.findings, brought=brought, best=best)
         weak = _list_weak(found.findings, planned)
-        if decided.passed and weak and not job.former:
+        if decided.passed and weak and not (job.told_weak or job.former):
             # They are written once more before they count as what they are.
             decided = replace(decided, passed=False, label=best, reason=_first_reason(found.findings, weak))
         elif decided.passed and decided.label is Label.DOUBTFUL and _keeps_behaviour(found.findings, planned, native):

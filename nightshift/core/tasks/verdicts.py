@@ -210,6 +210,7 @@ class SuiteJob:
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
     tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
     tests of the base judge it. `gone` are test files of the base that go with the change.
+    `told_weak` tells that the agent's tests were sent back once already for proving nothing.
     `asked` are the words of the task, to which a change that passes is held; None holds to nothing. `granted` and
     `denied` are what the owner has decided on test assets, by subject.
     """
@@ -235,6 +236,7 @@ class SuiteJob:
     takes_away: bool = False
     gone: tuple[str, ...] = ()
     asked: str | None = None
+    told_weak: bool = False
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
 

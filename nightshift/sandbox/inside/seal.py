@@ -25,6 +25,7 @@ _RESTLESS = (
 """Modules that pytest or Python itself patches while tests run."""
 _REPLACED = frozenset({"_pytest.config.Config._getini_unknown_type"})
 """What pytest's own plugins replace while it reads its settings."""
+_STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 (pathlib is slow to import)
 _taken = {}
 
 
@@ -66,7 +67,8 @@ class _Holder:
         space = self._space
         for name, value, code in self._kept:
             now = space.get(name)
-            if now is not value or (code is not None and _plain(value).__code__ is not code):
+            is_other = now is not value and not _is_of_a_library(now)
+            if is_other or (code is not None and _plain(value).__code__ is not code):
                 yield f"{self._prefix}.{name}"
 
 
@@ -75,6 +77,13 @@ def _holders(name, module):
     for key, value in list(vars(module).items()):
         if isinstance(value, type) and value.__module__ == name:
             yield _Holder(f"{name}.{key}", vars(value), _MEMBERS)
+
+
+def _is_of_a_library(value):
+    """Tell whether a function is of an installed library, which may patch by right."""
+    code = getattr(_plain(value), "__code__", None)
+    name = code.co_filename if code else ""
+    return name.startswith("/") and not name.startswith((os.getcwd() + os.sep, _STANDARD))  # noqa: PTH109 (as above)
 
 
 def _plain(value):

@@ -26,9 +26,13 @@ def environment(
     tree, found = os.getcwd(), {**os.environ, **(more or {})}
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100
     own = [os.path.normpath(os.path.join(tree, path)) for path in paths]
-    if executable:
-        return {**found, "PYTHONPATH": os.pathsep.join((*own, inside)), "PWD": tree}
     folder = os.path.join(os.environ["HOME"], ".venv")
+    if executable:
+        programs = os.path.join(folder, "bin")
+        os.makedirs(programs)
+        _write_programs(programs, executable)
+        path = os.pathsep.join((found.get("PATH", "/usr/bin:/bin"), programs))
+        return {**found, "PATH": path, "PYTHONPATH": os.pathsep.join((*own, inside)), "PWD": tree}
     make(folder, (*own, *libraries, inside))
     path = os.pathsep.join((os.path.join(folder, "bin"), found.get("PATH", "/usr/bin:/bin")))
     return {**found, "PATH": path, "VIRTUAL_ENV": folder, "PWD": tree}
@@ -43,13 +47,20 @@ def make(folder: str, shown: Sequence[str]) -> None:
     for name in PYTHONS:
         os.symlink(sys.executable, os.path.join(programs, name))
     settings = f"home = {os.path.dirname(sys.executable)}\ninclude-system-site-packages = false\n"
-    start = f"#!{programs}/python\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n"
-    for path, text, mode in (
-        (f"{folder}/pyvenv.cfg", settings, 0o644),
-        (f"{packages}/shown.pth", "".join(f"{path}\n" for path in shown), 0o644),
-        (f"{programs}/pytest", start, 0o755),
-        (f"{programs}/py.test", start, 0o755),
+    for path, text in (
+        (f"{folder}/pyvenv.cfg", settings),
+        (f"{packages}/shown.pth", "".join(f"{path}\n" for path in shown)),
     ):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(path, mode)
+    _write_programs(programs, f"{programs}/python")
+
+
+def _write_programs(folder: str, python: str) -> None:
+    """Write what starts pytest."""
+    start = f"#!{python}\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n"
+    for name in ("pytest", "py.test"):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(start)
+        os.chmod(path, 0o755)  # noqa: S103 (a program)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code.paths import folders_of, is_test_path
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import encode
-from nightshift.verdict.run import NativeRun
 
 _FOLDERS = frozenset({
     "tests", "test", "__tests__", "testing", "spec", "fixtures", "testdata", "golden", "__snapshots__", "cassettes",
@@ -36,12 +35,14 @@ class Surroundings:
     """What is known of the tests around a change.
 
     Attributes:
-        base: the run without the change; None where there is none.
+        read: the files that tests opened, each with the file of tests.
+        modules: the modules of the tree that were imported.
         command: the owner's words, whose files count.
         asked: the words of the task: a file that they name may change.
     """
 
-    base: NativeRun | None
+    read: Mapping[str, str]
+    modules: Collection[str]
     command: tuple[str, ...] = ()
     asked: str = ""
 
@@ -68,16 +69,15 @@ def find_touched(change: Change, texts: dict[str, str | None], around: Surroundi
 
 def find_reason(path: str, text: str, around: Surroundings) -> str:
     """Say why a file decides what tests check; empty for one of the product's own."""
-    base = around.base
-    if base and path in base.read:
-        return f"is read by {base.read[path]}"
+    if path in around.read:
+        return f"is read by {around.read[path]}"
     if _STEERING.search(path) or path in around.command:
         return "steers how tests are run"
     if is_test_path(path) or path.endswith(_ENDINGS):
         return "is one of the tests"
     if _FOLDERS & {folder.rpartition("/")[2] for folder in folders_of(path)}:
         return "lies with the tests"
-    if base and path in base.modules and _ASSERTS.search(text) and _is_helper(path):
+    if path in around.modules and _ASSERTS.search(text) and _is_helper(path):
         return "asserts for tests"
     return ""
 

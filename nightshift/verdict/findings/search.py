@@ -79,7 +79,10 @@ class Search:
             yield from gone.compare(self.native, base, settled, self._before, self._now)
         yield from gone.find_changed(self.native, base)
         yield from gone.find_idle(self.native, brought, given)
-        around = assets.Surroundings(base=base, command=job.command, asked=job.asked or "")
+        seen = base or self.native
+        around = assets.Surroundings(
+            read=seen.read, modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
+        )  # fmt: skip
         change = {path: text for path, text in job.change.items() if path not in self.planned.dropped}
         texts = {path: text_of(job.base, path) for path in change}
         if job.asked is not None:
