@@ -25,12 +25,13 @@ import pytest
 from _pytest.config import hookimpl
 
 from . import coroutines, lines, seal
-from .channel import VARIABLE, Channel
+from .channel import OPTIONS, VARIABLE, Channel
 
 MESSAGE, OUTPUT, FRAMES = 4000, 3000, 40
 DETAILS = 6 << 20  # bytes of events that tell of failures at length; later ones are told in short
 SHORT = 300
 MOST_READ = 2000
+PLUGIN = "nightshift_recorder"
 MARKS = ("no_cover", "xdist_group", "flaky", "limit_memory")
 _xfailed = pytest.xfail.Exception
 
@@ -51,34 +52,49 @@ class Attached:
         return events
 
 
-@hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Have the processes of pytest-xdist record as well."""
-    node.workerinput["nightshift"] = node.config.pluginmanager.get_plugin("nightshift_recorder").told
-
-
 @hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config, parser, args):
     """Begin before a conftest can import tested code."""
     text = os.environ.pop(VARIABLE, None)
-    if text is not None:
-        told = json.loads(text)
-        given = told.pop("addopts")
-        os.environ.pop("PYTEST_ADDOPTS") if given is None else os.environ.update(PYTEST_ADDOPTS=given)
-        channel = Channel(told.pop("fd"), told.pop("secret"))
-        recorder = Recorder(channel, told, early_config)
-        early_config.pluginmanager.register(recorder, "nightshift_recorder")
-        done = yield
-        recorder.drop_options(parser, args)
-        return done
-    return (yield)
+    if text is None:
+        return (yield)
+    told = json.loads(text)
+    channel = Channel(told.pop("fd"), told.pop("secret"))
+    restore_options(told)
+    recorder = Recorder(channel, told, early_config)
+    early_config.pluginmanager.register(recorder, PLUGIN)
+    done = yield
+    recorder.drop_options(parser, args)
+    return done
+
+
+def restore_options(told):
+    """Have programs that tests start find the owner's own options."""
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    if told["addopts"] is not None:
+        os.environ["PYTEST_ADDOPTS"] = told["addopts"]
+
+
+@hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config):
+    """Have the processes of pytest-xdist load the recorder; this one runs no tests then."""
+    if recorder := config.pluginmanager.get_plugin(PLUGIN):
+        os.environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (OPTIONS, recorder.told["addopts"])))
+
+
+@hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell them what it is to record; their reports bring it here."""
+    if recorder := node.config.pluginmanager.get_plugin(PLUGIN):
+        node.workerinput["nightshift"] = recorder.told
 
 
 def pytest_configure(config):
     """Begin in a process of pytest-xdist."""
     told = getattr(config, "workerinput", {}).get("nightshift")
     if told is not None:
-        config.pluginmanager.register(Recorder(Attached(), told, config), "nightshift_recorder")
+        restore_options(told)
+        config.pluginmanager.register(Recorder(Attached(), told, config), PLUGIN)
 
 
 class Recorder(coroutines.Coroutines):
@@ -98,7 +114,7 @@ class Recorder(coroutines.Coroutines):
         self._budget, self._details = Budget(**told["budget"]), DETAILS
         self._standing, self._without = frozenset(told["standing"]), frozenset(told["without"])
         self._rows, self._fail, self._output, self._raised = {}, {}, {}, None
-        self._marked = set()
+        self._marked, self._session = set(), None
         self._read, self._lines = {}, lines.Lines(self._root, traced=told["traced"])
         for name in told["preload"]:
             with contextlib.suppress(ImportError):
@@ -203,7 +219,7 @@ class Recorder(coroutines.Coroutines):
         if is_marked(item):
             self._marked.add(item.nodeid)
         done = yield
-        if nextitem is not None and file_of(nextitem) != file_of(item) and self._budget.is_spent():
+        if nextitem is not None and file_of(nextitem) != file_of(item) and self._session and self._budget.is_spent():
             self._leave(item)
         return done
 

@@ -14,7 +14,7 @@ from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.held_out import HeldOut, ValueCase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
-from nightshift.sandbox.runtime import CALLS, PLAIN, SUITES
+from nightshift.sandbox.runtime import CALLS, SUITES
 from nightshift.verdict.held.asking import variants
 from nightshift.verdict.held.holding import hold, of_tests
 from nightshift.verdict.runner import SuiteRunner
