@@ -386,7 +386,7 @@ class BranchIntegrator:
             message=f"{done.commit[:10]} is in {done.target}, as its owner asked: {done.judged}",
         )  # fmt: skip
         commit = Commit(id=done.commit, tree="", branch=entry.branch, parent=done.base)
-        files = await asyncio.to_thread(changed_files, services.git, waiting.workspace, commit)
+        files = await asyncio.to_thread(changed_files, services.git, waiting.workspace, commit, waiting.task)
         await asyncio.wrap_future(
             services.ledger.settle_integration(
                 done, event, files, _signs(entry, verdict),

@@ -530,7 +530,7 @@ class Integration:
             integrated=integrated,
         )  # fmt: skip
         subject = subject_of(message_for(self.task, state, self.services.mask).text())
-        files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit)
+        files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit, self.task)
         entry = commit_row(landing, subject, files, self.services.clock(), self.services.mask)
         await asyncio.wrap_future(self.services.state.record_commit(entry))
         if integrated and workspace.is_own and state.packages:
