@@ -60,7 +60,7 @@ def judge(
         native: the run with the change.
         base: the run without it; None where nothing is known of it.
         findings: what was observed besides.
-        brought: the test files of the task and of the agent; what fails in them is never excused.
+        brought: the files of tests of the task and of the agent, and single tests; that they fail is never excused.
         best: the label where nothing speaks against the change.
     """
     decided = _decide(native, base, brought, best)
@@ -119,7 +119,7 @@ def _find_fault(native: NativeRun, *, expected: bool) -> str:
     if native.missing:
         more = f"{len(native.missing)} test{'s' if len(native.missing) > 1 else ''}"
         return f"the run ended with {words} before {more} had run"
-    if not native.passed and expected:
+    if not native.passed and (expected or native.failed):
         return "no test ran" if not native.failed else "no test passed"
     if native.passed and native.exit_code and not native.failed:
         return f"the tests passed, and the run ended with {words}"
@@ -132,7 +132,8 @@ def _failed(native: NativeRun) -> Iterator[str]:
 
 def _is_excused(test: str, base: NativeRun | None, brought: Collection[str]) -> bool:
     """Tell whether a test fails without the change too, and the task did not bring it."""
-    return base is not None and file_of(test) not in brought and base.failed_too(test)
+    is_theirs = test in brought or file_of(test) in brought
+    return base is not None and not is_theirs and base.failed_too(test)
 
 
 def _count(native: NativeRun, charged: Sequence[str]) -> str:

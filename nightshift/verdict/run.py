@@ -29,6 +29,7 @@ class NativeRun:
         modules: the modules of the tree that were imported, as paths.
         changed: functions outside of the tree that are others at the end.
         marked: the tests that a constant mark skips.
+        altered: files of tests that were written to while the tests ran.
         is_forged: whether the channel held what no recorder writes.
         is_recorded: whether a recorder told of the tests, and no report that the tested code can write.
         digest: of all files that the run saw.
@@ -51,6 +52,7 @@ class NativeRun:
     modules: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
+    altered: tuple[str, ...] = ()
     is_forged: bool = False
     is_recorded: bool = True
     digest: str = ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nightshift.core.code.dependencies import ImportCache
@@ -20,11 +20,11 @@ from nightshift.core.isolation import SandboxLimits
 from nightshift.core.ports import Sandbox, Sink, Suite
 from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import HeldOut
-from nightshift.core.tasks.verdicts import Evidence, Label, Result, SuiteJob, Trial, Verdict
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
 from nightshift.core.text.masking import Masker
 from nightshift.sandbox.cleaning import Mask, cleaned
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict import documents, removal, words
+from nightshift.verdict import documents, environment, removal, words
 from nightshift.verdict.baseline import Baselines
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.environments.layers import LayerStore
@@ -39,6 +39,48 @@ from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import SuiteTimes, Taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Both:
+    """The run with the change and the one without; `brought` is what the task is judged by, files and single tests."""
+
+    planned: Plan
+    native: NativeRun
+    base: NativeRun | None
+    brought: frozenset[str] = frozenset()
+
+    def judge(self, findings: Sequence[Finding] = ()) -> Judgement:
+        """Say what follows from both, and from findings."""
+        best = _label(self.planned, self.native)
+        return judge(self.native, self.base, findings, brought=self.brought, best=best)
+
+    @property
+    def excused(self) -> tuple[str, ...]:
+        """The tests that fail with the change and without it, and that the task did not bring."""
+        if self.base is None:
+            return ()
+        ours = (test for test in self.native.failed if not {test, file_of(test)} & self.brought)
+        return tuple(sorted(test for test in ours if self.base.failed_too(test)))
+
+    @property
+    def mended(self) -> tuple[str, ...]:
+        """The tests that failed without the change and pass now."""
+        base = self.base
+        return tuple(sorted(test for test in self.native.passed if base.failed_too(test))) if base else ()
+
+    @property
+    def results(self) -> tuple[CaseResult, ...]:
+        """How the tests ended that count: what is skipped, and what failed before, is told elsewhere."""
+        aside, cases = set(self.excused), self.native.tests or ()
+        return tuple(case for case in cases if case.id not in aside and case.result is not Result.SKIPPED)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What failed and counts."""
+        aside, native = set(self.excused), self.native
+        told = tuple(one for one in native.failures if one.id not in aside)
+        return told or ((native.describe_exit(),) if native.tests is None and native.exit_code else ())
 
 
 class SuiteRunner(Suite):
@@ -143,15 +185,14 @@ class SuiteRunner(Suite):
     async def _tried(self, job: SuiteJob, planned: Plan) -> Trial:
         if not (planned.files or planned.command):
             return Trial(reason="there are no tests to run", dropped=planned.dropped)
-        native, base = await self._run_both(job, planned)
-        decided = judge(native, base, brought=_brought(planned))
-        excused = _list_excused(native, base, planned)
+        both = await self._run_both(job, planned)
+        decided = both.judge()
         return Trial(
-            reason="" if decided.passed else _with_unreached(decided.reason, native),
-            results=tuple(case for case in native.tests or () if case.id not in excused),
-            failures=tuple(failure for failure in native.failures if failure.id not in excused),
-            before=excused,
-            mended=_list_mended(native, base),
+            reason="" if decided.passed else _with_unreached(decided.reason, both.native),
+            results=both.results,
+            failures=() if decided.passed else both.failures,
+            before=both.excused,
+            mended=both.mended,
             dropped=planned.dropped,
         )
 
@@ -171,62 +212,51 @@ class SuiteRunner(Suite):
             return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
         if reason := _refuse_plan(job, planned):
             weak = tuple(file.path for file in planned.files if file.role is Role.OWN)
-            return self._verdict(planned, _refused(reason), NativeRun(), None, Found(), weak=weak)
+            nothing = _Both(planned=planned, native=NativeRun(), base=None)
+            return self._verdict(nothing, _refused(reason), Found(), weak)
         return await self._ran(job, planned)
 
     async def _plainly(self, job: SuiteJob) -> Verdict:
         """What the job's tests say in one run; what else has to be asked of them is known."""
         if job.documents or job.command:
             return await self._of_tests(job)
-        planned = await self._runs.plan(job)
-        native, base = await self._run_both(job, planned)
-        found = tuple(gone.find_changed(native, base))
-        return self._verdict(
-            planned, judge(native, base, found, brought=_brought(planned), best=_label(planned, native)), native, base,
-            Found(findings=found),
-        )  # fmt: skip
+        both = await self._run_both(job, await self._runs.plan(job))
+        found = Found(findings=tuple(gone.find_changed(both.native, both.base)))
+        return self._verdict(both, both.judge(found.findings), found)
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
         """What a plan proved that there is something to run in."""
-        native, base = await self._run_both(job, planned)
-        best, brought = _label(planned, native), _brought(planned)
-        found, decided = Found(), judge(native, base, brought=brought, best=best)
+        both = await self._run_both(job, planned)
+        found, decided, native = Found(), both.judge(), both.native
+        best = decided.label
         if decided.passed and decided.label is not Label.DOUBTFUL:
             taken = Taken(cpu_s=native.cpu_s, wall_s=native.wall_s)
             await asyncio.to_thread(self._runs.times.learn, planned, taken)
-            found = await Search(job=job, planned=planned, native=native, base=base).run(self._runs, self._asker)
-            decided = judge(native, base, found.findings, brought=brought, best=best)
-        weak = _list_weak(found.findings, planned)
-        if decided.passed and weak and not (job.told_weak or job.former):
+            search = Search(job=job, planned=planned, native=native, base=both.base)
+            found = await search.run(self._runs, self._asker)
+            decided = both.judge(found.findings)
+        weak = _list_weak(found.findings, planned, native) if decided.passed else ()
+        if weak and not job.told_weak:
             # They are written once more before they count as what they are.
-            decided = replace(decided, passed=False, label=best, reason=_first_reason(found.findings, weak))
-        elif decided.passed and decided.label is Label.DOUBTFUL and _keeps_behaviour(found.findings, planned, native):
-            decided = replace(decided, label=Label.BEHAVIOUR_KEPT, reason=judge(native, base, best=best).reason)
+            decided = replace(decided, passed=False, label=best, reason=_first_reason(found.findings, planned))
+        elif decided.label is Label.DOUBTFUL and _keeps_behaviour(found.findings, planned, native):
+            decided = replace(decided, label=Label.BEHAVIOUR_KEPT, reason=both.judge().reason)
         notes = ("nothing was added: the tests of the base judge it",) if job.takes_away else ()
         decided = replace(decided, notes=(*decided.notes, *notes))
-        return self._verdict(planned, decided, native, base, found, weak=() if decided.passed else weak)
+        return self._verdict(both, decided, found, () if decided.passed else weak)
 
-    async def _run_both(self, job: SuiteJob, planned: Plan) -> tuple[NativeRun, NativeRun | None]:
+    async def _run_both(self, job: SuiteJob, planned: Plan) -> _Both:
         """The run with the change and the one without; a test that fails now and passed then runs once more alone."""
         alone = plan.tests_alone(planned)
         native, base = await asyncio.gather(self._runs.settle(job, alone), self._runs.base(job))
         failed = native.failed & base.passed if base and not native.stopped else frozenset[str]()
-        brought = _brought(planned)
-        failed = frozenset(test for test in failed if file_of(test) not in brought)
-        if not failed or (again := plan.only_tests(alone, sorted(map(bare, failed)))) is None:
-            return native, base
-        second = await self._runs.run(job, again, alone=True)
-        return native.with_second_look(second, failed), base
+        failed = frozenset(test for test in failed if file_of(test) not in _brought(planned))
+        if failed and (again := plan.only_tests(alone, sorted(map(bare, failed)))):
+            native = native.with_second_look(await self._runs.run(job, again, alone=True), failed)
+        return _Both(planned=planned, native=native, base=base, brought=_list_judging(job, planned, native))
 
-    def _verdict(
-        self, planned: Plan, decided: Judgement, native: NativeRun, base: NativeRun | None, found: Found,
-        weak: tuple[str, ...] = (),
-    ) -> Verdict:  # fmt: skip
-        excused = _list_excused(native, base, planned)
-        results = tuple(case for case in native.tests or () if case.id not in excused)
-        failures = () if decided.passed else tuple(one for one in native.failures if one.id not in excused)
-        if not decided.passed and not failures and native.tests is None and native.exit_code:
-            failures = (native.describe_exit(),)
+    def _verdict(self, both: _Both, decided: Judgement, found: Found, weak: tuple[str, ...] = ()) -> Verdict:
+        planned, native, results = both.planned, both.native, both.results
         return Verdict(
             passed=decided.passed,
             reason=decided.reason if decided.passed else _with_unreached(decided.reason, native),
@@ -244,9 +274,9 @@ class SuiteRunner(Suite):
                 suites={file.path: file.role.value for file in planned.files},
             ),
             results=results,
-            failures=failures,
-            before=excused,
-            mended=_list_mended(native, base),
+            failures=() if decided.passed else both.failures,
+            before=both.excused,
+            mended=both.mended,
             weak=weak,
             findings=decided.findings,
         )
@@ -276,17 +306,18 @@ def _brought(planned: Plan) -> frozenset[str]:
     return frozenset(file.path for file in planned.files if file.role in {Role.GIVEN, Role.OWN})
 
 
-def _list_excused(native: NativeRun, base: NativeRun | None, planned: Plan) -> tuple[str, ...]:
-    """The tests that fail with the change and without it, and that the task did not bring."""
-    if base is None:
-        return ()
+def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[str]:
+    """What the task is judged by, and so is never excused for failing before as well: files, and tests of a command.
+
+    That the tests of a command failed before may be why there is a task: only what the machine lacks is excused.
+    """
     brought = _brought(planned)
-    return tuple(sorted(test for test in native.failed if file_of(test) not in brought and base.failed_too(test)))
-
-
-def _list_mended(native: NativeRun, base: NativeRun | None) -> tuple[str, ...]:
-    """The tests that failed without the change and pass now."""
-    return tuple(sorted(test for test in native.passed if base.failed_too(test))) if base else ()
+    if job.given or not job.command:
+        return brought
+    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in job.base.entries()}
+    task = environment.Task(words=job.asked or "", modules=frozenset(modules))
+    excused = {one.id for one in native.failures if job.asked is not None and environment.is_to_blame(one, task)}
+    return brought | (native.failed - excused)
 
 
 def _with_unreached(reason: str, native: NativeRun) -> str:
@@ -297,14 +328,17 @@ def _with_unreached(reason: str, native: NativeRun) -> str:
 _WEAK = frozenset({FindingKind.GREEN_BEFORE, FindingKind.MUTANTS, FindingKind.COPY, FindingKind.IDLE})
 
 
-def _list_weak(found: Sequence[Finding], planned: Plan) -> tuple[str, ...]:
-    """The agent's tests that prove nothing, or its files of such tests."""
+def _list_weak(found: Sequence[Finding], planned: Plan, native: NativeRun) -> tuple[str, ...]:
+    """The agent's tests that prove nothing; all of a file where it is the file that does."""
     own = {file.path for file in planned.files if file.role is Role.OWN}
-    return tuple(dict.fromkeys(one.where for one in found if one.kind in _WEAK and file_of(one.where) in own))
+    weak = {one.where for one in found if one.kind in _WEAK and file_of(one.where) in own}
+    tests = (case.id for case in native.tests or ())
+    return tuple(test for test in tests if bare(test) in weak or file_of(test) in weak)
 
 
-def _first_reason(found: Sequence[Finding], weak: Collection[str]) -> str:
-    return next(one.says for one in found if one.kind in _WEAK and one.where in weak)
+def _first_reason(found: Sequence[Finding], planned: Plan) -> str:
+    own = {file.path for file in planned.files if file.role is Role.OWN}
+    return next(one.says for one in found if one.kind in _WEAK and file_of(one.where) in own)
 
 
 def _keeps_behaviour(found: Sequence[Finding], planned: Plan, native: NativeRun) -> bool:

@@ -191,7 +191,8 @@ class SuiteRuns:
                 if not (planned.files or planned.command or planned.words):
                     return None
                 known = await self.settle(unchanged, planned)
-                await self._baselines.learn(key, known)
+                if not known.stopped:  # what was cut off is looked at again
+                    await self._baselines.learn(key, known)
         self._making.pop(key, None)
         return known
 
@@ -240,6 +241,7 @@ def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
         modules=tuple(sorted({*first.modules, *rest.modules})),
         changed=tuple(dict.fromkeys((*first.changed, *rest.changed))),
         marked=(*first.marked, *rest.marked),
+        altered=(*first.altered, *rest.altered),
         is_forged=first.is_forged or rest.is_forged,
         cpu_s=first.cpu_s + rest.cpu_s,
         wall_s=first.wall_s + rest.wall_s,

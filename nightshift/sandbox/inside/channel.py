@@ -25,10 +25,12 @@ def environment(descriptor, told, environ):
 
 
 class Channel:
-    """Writes events into the pipe."""
+    """Writes events into the pipe, an inherited one or a named one where programs in between pass none on."""
 
-    def __init__(self, descriptor, secret):
-        self._descriptor, self._secret = descriptor, secret.encode()
+    def __init__(self, told):
+        path = told.pop("path", None)
+        self._descriptor = told.pop("fd") if path is None else os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        self._secret = told.pop("secret").encode()
         self._write, self._dumps = os.write, json.dumps
 
     def send(self, event):

@@ -59,7 +59,7 @@ def pytest_load_initial_conftests(early_config, parser, args):
     if text is None:
         return (yield)
     told = json.loads(text)
-    channel = Channel(told.pop("fd"), told.pop("secret"))
+    channel = Channel(told)
     restore_options(told)
     recorder = Recorder(channel, told, early_config)
     early_config.pluginmanager.register(recorder, PLUGIN)
@@ -164,7 +164,11 @@ class Recorder(coroutines.Coroutines):
             self._emit(e="note", text=f"the option {word} cannot be used here")
 
     def pytest_configure(self, config):
-        """Know the marks of plugins that serve no verdict: warnings that are errors would end a suite with them."""
+        """Know the marks of plugins that serve no verdict, and print no output of tests, which the events have.
+
+        Warnings that are errors would end a suite with a mark that is not known.
+        """
+        config.option.showcapture = "no"
         for mark in MARKS:
             config.addinivalue_line("markers", mark)
 

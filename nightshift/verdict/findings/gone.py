@@ -93,34 +93,48 @@ def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]
         named = ", ".join(new[:MOST_NAMED])
         control = Control.BASE if base else Control.NONE
         yield Finding(kind=FindingKind.SEAL, where=new[0], says=f"{named} was replaced", control=control)
-    if native.is_forged:
+    if native.altered or native.is_forged:
         says = "the report was written to by other code"
+        if native.altered:
+            says = f"{', '.join(native.altered[:MOST_NAMED])} was changed while the tests ran"
         yield Finding(kind=FindingKind.FORGED, where="", says=says, control=Control.BASE if base else Control.NONE)
 
 
-def find_idle(native: NativeRun, tests: Mapping[str, str], given: Collection[str]) -> Iterator[Finding]:
-    """Tests of the task that did not run, and checks of new tests that never ran.
+def find_unrun(native: NativeRun, given: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
+    """Tests of the task that did not run, though no constant mark skips them.
+
+    Args:
+        native: the run with the change.
+        given: the files of the task, path to the tests that they must have.
+    """
+    marked, known = set(map(bare, native.marked)), set(map(bare, native.ends))
+    why = {
+        bare(case.id): case.message or "skipped"
+        for case in native.tests or ()
+        if file_of(case.id) in given and case.result is Result.SKIPPED and bare(case.id) not in marked
+    }
+    for path, names in given.items():
+        tests = {f"{path}::{name}" for name in names} if path not in known else set[str]()
+        why |= dict.fromkeys(sorted(tests - known), "it was left out")
+    for test, reason in why.items():
+        says = f"your test {test} did not run: {reason}"
+        yield Finding(kind=FindingKind.GIVEN_IDLE, where=test, says=says)
+
+
+def find_idle(native: NativeRun, tests: Mapping[str, str]) -> Iterator[Finding]:
+    """Checks of new tests that never ran.
 
     Args:
         native: the run with the change.
         tests: the files of tests of the task and of the agent, path to text.
-        given: those of the task.
     """
-    marked, passed = set(map(bare, native.marked)), set(map(bare, native.passed))
-    for case in native.tests or ():
-        path = file_of(case.id)
-        if path in given and case.result is Result.SKIPPED and bare(case.id) not in marked:
-            says = f"your test {case.id} did not run: {case.message or 'skipped'}"
-            yield Finding(kind=FindingKind.GIVEN_IDLE, where=case.id, says=says)
-    ran = defaultdict[str, set[int]](set)
+    passed, ran = set(map(bare, native.passed)), defaultdict[str, set[int]](set)
     unknown = {file_of(test) for test in native.passed if test not in native.lines}
     for places in native.lines.values():
         for path, _, number in (place.rpartition(":") for place in places):
             ran[path].add(int(number))
     for path, text in tests.items():
-        if path in unknown:
-            continue
-        for name, checks in _find_tests(text):
+        for name, checks in _find_tests(text) if path not in unknown else ():
             test = f"{path}::{name}"
             if test not in passed or not checks or checks <= ran[path]:
                 continue

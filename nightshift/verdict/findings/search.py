@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.task import Language
@@ -17,6 +18,7 @@ from nightshift.verdict.held.replay import replay
 from nightshift.verdict.languages import plan
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.languages.python import pytest_settings
+from nightshift.verdict.languages.python.outline import outline
 from nightshift.verdict.run import NativeRun, bare, file_of
 from nightshift.verdict.suite_runs import SuiteRuns
 
@@ -74,11 +76,12 @@ class Search:
         job, base = self.job, self.base
         settled = {*job.given, *job.own, *job.gone}
         brought = {file.path: file.original for file in self.planned.files if file.role in {Role.GIVEN, Role.OWN}}
-        given = {file.path for file in self.planned.files if file.role is Role.GIVEN}
+        given = {path: self._list_required(text) for path, text in self._judging_files().items()}
         if base and not base.stopped:
             yield from gone.compare(self.native, base, settled, self._before, self._now)
         yield from gone.find_changed(self.native, base)
-        yield from gone.find_idle(self.native, brought, given)
+        yield from gone.find_unrun(self.native, given)
+        yield from gone.find_idle(self.native, brought)
         seen = base or self.native
         around = assets.Surroundings(
             read=seen.read, modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
@@ -88,6 +91,11 @@ class Search:
         if job.asked is not None:
             yield from (self._ask(one) for one in assets.find_touched(change, texts, around))
             yield from (self._ask(one) for one in taking_away.find_more(job))
+
+    def _list_required(self, text: str) -> frozenset[str]:
+        """The tests that a file of the task must have."""
+        tree = parse_quietly(text) if self.job.language is Language.PYTHON else None
+        return outline(tree, pytest_settings.read(self._now)).required if tree else frozenset()
 
     def _ask(self, finding: Finding) -> Finding:
         """The finding without its question where the owner has agreed."""
@@ -112,7 +120,8 @@ class Search:
         took = max(self.native.cpu_s, self.native.wall_s)
         copied = await runs.run(self.job, planned.plan, time.at_most(copies.SHORTEST_S + copies.LONGEST * took))
         passing = copies.find_passing(copied, self.native, planned.tests)
-        failed = sum(bare(test) in planned.tests for test in copied.failed)
+        passed = set(map(bare, self.native.passed)) & planned.tests
+        failed = sum(bare(test) in passed for test in copied.failed)
         roles = {file.path: file.role for file in self.planned.files}
         return list(copies.find_copies(passing, roles, mended)), failed
 
