@@ -39,6 +39,7 @@ from nightshift.core.events import DroppedData, FindingData, JudgedData, Kind, L
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import LEFT_OUT
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, Try
+from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.reasons import with_failure
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import Change, Files, Spent, digest
@@ -49,6 +50,9 @@ _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
 _ADD = "Where a fault is named that no test notices, add a test whose expected result it changes."
 UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
+DOUBTFUL = "The tests pass, but they would pass whatever the code does. Do what the task says:"
+SENT_BACK = frozenset({FindingKind.COPY, FindingKind.IDLE})
+"""What a model hears of once before the change counts as doubtful; of what speaks of forging it hears nothing."""
 _REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
 _UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
 _MOST_LINES = 200
@@ -136,6 +140,13 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
         return _unjudged(state)
     if state.unmet:
         return _send_back(context, state, verdict)
+    if asks := changed_tests.ask_about(context, state, services, verdict.asks):
+        return _held(Checked(state=state, asks=asks))
+    doubts = [one.says for one in verdict.findings if one.kind in SENT_BACK] if verdict.doubt else []
+    if doubts and not state.heard_doubt and state.iteration < context.iterations:
+        text = "\n".join([DOUBTFUL, *(f"- {says}" for says in doubts)])
+        after = replace(state, feedback=text, heard_doubt=True)
+        return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=doubts[0][:300], data=_data(verdict))
     note = feedback.passed(verdict)
     state = replace(state, feedback="", reason=note, tries=_without_blame(state))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))

@@ -315,6 +315,7 @@ class Services:
             queue=store.queue,
             state=store.state,
             steps=store.steps,
+            memory=self.memory,
             clock=self._clock,
             mask=store.mask,
             kept=self.repository_settings.kept,

@@ -14,7 +14,7 @@ from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import WHOLE, Scope
 from nightshift.core.tasks.remarks import masked
 from nightshift.core.tasks.revisions import Commit, Workspace
-from nightshift.core.tasks.task import Change, Task
+from nightshift.core.tasks.task import Change, Files, Task
 from nightshift.core.tasks.verdicts import Result, Verdict
 from nightshift.git.manager import GitManager
 from nightshift.storage.db.commit_signs import ChangedFile, Signs
@@ -78,25 +78,28 @@ def change_to_commit(task: Task, state: AttemptState) -> Change:
     return {**change, **tests, **task.spec.tests, **state.merged_tests}
 
 
-def changed_files(git: GitManager, workspace: Workspace, commit: Commit) -> tuple[ChangedFile, ...] | None:
+def changed_files(git: GitManager, workspace: Workspace, commit: Commit, task: Task) -> tuple[ChangedFile, ...] | None:
     """The files that a commit changed, as the repository has them, with the lines added to and taken from each.
 
+    A new file that came with the task is compared with its text there: its lines are the owner's, not the agent's.
     Lines are compared as a multiset, which takes linear time: a line that only moved counts as neither. None where git
     cannot read the trees: the commit is made, and a figure of the report is not worth its task.
     """
     whole = replace(workspace, scope=WHOLE)
     try:
         paths = git.changed(whole, commit.parent, commit.id)
-        return tuple(_differing(git.tree(whole, commit.parent), git.tree(whole, commit.id), paths))
+        trees = git.tree(whole, commit.parent), git.tree(whole, commit.id)
+        return tuple(_differing(*trees, paths, task.spec.files))
     except GitError:
         return None
 
 
-def _differing(before: Tree, after: Tree, paths: Iterable[str]) -> Iterable[ChangedFile]:
+def _differing(before: Tree, after: Tree, paths: Iterable[str], given: Files) -> Iterable[ChangedFile]:
     old, new = before.entries(), after.entries()
     for path in sorted(paths):
         if old.get(path) != new.get(path):
-            yield _compared(path, _bytes(before, old, path), _bytes(after, new, path))
+            earlier = _bytes(before, old, path) if path in old else given.get(path, "").encode()
+            yield _compared(path, earlier, _bytes(after, new, path))
 
 
 def _compared(path: str, old: bytes, new: bytes) -> ChangedFile:

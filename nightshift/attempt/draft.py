@@ -88,7 +88,7 @@ async def _record(
     limits = task.spec.limits.over(services.defaults.limits).of_run()
     note = to_note(task, state, commit, verdict, limits, held, key=services.seal_key, mask=services.mask)
     await asyncio.to_thread(git.note, workspace, commit.id, note)
-    files = await asyncio.to_thread(changed_files, git, workspace, commit)
+    files = await asyncio.to_thread(changed_files, git, workspace, commit, task)
     landing = Landing(task=task, workspace=workspace, state=state, commit=commit, verdict=verdict, integrated=False)
     entry = commit_row(landing, subject_of(message.text()), files, services.clock(), services.mask)
     await asyncio.wrap_future(services.state.record_commit(entry))

@@ -101,16 +101,18 @@ class Integration:
         Raises:
             GitError: git could not commit it.
         """
-        self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace)
+        self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace, state)
         end = await self._commit_and_move(workspace, state)
         if isinstance(end, Landed) and end.commit:
             end = await self._push(workspace, end)
         return end
 
-    def _find_obstacle(self, workspace: Workspace) -> str | None:
+    def _find_obstacle(self, workspace: Workspace, state: AttemptState) -> str | None:
         """Say why the target is left alone: empty where that is what is wanted, None where it may be moved."""
         wanted = workspace.is_own or self._integration_wanted()
-        return self.services.git.blocked(workspace) if wanted else ""
+        if not wanted:
+            return ""
+        return (state.verdict.doubt if state.verdict else "") or self.services.git.blocked(workspace)
 
     async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
         """Commit, and move the target unless there is an obstacle."""
@@ -236,6 +238,9 @@ class Integration:
             judged = await self._judge_merged(workspace, candidate, change, state)
             if not judged.verdict or not judged.verdict.holds:
                 return await self._broken(workspace, state, candidate, judged.verdict)
+            if judged.verdict.doubt:
+                self._obstacle = f"together with newer work {judged.verdict.doubt}"
+                return None
         await run_to_end(self._move_and_record(workspace, state, candidate, judged))
         return None
 
@@ -525,7 +530,7 @@ class Integration:
             integrated=integrated,
         )  # fmt: skip
         subject = subject_of(message_for(self.task, state, self.services.mask).text())
-        files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit)
+        files = await asyncio.to_thread(changed_files, self.services.git, workspace, commit, self.task)
         entry = commit_row(landing, subject, files, self.services.clock(), self.services.mask)
         await asyncio.wrap_future(self.services.state.record_commit(entry))
         if integrated and workspace.is_own and state.packages:

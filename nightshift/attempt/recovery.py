@@ -20,6 +20,7 @@ from nightshift.attempt.commit_record import Landing, changed_files, commit_row
 from nightshift.attempt.services import AttemptServices
 from nightshift.core.clock import Clock, from_text
 from nightshift.core.errors import GitError
+from nightshift.core.ports import Memory
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.commit_message import subject_of, trailers
 from nightshift.core.tasks.repository_settings import RepositorySettings
@@ -43,6 +44,7 @@ class RecoveryServices:
     queue: QueueManager
     state: StateStore
     steps: StepStore
+    memory: Memory
     clock: Clock
     mask: Callable[[str], str]
     kept: Callable[[TaskSpec], RepositorySettings]
@@ -69,7 +71,7 @@ async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -
         if not integrated and commit.parent != state.base:
             return  # an older iteration's; the attempt that goes on replaces it
         subject = subject_of((await to_thread(services.git.describe, workspace, commit.id)).message)
-        files = await to_thread(changed_files, services.git, workspace, commit)
+        files = await to_thread(changed_files, services.git, workspace, commit, task)
     except GitError:
         return  # the attempt that goes on meets the same trouble, and tells it
     landing = Landing(
@@ -82,6 +84,7 @@ async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -
 
 
 async def _end(services: RecoveryServices, task: Task, state: AttemptState, commit: Commit) -> None:
+    await services.memory.conclude(state, task.id, solved=True)
     why = state.verdict.labelled_reason if state.verdict else "tests passed"
     finished = services.queue.finish(
         task.id, task.fence, Ending.COMMITTED, reason=f"{why}; it had landed when its daemon died",

@@ -19,7 +19,7 @@ from nightshift.attempt.regression import WithRegression
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.environments import EnvironmentStore
 from nightshift.core.code.tree import Tree, read_text
-from nightshift.core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, UnknownCommit
+from nightshift.core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from nightshift.core.isolation import RUN_LIMITS, RunLimits
 from nightshift.core.ports import Suite
 from nightshift.core.tasks.best_change import describe_tests
@@ -149,7 +149,7 @@ class Verification:
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
         try:
             return await suite.judge(again.job)
-        except (SandboxError, CommandBlocked, NotJudgeable) as error:
+        except (SandboxError, CommandBlocked) as error:
             return unchecked("tests", f"nothing could be run: {error}")
 
 

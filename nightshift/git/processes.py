@@ -168,6 +168,7 @@ def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float
         pipes.register(stderr, selectors.EVENT_READ, error)
         while pipes.get_map():
             remaining_s = deadline - time.monotonic()
+            has_ended = process.poll() is not None  # before the look: what it printed at its end would be lost after it
             ready = pipes.select(max(0.0, min(QUIET_S, remaining_s)))
             for key, _ in ready:
                 if key.fileobj is stdin:
@@ -179,7 +180,7 @@ def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float
                     pipes.unregister(key.fileobj)
                     if key.fileobj is stdin:
                         stdin.close()
-            if (not ready or remaining_s <= 0) and process.poll() is not None:
+            if (not ready or remaining_s <= 0) and has_ended:
                 break
             if remaining_s <= 0:
                 raise TimeoutError

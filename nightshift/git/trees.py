@@ -14,7 +14,7 @@ from nightshift.core.code.listing import Listing
 from nightshift.core.errors import GitError
 from nightshift.core.text.encoding import decode
 from nightshift.git.commands import Git
-from nightshift.git.objects import LINK, REGULAR, Record, differing, is_text
+from nightshift.git.objects import LINK, PROGRAM, REGULAR, Record, differing, is_text
 from nightshift.git.processes import Output
 from nightshift.git.session import Session
 
@@ -223,6 +223,10 @@ class GitTree:
             if record.mode == LINK
         }
         return {path: target for path, target in named.items() if not target.startswith(("/", ".."))}
+
+    def programs(self) -> frozenset[str]:
+        """Which files may be executed (`core.code.tree.Linked`)."""
+        return frozenset(path for path, record in self.records.items() if record.mode == PROGRAM)
 
     def read(self, path: str) -> bytes:
         """A file's bytes.

@@ -17,6 +17,7 @@ from nightshift.core.tasks.revisions import Commit
 from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
 from tests.support.landing_site import Site, open_site
 
 CHANGE = {"calc.py": "def add(a, b):\n    return a + b\n"}
@@ -31,8 +32,8 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 def recovery(site: Site) -> RecoveryServices:
     parts = site.parts
     return RecoveryServices(
-        git=parts.git, queue=parts.queue, state=parts.state, steps=parts.steps, clock=parts.clock, mask=parts.mask,
-        kept=lambda _spec: RepositorySettings(),
+        git=parts.git, queue=parts.queue, state=parts.state, steps=parts.steps, memory=parts.memory, clock=parts.clock,
+        mask=parts.mask, kept=lambda _spec: RepositorySettings(),
     )  # fmt: skip
 
 
@@ -69,6 +70,20 @@ async def test_a_task_whose_target_holds_its_commit_is_done_before_it_is_given_b
     (row,) = site.ledger(task)
     assert (row.commit, row.integrated, row.target) == (commit.id, True, "refs/heads/main")
     assert [file.path for file in row.files or ()] == ["calc.py"]
+
+
+async def test_a_task_that_had_landed_leaves_the_lesson_of_its_failure(site: Site) -> None:
+    task, _ = die_while_landing(site)
+    error = "unsupported operand type(s) for +: 'int' and 'str'"
+    failure = Failure(id="t.py::test_add", kind="TypeError", message=error, frame="calc.py:2 in add")
+    evidence = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
+    verdict = Verdict(passed=False, reason="1 failed", evidence=evidence, failures=(failure,))
+    failing = {"calc.py": "def add(a, b):\n    return a\n"}
+    state = AttemptState(phase=Phase.REFLECTING, base="", change=failing, verdict=verdict)
+    await site.parts.memory.remember(state, task.id, "add calc")
+    await finish_landed(recovery(site))
+    (lesson,) = await site.parts.memory.recall(f"TypeError: {error}", 3)
+    assert "+    return a + b" in lesson.text
 
 
 async def test_a_commit_on_its_branch_alone_is_recorded_and_its_task_goes_on(site: Site) -> None:

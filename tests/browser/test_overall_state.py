@@ -148,3 +148,16 @@ def test_on_every_page_what_sends_is_off_while_the_daemon_is_away(browser: Brows
             daemon.kill()
             for button in buttons:
                 expect(button).to_be_disabled()
+
+
+def test_a_home_without_a_model_invites_to_connect_one_on_the_first_page(browser: Browser, tmp_path: Path) -> None:
+    settings = {"MODEL_TYPE": "openai", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "unused"}
+    with Daemon(tmp_path, settings) as daemon, context_of(browser, daemon.url) as context:
+        page = context.new_page()
+        page.goto("/")
+        invitation = page.get_by_role("region", name="Connect a model")
+        expect(invitation.get_by_role("button", name="Test connection")).to_be_visible()
+        page.goto("/dashboard")
+        expect(page.locator("#overall")).to_have_text("Idle · no model")
+        expect(invitation).to_have_count(0)
+        expect(page.get_by_role("region", name="No model answers")).to_have_count(0)

@@ -141,3 +141,17 @@ def test_what_a_process_does_not_print_in_time_is_not_waited_for(processes: Proc
         Output(process.stdout).readline()
     processes.end(process)
     assert process.returncode is not None
+
+
+class _Late(subprocess.Popen[bytes]):
+    """A process whose end falls between a look at its pipes and the look whether it has ended."""
+
+    def poll(self) -> int | None:
+        self.wait()
+        return super().poll()
+
+
+def test_what_a_process_prints_at_its_end_is_read_however_late_it_ends() -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with _Late(("sh", "-c", "sleep 0.3; echo done; echo wrong >&2"), **pipes) as process:
+        assert communicate(process, b"", LONG_S) == (b"done\n", b"wrong\n")

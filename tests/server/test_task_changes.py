@@ -85,6 +85,22 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
         assert client.get("/api/task/1/diff?path=calc.py").json["files"] == [calc]
 
 
+def test_a_new_file_that_came_with_the_task_is_compared_with_its_text_there(tmp_path: Path) -> None:
+    repo = tmp_path / "owned"
+    base = committed(repo, {"calc.py": WRONG.encode(), "old.py": b"x = 1\n"})
+    made = committed(repo, {"calc.py": RIGHT.encode(), "new.py": RIGHT.encode(), "more.py": b""})
+    with reading(tmp_path) as context, serving(context) as client:
+        submit(context, "Mend", repo=str(repo), files={"calc.py": LONG.decode(), "new.py": WRONG})
+        task = claimed(context)
+        entry = Commit(task_id=1, attempt=1, repo=str(repo), branch="b", commit=made, base=base, subject="s", label="")
+        StateStore(context.database).record_commit(entry).result()
+        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=made, branch="b").result()
+        calc, more, new = client.get("/api/task/1/diff").json["files"]
+    assert (new["path"], new["status"], new["added"], new["removed"]) == ("new.py", "changed", 1, 1)
+    assert (calc["path"], calc["added"], calc["removed"]) == ("calc.py", 1, 1)
+    assert (more["path"], more["status"]) == ("more.py", "added")
+
+
 @pytest.mark.parametrize("judged", [RIGHT, RIGHT + "\n"])
 def test_a_file_that_is_committed_as_it_was_judged_has_the_mutants_of_its_verdict(tmp_path: Path, judged: str) -> None:
     repo = tmp_path / "owned"

@@ -23,14 +23,13 @@ import importlib
 import json
 import os
 import re
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.crash_injection_git import die, generic, watched_popen
+from tests.support.crash_injection_git import die, generic, watch_git
 
 _WRITES = re.compile(
     r"\s*(INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP)\b(?: OR \w+)?(?: INTO| FROM)?\s+(\w+)", re.IGNORECASE
@@ -185,7 +184,7 @@ def install(folder: Path, home: Path) -> None:
     for library in _libraries():
         factory = watched_connection(library.Connection, injector)
         library.connect = functools.partial(library.connect, factory=factory)
-    subprocess.Popen = watched_popen(injector)  # type: ignore[misc, assignment]  # that is the point
+    watch_git(injector)
     for name in ("replace", "rename"):
         setattr(os, name, watched_rename(getattr(os, name), home, injector))
 

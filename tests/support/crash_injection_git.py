@@ -5,11 +5,12 @@ In the middle of such a command is a place of its own: git has its input, its us
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 READS = frozenset(
@@ -46,76 +47,82 @@ def generic(text: str) -> str:
     return re.sub(r"\d+", "N", re.sub(r"/\S*/", ".../", text) if not text.startswith("ref:") else text)
 
 
-class _Pipe:
-    """Standard input of a git session: each flush of a question that moves references is a point."""
+class Pipes:
+    """The pipes of git processes that write, which are written and read by their descriptors.
 
-    def __init__(self, real: Any, process: Any, injector: CrashInjector) -> None:
-        self._real, self._process, self._injector = real, process, injector
-        self._said = b""
+    A question to a session that moves references is a point. For a command the point is its start.
+    """
 
-    def write(self, data: bytes) -> int:
-        self._said += data
-        return len(data)
+    def __init__(self, injector: CrashInjector) -> None:
+        self._injector = injector
+        self._running: list[Watched] = []
 
-    def flush(self) -> None:
-        names = re.findall(rb"^(?:update|create|delete) (\S+)", self._said, re.MULTILINE)
-        doomed = self._injector.arrive([generic("ref: " + " ".join(n.decode() for n in names))]) if names else set()
-        if "before" in doomed:
+    def add(self, process: Watched) -> None:
+        """Watch the pipes of a process."""
+        self._running = [*(p for p in self._running if p.poll() is None), process]
+
+    def write(self, real: Callable[[int, Any], int], descriptor: int, data: Any) -> int:
+        """Write as `os.write` does; die before or after it."""
+        process = self._find("stdin", descriptor)
+        if process is None:
+            return real(descriptor, data)
+        if process.is_session:
+            names = re.findall(rb"^(?:update|create|delete) (\S+)", bytes(data), re.MULTILINE)
+            point = generic("ref: " + " ".join(name.decode() for name in names))
+            process.moments = self._injector.arrive([point]) if names else set()
+            if "before" in process.moments:
+                die()
+        count = real(descriptor, data)
+        if "sent" in process.moments:
             die()
-        said, self._said = self._said, b""
-        self._real.write(said)
-        self._real.flush()
-        if "sent" in doomed:
+        return count
+
+    def read(self, real: Callable[[int, int], bytes], descriptor: int, size: int) -> bytes:
+        """Read as `os.read` does; die at the answer of a session that says that the references moved."""
+        data = real(descriptor, size)
+        process = self._find("stdout", descriptor)
+        if process and process.is_session and "after" in process.moments and b"commit: ok" in data:
             die()
-        self._process.doomed = "after" in doomed
+        return data
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-
-class _Answer:
-    """Standard output of a git session: the line that says that the references moved is the end of the point."""
-
-    def __init__(self, real: Any, process: Any) -> None:
-        self._real, self._process = real, process
-
-    def readline(self, *args: int) -> bytes:
-        line: bytes = self._real.readline(*args)
-        if self._process.doomed and line.startswith(b"commit"):
-            die()
-        return line
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
+    def _find(self, pipe: str, descriptor: int) -> Watched | None:
+        for process in self._running:
+            end = getattr(process, pipe)
+            if process.poll() is None and end and not end.closed and end.fileno() == descriptor:
+                return process
+        return None
 
 
-def watched_popen(injector: CrashInjector) -> type[subprocess.Popen[bytes]]:
+class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is generic in stubs only
     """A Popen that announces the git commands that may write."""
 
-    class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is generic in stubs only
-        doomed = False
-        moments: frozenset[str] = frozenset()
+    injector: CrashInjector
+    pipes: Pipes
+    is_session = False
+    moments: set[str] = set()  # noqa: RUF012  replaced, never changed
 
-        def __init__(self, args: Any, *rest: Any, **named: Any) -> None:
-            words = git_words(args) if isinstance(args, list) and args[0] == "git" else []
-            session = "--stdin" in words and words[0] == "update-ref"
-            writes = bool(words) and words[0] not in READS and not session
-            self.moments = frozenset(injector.arrive([generic("git: " + " ".join(words[:3]))]) if writes else ())
-            if "before" in self.moments:
-                die()
-            super().__init__(args, *rest, **named)
-            if session:
-                self.stdin, self.stdout = _Pipe(self.stdin, self, injector), _Answer(self.stdout, self)  # type: ignore[assignment]
+    def __init__(self, args: Any, *rest: Any, **named: Any) -> None:
+        words = git_words(args) if isinstance(args, list) and args[0] == "git" else []
+        self.is_session = "--stdin" in words and words[0] == "update-ref"
+        if words and words[0] not in READS and not self.is_session:
+            self.moments = self.injector.arrive([generic("git: " + " ".join(words[:3]))])
+        if "before" in self.moments:
+            die()
+        super().__init__(args, *rest, **named)
+        if self.is_session or self.moments:
+            self.pipes.add(self)
 
-        def communicate(self, input: Any = None, timeout: float | None = None) -> Any:  # noqa: A002  its name in the library
-            if "sent" in self.moments:
-                assert self.stdin
-                self.stdin.write(input or b"")
-                self.stdin.close()
-                die()
-            answer = super().communicate(input, timeout)
-            if "after" in self.moments:
-                die()
-            return answer
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait as Popen does; die where the command has done its work."""
+        code = super().wait(timeout)
+        if "after" in self.moments and not self.is_session:
+            die()
+        return code
 
-    return Watched
+
+def watch_git(injector: CrashInjector) -> None:
+    """Make each start of git, each question to a session, and each answer a place to die."""
+    Watched.injector, Watched.pipes = injector, Pipes(injector)
+    subprocess.Popen = Watched  # type: ignore[misc]  # that is the point
+    for name, watched in (("write", Watched.pipes.write), ("read", Watched.pipes.read)):
+        setattr(os, name, functools.partial(watched, getattr(os, name)))

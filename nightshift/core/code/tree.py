@@ -50,10 +50,14 @@ class Tagged(Protocol):
 
 @runtime_checkable
 class Linked(Protocol):
-    """A tree that tells where its symbolic links lead."""
+    """A tree that tells where its symbolic links lead, and which files may be executed."""
 
     def links(self) -> Mapping[str, str]:
         """Path of each link to the path that it names; links that lead out of the tree are left out."""
+        ...
+
+    def programs(self) -> frozenset[str]:
+        """The files that may be executed."""
         ...
 
 

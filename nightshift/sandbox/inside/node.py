@@ -1,8 +1,7 @@
 """Runs tests by node:test, vitest or jest, as their owner does, with one reporter more.
 
 This is part of the trusted parent. Reporters write into a named pipe, because Node.js hands no other descriptor on to
-what it starts. Each line bears the run's secret, a report has an end, and the exit status must be what it says; from
-all processes comes one report in the language of `session.py`.
+what it starts. Each line bears the run's secret, and becomes an event as `recorder` writes them.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH103, PTH108, PTH109, PTH110, PTH118, PTH119, PTH120
@@ -12,7 +11,7 @@ import os
 import re
 import secrets
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from .child import Child
@@ -39,24 +38,25 @@ class Channel:
 
     Args:
         job: of the run.
+        secret: what each line begins with.
         token: what divides the output by files; empty where it is not divided.
     """
 
-    def __init__(self, job: Job, token: str) -> None:
-        self._node, self.secret = job["node"], secrets.token_hex(12)
-        self._path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"report-{secrets.token_hex(8)}")  # noqa: S108
-        self._told = f"{self.secret} {self._path} {token}"
-        os.mkfifo(self._path, 0o600)
+    def __init__(self, job: Job, secret: str, token: str = "") -> None:
+        self._node = job["node"]
+        self.path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"report-{secrets.token_hex(8)}")  # noqa: S108
+        self._told = f"{secret} {self.path} {token}"
+        os.mkfifo(self.path, 0o600)
 
-    @property
-    def variables(self) -> dict[str, str]:
-        """The environment variables by which processes of Node.js find their reporter."""
-        own = os.environ.get("NODE_OPTIONS", "")
+    def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """The environment variables of a run, by which processes of Node.js find their reporter."""
+        own = environ.get("NODE_OPTIONS", "")
         reporter = os.path.join(CODE, "node_reporter.mjs")
         words = [*self._node["flags"], f"--import={CODE}/lock.mjs", f"--test-reporter={reporter}"]
         words += ["--test-reporter-destination=stderr", *self._node["printing"]]
-        path = os.pathsep.join((os.path.dirname(self._node["path"]), os.environ.get("PATH", "/usr/bin:/bin")))
+        path = os.pathsep.join((os.path.dirname(self._node["path"]), environ.get("PATH", "/usr/bin:/bin")))
         return {
+            **environ,
             "NODE_OPTIONS": " ".join((own, *words)).strip(),
             "NIGHTSHIFT_NODE_OPTIONS": own,
             "NIGHTSHIFT_REPORT": self._told,
@@ -67,24 +67,25 @@ class Channel:
     def attach(self, child: Child) -> None:
         """Have a child's events come from the pipe, which has an end only when we close it."""
         os.close(child.events)
-        child.events = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        child.events = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def close(self) -> None:
         """Take the pipe away."""
-        os.unlink(self._path)
+        os.unlink(self.path)
 
 
 def suite(job: Job) -> Found:
     """Run the files of a job; returns what `Child.watch` does for a session of pytest."""
     total, left = Total(job), job
     for words, folder in _runs(job):
-        channel = Channel(job, job["token"])
-        child = Child(become, (words, {**os.environ, **channel.variables}, folder))
+        secret = secrets.token_hex(12)
+        channel = Channel(job, secret, job["token"])
+        child = Child(become, (words, channel.variables(os.environ), folder))
         channel.attach(child)
         found = child.watch(left)
         channel.close()
         left = less(left, found)
-        total.take(found, channel.secret)
+        total.take(found, secret)
         if total.stopped:
             break
     return total.answer(total.stopped or "exited")
@@ -93,9 +94,6 @@ def suite(job: Job) -> Found:
 def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
     """The words and the folder of each process: one, or for vitest and jest one for each package with tests."""
     node, files = job["node"], job["session"]["files"]
-    if node["words"]:
-        yield node["words"], "."
-        return
     if not node["runner"]:
         loading = ["--import", "tsx"] if node["loads_types"] and any(map(os.path.isdir, TSX)) else []
         # A check that fails on purpose may leave a server open that the test would have closed.
@@ -141,34 +139,27 @@ def less(job: Job, found: Found) -> Job:
 
 
 class Report:
-    """What the reporters of one process said, as events; a line that does not bear the secret is kept as what it is.
+    """What the reporters of one process said, as events.
 
     Args:
-        text: all lines.
+        text: all lines; one that another recorder wrote is kept, and so is one without the secret.
         secret: of the run.
-        scripts: the files that hold no tests and are one themselves.
-        files: the files of tests that the run is about, without any all that run.
+        node: what is known of the files: `scripts`, which hold no tests and are one themselves, and `marked`, the ids
+            of tests that a constant mark skips.
         printed: what the files printed, by their paths.
     """
 
-    def __init__(
-        self,
-        text: str,
-        secret: str,
-        scripts: Collection[str],
-        files: Collection[str] = (),
-        printed: Found | None = None,
-    ) -> None:
+    def __init__(self, text: str, secret: str, node: Mapping[str, Any], printed: Mapping[str, str]) -> None:
         self.lines: list[str] = []
         self.failed: set[str] = set()
         self.changed: set[str] = set()
         self.has_ended = False
-        self._files, self._scripts, self._printed = frozenset(files), frozenset(scripts), printed or {}
+        self._scripts, self._marked, self._printed = frozenset(node["scripts"]), frozenset(node["marked"]), printed
         self._seen, self._reported = Counter[str](), set[str]()
         self._workspace = os.getcwd() + os.sep
         for line in text.splitlines():
-            if not (line.startswith(secret) and self._take(line.removeprefix(secret))):
-                self.lines.append(FORGED)
+            if not line.startswith(secret) or not self._take(line.removeprefix(secret)):
+                self.lines.append(line.removeprefix(secret) if line.startswith(secret) else FORGED)
 
     def _take(self, line: str) -> bool:
         """Note one event; false when it has not the form of a reporter's."""
@@ -177,6 +168,8 @@ class Report:
             take = {
                 "now": self._now, "test": self._test, "file": self._file, "changed": self._changed, "end": self._end,
             }[event["e"]]  # fmt: skip
+            if event["e"] == "end" and "id" in event:
+                return False
             take(event, str(event.get("file", "")).removeprefix(self._workspace))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return False
@@ -195,60 +188,46 @@ class Report:
         self._add(e="now", id=f"{path}::{_name(event['titles'])}")
 
     def _test(self, event: dict[str, Any], path: str) -> None:
-        name, how, seconds = _name(event["titles"]), event["how"], float(event["seconds"])
-        self._seen[path, name] += 1
-        number = self._seen[path, name]
+        nodeid = f"{path}::{_name(event['titles'])}"
+        self._seen[nodeid] += 1
         self._reported.add(path)
-        self._ended(path, name if number == 1 else f"{name} #{number}", how, seconds, event.get("error"))
+        number = f" #{self._seen[nodeid]}" if self._seen[nodeid] > 1 else ""
+        self._ended(f"{nodeid}{number}", event["how"], float(event["seconds"]), event.get("error"))
 
-    def _ended(self, path: str, name: str, how: str, seconds: float, error: dict[str, Any] | None) -> None:
-        nodeid, fail = f"{path}::{name}", None
-        if self._files and path not in self._files:
-            # Such a test is no other one's, and what fails there is the run's fault.
-            if how == "failed" and error:
-                self.fail(next(iter(sorted(self._files))), f"{nodeid}: {error['message']}")
-            return
-        rows: list[list[object]] = [["call", how, False, False, None, False, seconds]]
-        if how == "passed":
-            rows = [
-                ["setup", how, False, False, None, False, 0],
-                *rows,
-                ["teardown", how, False, False, None, False, 0],
-            ]
-        elif how == "skipped":
+    def _ended(self, nodeid: str, how: str, seconds: float, error: dict[str, Any] | None) -> None:
+        fail: dict[str, Any] | None = None
+        if how == "skipped":
             message = "the test is skipped or still to be written"
             fail = {"kind": "Skipped", "message": message, "frames": []}
-        else:
+        elif how == "failed":
             self.failed.add(nodeid)
-            fail = {"when": "call", **self._details(error or {})}
-            rows[0][4:6] = [fail["kind"], bool(error and error["isCheck"])]
+            fail = self._details(error or {})
         self._add(e="start", id=nodeid)
-        self._add(e="end", id=nodeid, rows=rows, fail=fail)
+        self._add(e="end", id=nodeid, result=how, s=seconds, fail=fail, marked=nodeid in self._marked)
 
     def _file(self, event: dict[str, Any], path: str) -> None:
         """Note what became of a whole file: a script without tests, or one in which more went wrong than a test."""
-        name, printed = os.path.basename(path), self._printed.get(path, "")
-        is_script = path in self._scripts or not self._files
+        nodeid, printed = f"{path}::{os.path.basename(path)}", self._printed.get(path, "")
         if event["how"] == "failed":
-            status = event.get("status")
+            status = event.get("status") or ""
             error = event.get("error") or _thrown(printed, status)
-            if is_script and path not in self._reported:
-                self._ended(path, name, "failed", 0.0, error)
+            if path in self._scripts and path not in self._reported:
+                self._ended(nodeid, "failed", 0.0, error)
             elif path in self._reported and status:
-                self.fail(path, f"Node.js ended with status {status}: something failed after its test had ended")
+                self._fail(path, f"Node.js ended with status {status}: something failed after its test had ended")
             else:
                 self.failed.add(path)
-                self._add(e="collect", id=path, **self._details(error))
+                self._add(e="collect", id=path, fail=self._details(error))
         elif path not in self._reported:
-            if is_script:
-                self._ended(path, name, "passed", 0.0, None)
+            if path in self._scripts:
+                self._ended(nodeid, "passed", 0.0, None)
             else:
-                self.fail(path, "no test of this file came to its end")
+                self._fail(path, "no test of this file came to its end")
 
-    def fail(self, path: str, message: str) -> None:
+    def _fail(self, path: str, message: str) -> None:
         """Add that a file as a whole is at fault."""
         self.failed.add(path)
-        self._add(e="collect", id=path, kind="Error", message=message, frames=[])
+        self._add(e="collect", id=path, fail={"kind": "Error", "message": message, "frames": []})
 
     def _details(self, error: Mapping[str, Any]) -> dict[str, Any]:
         message = _COLOURS.sub("", error.get("message") or "it failed").replace("file://", "")
@@ -290,36 +269,31 @@ class Total:
     """The report of all processes together; `stopped` says why the run cannot go on."""
 
     def __init__(self, job: Job) -> None:
-        self._job = job
+        self._node = job["node"]
         self._lines: list[str] = []
         self._changed: set[str] = set()
         self._output: dict[str, str] = {}
         self._left = KEPT_OUTPUT
-        self._exit: int | None = None
+        self._exit = 0
         self._duration_s = self._cpu_s = 0.0
-        self._limit, self._failed = "", False
-        self.stopped = ""
+        self._limit, self.stopped = "", ""
 
     def take(self, found: Found, secret: str) -> None:
         """Add what one process did."""
         output = {os.path.relpath(name) if name else "": text for name, text in found["output"].items()}
-        job = self._job
-        report = Report(found["events"], secret, job["node"]["scripts"], job["session"]["files"], output)
+        report = Report(found["events"], secret, self._node, output)
         if found["ended"] != "exited":
             self.stopped = found["ended"]
         elif OUT_OF_MEMORY in "".join(output.values()) and found["exit"]:
             self.stopped = "memory"
         elif not report.has_ended:
-            self._exit, self.stopped = found["exit"], "exited"
-        elif found["exit"] and not report.failed:
-            first = next(iter(job["session"]["files"]), "")
-            report.fail(first, f"Node.js ended with status {found['exit']}: something failed after its test had ended")
+            self.stopped = "exited"
+        self._exit = self._exit or found["exit"]
         self._lines += report.lines
         self._changed |= report.changed
         self._duration_s += found["duration_s"]
         self._cpu_s += found["cpu_s"]
         self._limit = found["limit"]
-        self._failed |= bool(report.failed)
         self._keep("", output.get("", ""))
         for nodeid in sorted(report.failed):
             self._keep(nodeid, output.get(nodeid.partition("::")[0], ""))
@@ -331,15 +305,22 @@ class Total:
 
     def answer(self, how: str) -> Found:
         """The whole run; its report has an end only if that of every process had one."""
-        if not self.stopped and how == "exited":
-            self._exit = 1 if self._failed else 0
+        if not self.stopped:
             self._lines.append(json.dumps({"e": "finish", "exit": self._exit, "changed": sorted(self._changed)}))
         return {
             "ended": how,
-            "exit": self._exit,
+            "exit": self._exit if how == "exited" else None,
             "events": "\n".join(self._lines),
             "output": self._output,
             "duration_s": self._duration_s,
             "cpu_s": self._cpu_s,
             "limit": self._limit,
         }
+
+
+def events_of_command(text: str, secret: str, job: Job) -> str:
+    """The lines that processes of a command wrote, as events that bear the secret."""
+    report = Report(text, secret, job["node"], {})
+    if report.changed:
+        report.lines.append(json.dumps({"e": "seen", "read": {}, "modules": [], "changed": sorted(report.changed)}))
+    return "\n".join(line if line == FORGED else f"{secret}{line}" for line in report.lines)

@@ -64,7 +64,7 @@ class CaseFiles:
     def of_task(self, only: str | None = None) -> Diff:
         """All that the task changed: its last commit or its draft, or what its newest attempt has so far."""
         if (entry := self._entry()) is not None:
-            before = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
+            before = self._begun(entry)
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
             found = self._diff("task", before, after, only, commit=entry.commit)
             found = found.model_copy(update={"files": self._with_mutants(found.files, entry, after)})
@@ -81,6 +81,12 @@ class CaseFiles:
         given = dict(self._task.spec.files)
         before = State(name="the files that the task began with", texts=given, open_tree=after.open_tree)
         return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read; ")
+
+    def _begun(self, entry: Commit) -> State:
+        """The parent of a commit, with the files that came with the task and are new there."""
+        parent = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
+        new = {path: text for path, text in self._task.spec.files.items() if path not in parent.entries()}
+        return replace(parent, name=f"{parent.name}, with the files of the task", texts=new) if new else parent
 
     def file(self, attempt: int, step_no: int, path: str) -> FileText:
         """A file as it was after a step.

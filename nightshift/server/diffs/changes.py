@@ -133,7 +133,7 @@ def compared(before: State, after: State, mask: Mask, *, only: str | None = None
 def _candidates(before: State, after: State) -> list[str]:
     """The paths at which the states may differ."""
     paths = before.texts.keys() | after.texts.keys()
-    if not paths:  # two commits; texts on top name all that a case file changed, on whichever base
+    if not after.texts:  # a commit; texts on top name all that a case file changed, on whichever base
         old, new = before.entries(), after.entries()
         paths |= {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
     return sorted(paths)

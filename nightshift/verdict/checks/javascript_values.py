@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from nightshift.core.code import javascript
 from nightshift.core.code.javascript import node_text
 from nightshift.verdict.checks.catalogue import Finding
-from nightshift.verdict.checks.classes import OUTCOMES
 from nightshift.verdict.checks.javascript_names import Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+OUTCOMES = frozenset({"passed", "pass", "ok", "success", "skipped", "skip", "xfailed", "xpassed", "xfail"})
+"""Words by which a test framework or its reports call a test that did not fail."""
 _READ = frozenset({
     "valueOf", "toString", "toJSON", "Symbol.toPrimitive", "Symbol.iterator", "Symbol.asyncIterator",
     "Symbol.toStringTag", "Symbol.hasInstance", "Symbol.species", "Symbol.isConcatSpreadable",

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from nightshift.verdict.checks import python
 from nightshift.verdict.checks.catalogue import PYTHON
 from tests.support.checking import hooks
-from tests.support.python_forgers import SEEN as FORGERS
 
 
 def rules(text: str, *, is_test: bool = False) -> set[str]:
@@ -122,6 +121,17 @@ SEEN = {
         "from os import abort\nabort()",
     ],
     "python.signals": ["import signal\nsignal.signal(a, b)", "import atexit\natexit.register(f)"],
+    "python.frames": ["import sys\nsys._getframe(1)", "import inspect\ninspect.stack()", "import gc\ngc.get_objects()"],
+    "python.test-files": ["open('tests/test_add.py')", "from pathlib import Path\nPath('test_add.py').read_text()"],
+    "python.process-files": ["open('/proc/self/mem')"],
+    "python.own-equality": ["class A(int):\n    def __eq__(self, other):\n        return True"],
+    "python.patching": ["import csv\ncsv.reader = f"],
+    "python.swap": [
+        "import builtins\nbuiltins.len = f",
+        "import sys\nsys.meta_path.insert(0, f)",
+        "import time\ntime.time = f",
+    ],
+    "python.test-detection": ["import os\nos.environ.get('PYTEST_CURRENT_TEST')"],
     "command.install-at-run-time": [
         "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', name])",
         "import os\nos.system('pip install x')",
@@ -180,7 +190,7 @@ def test_it_is_nothing_special(text: str) -> None:
 
 
 def test_every_rule_of_the_catalogue_is_seen_somewhere() -> None:
-    assert {rule.name for rule in PYTHON} - SEEN.keys() - FORGERS.keys() == set()
+    assert {rule.name for rule in PYTHON} - SEEN.keys() == set()
 
 
 def test_a_test_may_know_that_it_is_one() -> None:

@@ -1,6 +1,7 @@
-// What a page says while no model answers: since when, which tasks wait for one, and when it is looked for again.
+// No model answers: every page names the tasks that wait for one. Where none waits, the first page says how to connect one.
 
 import {fault, post} from './api.js';
+import {page} from './boot.js';
 import {Button} from './forms.js';
 import {Moment, Span} from './marks.js';
 import {isAway, status} from './state.js';
@@ -22,25 +23,40 @@ async function test() {
 }
 
 function Waiting({parked: {count, first}}) {
-  if (!count) return html`No task waits for one yet.`;
   const more = count - first.length;
   return html`<a href="/tasks?status=scheduled">${counted(count, 'task waits', 'tasks wait')}</a> for one${' '}
     (${first.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}${more ? ` and ${more} more` : ''})
     and ${count === 1 ? 'goes' : 'go'} on by ${count === 1 ? 'itself' : 'themselves'}.`;
 }
 
-/** The banner; nothing while a model can be asked. */
+const Test = () => html`<${Button} sends kind="main" onClick=${test}>Test connection<//>`;
+const Details = ({models}) => models.map((each) => html`<p class="hint" key=${nameOf(each)}><b>${nameOf(each)}</b>: ${each.detail || 'not reachable'}</p>`);
+
+function Invitation({models}) {
+  return html`<section class="notice invitation" aria-label="Connect a model">
+    <div><h2>Connect a model</h2>
+      <p>The built-in engine mends Python code whose tests fail. Every other task waits for a model.</p>
+      <ul><li><b>Ollama on this machine</b>: start it and pull a model; nothing else is to be set.</li>
+        <li><b>A key</b>: set <code>OPENAI_API_KEY</code>, <code>ANTHROPIC_API_KEY</code> or <code>GEMINI_API_KEY</code> before the start.</li>
+        <li><b>A GGUF file</b>: give its path in the <a href="/settings">settings</a>.</li></ul>
+      <details><summary>Tried so far</summary><${Details} models=${models} /></details></div>
+    <${Test} />
+  </section>`;
+}
+
+/** The banner while tasks wait for a model, the invitation on the first page while none does; nothing while one answers. */
 export function Outage() {
   const report = status.data;
   if (!report?.overall.lacks_model || isAway()) return null;
   const models = report.models.filter(({name}) => name !== BUILT_IN);
+  if (!report.parked.count) return page.name === 'brief' ? html`<${Invitation} models=${models} />` : null;
   const since = models.map((each) => each.since).filter(Boolean).sort().at(-1);
   const next = models.map((each) => each.next_check_at).filter(Boolean).sort()[0];
   return html`<section class="notice outage" aria-label="No model answers">
     <div><p><b>No model answers${since ? html` for <${Span} since=${since} />` : '.'}</b>
         ${since ? html` <span class="hint">since <${Moment} at=${since} form="short" />${next ? html`, next check <${Moment} at=${next} />` : null}</span>` : null}</p>
       <p><${Waiting} parked=${report.parked} /></p>
-      ${models.map((each) => html`<p class="hint" key=${nameOf(each)}><b>${nameOf(each)}</b>: ${each.detail || 'not reachable'}</p>`)}</div>
-    <${Button} sends kind="main" onClick=${test}>Test connection<//>
+      <${Details} models=${models} /></div>
+    <${Test} />
   </section>`;
 }

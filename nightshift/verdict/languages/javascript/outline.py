@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from nightshift.core.code.javascript import arguments, literal
+from nightshift.core.code.javascript import arguments, literal, node_text
 from nightshift.verdict.languages.javascript import names
 from nightshift.verdict.languages.javascript.names import Names
 
@@ -30,12 +30,14 @@ _NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
 class Case:
     """One call that makes a test.
 
-    `name` is empty where it cannot be known; `callback` is the test's function, or the whole file.
+    `name` is empty where it cannot be known; `callback` is the test's function, or the whole file; `is_marked` tells
+    that a constant mark skips it.
     """
 
     name: str
     required: bool
     callback: Node | None
+    is_marked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,8 @@ class _Reader:
             self.open_scopes.add(scope)
         callback = next((one for one in reversed(given[:3]) if one.type not in _NO_CALLBACK), None)
         if kind == names.TEST:
-            self.cases.append(Case(name=name, required=bool(name and certain), callback=callback))
+            is_marked = _is_marked(call)
+            self.cases.append(Case(name=name, required=bool(name and certain), callback=callback, is_marked=is_marked))
         elif name:
             self.suites.add(name)
         body = callback.child_by_field_name("body") if callback and callback.type in FUNCTIONS else None
@@ -127,3 +130,15 @@ class _Reader:
             return name
         self._seen[name] += 1
         return name if self._seen[name] == 1 else f"{name} #{self._seen[name]}"
+
+
+def _is_marked(call: Node) -> bool:
+    """Tell whether a test is skipped, or still to be written, by its text alone."""
+    function = node_text(call.child_by_field_name("function"))
+    if function.endswith((".skip", ".todo")) or function in {"xit", "xtest"}:
+        return True
+    options = (pair for given in arguments(call) if given.type == "object" for pair in given.named_children)
+    named = ((node_text(pair.child_by_field_name("key")), pair.child_by_field_name("value")) for pair in options)
+    return any(
+        key in {"skip", "todo"} and value is not None and value.type in {"true", "string"} for key, value in named
+    )

@@ -15,10 +15,11 @@ from nightshift.core.tasks.task import Files, Language, TaskSpec
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.node_program import INSTALL, Node
 from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.answer import Session
 from nightshift.verdict.languages.javascript import commands, suite
 from nightshift.verdict.languages.javascript.faults import mutated
 from nightshift.verdict.languages.javascript.suite import checks_something
-from nightshift.verdict.languages.plan import Plan, Role, SplitPlan, SuiteFile
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 from nightshift.verdict.languages.planning import Planner
 
 __all__ = ["checks_something", "make", "mutated", "refusal"]
@@ -42,7 +43,7 @@ class NodeLaunch:
         program: Node.js, as a path inside.
         flags: its options.
         scripts: the files that are a test by themselves.
-        words: the owner's command, where the run is one of it.
+        marked: the ids of tests that a constant mark skips.
         printing: further options of a command, by which it prints what its owner sees.
         is_bare: whether a command runs without any reporter.
     """
@@ -53,7 +54,7 @@ class NodeLaunch:
     roots: Mapping[str, str] = field(default_factory=dict)
     loads_types: bool = False
     scripts: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
     printing: tuple[str, ...] = ()
     is_bare: bool = False
 
@@ -79,10 +80,14 @@ class NodeLaunch:
             "roots": dict(self.roots),
             "loads_types": self.loads_types,
             "scripts": self.scripts,
-            "words": self.words,
+            "marked": self.marked,
             "printing": self.printing,
         }
         return {"node": node}
+
+    def read(self, session: Session) -> Session:
+        """The session as it is: its reporters write events."""
+        return session
 
 
 def refusal(spec: TaskSpec, node: Node | None) -> str:
@@ -129,10 +134,10 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         roots=planner.roots(planned),
         loads_types=planner.loads_types,
         scripts=suite.scripts(planned.files),
-        words=() if planned.command else command.words,
+        marked=tuple(test for file in planned.files for test in suite.marked(file)),
         printing=command.printing,
     )
-    return replace(planned, launch=launch, command=command.words if planned.command else ())
+    return replace(planned, launch=launch, command=command.words)
 
 
 class _NodePlanner(Planner):
@@ -160,14 +165,6 @@ class _NodePlanner(Planner):
         """A file without a copy; what it has to report is not read from its text, but that it is a script."""
         found = suite.prepare(role, path, self._text(path) or "", {}, self.framework).alone()
         return found if suite.scripts([found]) else replace(found, outline=None, names={})
-
-    def _split(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> SplitPlan | None:  # noqa: ARG002 (the interface)
-        """None: a copy of each test is what tells whether its report can be believed."""
-        return None
-
-    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:  # noqa: ARG002 (the interface)
-        """None: nothing of ours lies beside the tests."""
-        return "", "", frozenset()
 
     def roots(self, planned: Plan) -> Mapping[str, str]:
         """The files of a run to the folders of their packages, where these are not the tree's root."""

@@ -74,11 +74,8 @@ def _prepared(role: Role, path: str, text: str, root: Node, beside: Files, frame
         original=text,
         outline=found,
         names=listed,
-        must_fail_path=path if copied else "",
         must_fail_text=copy if copied else "",
-        must_fail_names=frozenset(name for name, own in listed.items() if own in {case.name for case in copied}),
         copied=bool(copied),
-        mirrored=bool(copied) and len(copied) == len(found.cases),
     )
 
 
@@ -103,6 +100,12 @@ def _checks(root: Node, known: Names) -> bool:
 def scripts(files: Iterable[SuiteFile]) -> tuple[str, ...]:
     """The paths of the files that are one test of their own name."""
     return tuple(file.path for file in files if isinstance(file.outline, Outline) and file.outline.is_script)
+
+
+def marked(file: SuiteFile) -> tuple[str, ...]:
+    """The ids of the tests of a file that a constant mark skips."""
+    cases = file.outline.cases if isinstance(file.outline, Outline) else ()
+    return tuple(f"{file.path}::{escaped(case.name)}" for case in cases if case.name and case.is_marked)
 
 
 def _opened(found: Outline, path: str, beside: Files) -> Outline:

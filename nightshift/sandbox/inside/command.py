@@ -1,4 +1,4 @@
-"""Runs a command that is no known test runner, and collects what it says of its tests: printed lines and report files.
+"""Runs the owner's command as he types it, and collects what it says of its tests: events, printed lines, report files.
 
 It is part of the trusted parent. A report counts if it was written while the command ran and is read once every process
 of the command is gone. What stands in it is the tested code's word, which is weighed outside of the sandbox.
@@ -12,10 +12,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from . import node, own_packages
+from . import virtual
 from .child import Child, Ends
 
-PRINTED = 1 << 20
+PRINTED = 8 << 20
 """Bytes of the output's beginning, and of its end, that may hold a report."""
 LAST = 3000
 """Bytes of the end that people are shown."""
@@ -30,22 +30,30 @@ Job = dict[str, Any]
 Stamps = dict[str, tuple[int, int]]
 
 
-def command(job: Job) -> dict[str, Any]:
-    """Run the job's command; returns what `Child.watch` does, with `printed` and `reports`.
+def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
+    """Run the job's command; returns what `watch` does."""
+    env, told = _env(job, libraries), job["session"]["recorder"]
+    if job["node"] is None:
+        return watch(Child(become, (job["command"], env, told)), job)
+    from . import node  # noqa: PLC0415 (only where it is needed)
+
+    channel = node.Channel(job, told["secret"])
+    child = Child(become, (job["command"], channel.variables(env), {**told, "path": channel.path}))
+    channel.attach(child)
+    found = watch(child, job)
+    channel.close()
+    return {**found, "events": node.events_of_command(found["events"], told["secret"], job)}
+
+
+def watch(child: Child, job: Job) -> dict[str, Any]:
+    """Watch a child that runs tests; returns what `Child.watch` does, with `printed` and `reports`.
 
     `printed` has the beginning and the end of the output and the number of bytes between, `reports` path and text of
     each report, the text None where it is more than is read.
     """
     named = _named(job["command"])
     before, output = _stamps(named), Ends(PRINTED)
-    channel = node.Channel(job, "") if job["node"] else None
-    child = Child(run, (job["command"], _env(job) | (channel.variables if channel else {})))
-    if channel:
-        channel.attach(child)
     found = child.watch(job, output=output)
-    if channel:
-        channel.close()
-        found["events"] = "\n".join(node.Report(found["events"], channel.secret, ()).lines)
     head, tail = (end.decode("utf-8", "replace") for end in output.ends)
     found["output"] = {"": (head + tail)[-LAST:]}
     found["printed"] = [head, tail, output.left_out]
@@ -53,18 +61,23 @@ def command(job: Job) -> dict[str, Any]:
     return found
 
 
-def _env(job: Job) -> dict[str, str]:
-    if job["go"] is None:
-        return {**os.environ, **own_packages.search_path(job["session"]["own"])}
-    from . import go  # noqa: PLC0415 (only where it is needed)
+def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
+    more = {}
+    if job["go"] is not None:
+        from . import go  # noqa: PLC0415 (only where it is needed)
 
-    return {**os.environ, **go.environment(job["go"], go.work_folder())}
+        more = go.environment(job["go"], go.work_folder())
+    session = job["session"]
+    return virtual.environment(libraries, session["paths"], executable=session["executable"], more=more)
 
 
-def run(_instructions: int, _events: int, argument: tuple[Sequence[str], dict[str, str]]) -> NoReturn:
-    """In the child: any command at all."""
-    argv, env = argument
-    os.execvpe(argv[0], list(argv), env)  # noqa: S606 (argv of the owner's, no shell)
+def become(_instructions: int, events: int, argument: tuple[Sequence[str], dict[str, str], dict[str, Any]]) -> NoReturn:
+    """In the child: any command at all, which may start pytest somewhere below."""
+    from . import channel  # noqa: PLC0415 (not before the job is there)
+
+    argv, env, told = argument
+    os.set_inheritable(events, True)
+    os.execvpe(argv[0], list(argv), channel.environment(events, told, env))  # noqa: S606 (argv of the owner's, no shell)
 
 
 def _named(argv: Sequence[str]) -> list[str]:
