@@ -84,6 +84,7 @@ class Search:
             yield from gone.compare(self.native, base, settled, self._before, self._now)
         yield from gone.find_changed(self.native, base)
         yield from gone.find_unrun(self.native, given)
+        yield from self._find_unmade()
         yield from gone.find_idle(self.native, brought)
         seen = base or self.native
         around = assets.Surroundings(
@@ -94,6 +95,16 @@ class Search:
         if job.asked is not None:
             yield from (self._ask(one) for one in assets.find_touched(change, texts, around))
             yield from (self._ask(one) for one in taking_away.find_more(job))
+
+    def _find_unmade(self) -> Iterator[Finding]:
+        """The files of the task that make tests while they run, and made none."""
+        ran = set(self.native.ends)
+        for file in self.planned.files:
+            known = {f"{file.path}::{name}" for name in file.names.values()}
+            is_made = file.outline is not None and not file.outline.is_closed
+            if file.role is Role.GIVEN and is_made and not any(file_of(test) == file.path for test in ran - known):
+                says = f"{file.path} makes tests while it runs, and made none"
+                yield Finding(kind=FindingKind.GIVEN_IDLE, where=file.path, says=says)
 
     def _list_required(self, file: SuiteFile) -> frozenset[str]:
         """The tests that a file of the task must have."""

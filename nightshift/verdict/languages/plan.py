@@ -32,12 +32,9 @@ class Listing(Protocol):
         """The names that must be reported."""
         ...
 
-    def knows(self, name: str) -> bool:
-        """Tell whether a report under this name may come."""
-        ...
-
-    def takes_nothing(self, name: str) -> bool:
-        """Tell whether a test surely has no parameters, so that none may stand in its reported id."""
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether the text names every test of the file."""
         ...
 
 

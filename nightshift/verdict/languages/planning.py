@@ -102,8 +102,8 @@ class Planner(JobFiles, ABC):
         )  # fmt: skip
 
     @abstractmethod
-    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
-        """The test files among `tests`, prepared; `beside` are all tests that run with them."""
+    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
+        """The test files among `tests`, prepared."""
 
     @abstractmethod
     def _is_mine(self, path: str) -> bool:
@@ -115,10 +115,10 @@ class Planner(JobFiles, ABC):
 
     def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
         # Tests that were there before are no copies of anything: what they lack is not this change's fault.
-        given = list(self._prepared(Role.GIVEN, self._job.given, self._tests))
+        given = list(self._prepared(Role.GIVEN, self._job.given))
         changed = [path for path in self._own if path in self._entries]
         new = {path: text for path, text in self._own.items() if path not in self._entries}
-        own = [*self._prepared(Role.OWN, new, self._tests), *(self._as_is(Role.OWN, path) for path in changed)]
+        own = [*self._prepared(Role.OWN, new), *(self._as_is(Role.OWN, path) for path in changed)]
         named = list(named or ())
         taken = {file.path for file in (*given, *own, *named)}
         left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
@@ -129,7 +129,7 @@ class Planner(JobFiles, ABC):
     def _command_files(self, paths: Sequence[str], *, copied: bool) -> list[SuiteFile]:
         if copied and len(paths) <= COPIED_FILES:
             tests = {path: self._text(path) or "" for path in paths}
-            return list(self._prepared(Role.COMMAND, tests, tests))
+            return list(self._prepared(Role.COMMAND, tests))
         return [self._as_is(Role.COMMAND, path) for path in paths]
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:

@@ -98,7 +98,7 @@ class _GoPlanner(Planner):
         self.module = found[1] if found else ""
         self.command: tuple[str, ...] = ()
 
-    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:  # noqa: ARG002 (the interface)
+    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
         for path in suite.suite_paths(tests):
             yield suite.prepare(role, path, tests[path])
 

@@ -42,14 +42,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The tests of a file, and the names of suites (empty for the file) that may hold more.
+    """The tests of a file.
 
     `is_script` tells that the file itself is its only test.
     """
 
     cases: tuple[Case, ...]
-    suites: frozenset[str]
-    open_scopes: frozenset[str]
     is_script: bool = False
 
     @property
@@ -57,21 +55,16 @@ class Outline:
         """The names that must be reported."""
         return frozenset(case.name for case in self.cases if case.required)
 
-    def knows(self, name: str) -> bool:
-        """Tell whether a report under this name may come."""
-        if name in self.suites or any(case.name == name for case in self.cases):
-            return True
-        return any(not scope or name.startswith(scope + JOINED) for scope in self.open_scopes)
-
-    def takes_nothing(self, _name: str) -> bool:
-        """Tell whether a test surely has no parameters: no test of node:test is reported with any."""
-        return False
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether its text names every test."""
+        return all(case.name for case in self.cases)
 
 
 def script(path: str, root: Node) -> Outline:
     """The outline of a file that is a test by itself, named like the file; a helper may add tests to it."""
     case = Case(name=PurePosixPath(path).name, required=False, callback=root)
-    return Outline(cases=(case,), suites=frozenset(), open_scopes=frozenset({""}), is_script=True)
+    return Outline(cases=(case,), is_script=True)
 
 
 def outline(root: Node, known: Names) -> Outline:
@@ -83,17 +76,13 @@ def outline(root: Node, known: Names) -> Outline:
     """
     reader = _Reader(known)
     reader.visit(root, "", certain=True)
-    return Outline(
-        cases=tuple(reader.cases), suites=frozenset(reader.suites), open_scopes=frozenset(reader.open_scopes)
-    )
+    return Outline(cases=tuple(reader.cases))
 
 
 class _Reader:
     def __init__(self, known: Names) -> None:
         self._names, self._seen = known, Counter[str]()
         self.cases: list[Case] = []
-        self.suites: set[str] = set()
-        self.open_scopes: set[str] = set()
 
     def visit(self, node: Node, scope: str, *, certain: bool) -> None:
         """Look for tests in a node; `certain` tells that it runs once when what is around it runs."""
@@ -111,14 +100,10 @@ class _Reader:
         given = arguments(call)
         title = literal(given[0]) if given and is_titled else None
         name = self._numbered(f"{scope}{JOINED}{title}" if scope else title, kind) if title else ""
-        if not (name and certain):
-            self.open_scopes.add(scope)
         callback = next((one for one in reversed(given[:3]) if one.type not in _NO_CALLBACK), None)
         if kind == names.TEST:
             is_marked = _is_marked(call)
             self.cases.append(Case(name=name, required=bool(name and certain), callback=callback, is_marked=is_marked))
-        elif name:
-            self.suites.add(name)
         body = callback.child_by_field_name("body") if callback and callback.type in FUNCTIONS else None
         if callback is not None and body is not None:
             # An arrow without braces has its one expression for a body.

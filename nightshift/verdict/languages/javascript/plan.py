@@ -157,13 +157,13 @@ class _NodePlanner(Planner):
         listed = [path for path in self._job.regression if path in self._present and suite.is_suite(path)]
         yield from ((path, self._text(path) or "") for path in listed)
 
-    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
+    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
         for path in suite.suite_paths(tests, self.framework):
-            yield suite.prepare(role, path, tests[path], beside, self.framework)
+            yield suite.prepare(role, path, tests[path], self.framework)
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
         """A file without a copy; what it has to report is not read from its text, but that it is a script."""
-        found = suite.prepare(role, path, self._text(path) or "", {}, self.framework).alone()
+        found = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
         return found if suite.scripts([found]) else replace(found, outline=None, names={})
 
     def roots(self, planned: Plan) -> Mapping[str, str]:

@@ -51,6 +51,7 @@ const T_plain = (value, depth = 0) => {
   if (!isPlain) return { $: typeof value };
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, T_plain(inner, depth + 1)]));
 };
+const T_is_steady = (value) => typeof value !== 'object' || value === null || Object.is(Number(value), Number(value));
 const T_say = (number, value) => process.stdout.write(`\\nT${JSON.stringify([number, T_plain(value)])}\\n`);
 """
 _END = "\n(async () => { for (const run of T_waiting) { try { await run(); } catch {} } })();\n"
@@ -101,9 +102,10 @@ def replay(path: str, text: str) -> Replay | None:
             continue
         is_condition = method == "ok"
         say = f"{token}_say({len(asked)}, {'!!(' if is_condition else ''}"
+        ending = f"){_doubled(given[0], token)})" if is_condition else ")"
         edits += [
             Edit(call.start_byte, given[0].start_byte, say),
-            Edit(given[0].end_byte, call.end_byte, "))" if is_condition else ")"),
+            Edit(given[0].end_byte, call.end_byte, ending),
         ]
         asked.append(node_text(given[0]))
         expected.append(True if is_condition else _value(given[1]) if len(given) == 2 else _UNKNOWN)
@@ -128,6 +130,17 @@ def _checks(root: Node, known: Names) -> Iterator[tuple[Node, str]]:
             waiting += reversed(node.named_children)
         else:
             yield node, method
+
+
+def _doubled(condition: Node, token: str) -> str:
+    """What a condition is asked besides: that an operand is the same twice, and that a class has not all instances."""
+    if condition.type != "binary_expression":
+        return ""
+    left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
+    if node_text(condition.child_by_field_name("operator")) == "instanceof":
+        return f" && !({{}} instanceof {node_text(right)})" if node_text(right) != "Object" else ""
+    operands = (node_text(side) for side in (left, right) if side is not None and side.type == "identifier")
+    return "".join(f" && {token}_is_steady({name})" for name in operands if name != "undefined")
 
 
 def _stand_ins(known: Names, token: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nightshift.core.code.javascript import TYPED, is_source, parse, walk
@@ -40,30 +39,27 @@ def suite_paths(tests: Files, framework: Framework = Framework.NODE) -> list[str
     return [path for path in candidates if is_suite(path)] or candidates
 
 
-def prepare(role: Role, path: str, text: str, beside: Files, framework: Framework = Framework.NODE) -> SuiteFile:
+def prepare(role: Role, path: str, text: str, framework: Framework = Framework.NODE) -> SuiteFile:
     """Prepare one test file; one that does not parse, or is nested beyond reason, is run without a copy.
 
     Args:
         role: whose tests it holds.
         path: where its owner has it.
         text: what it says.
-        beside: all tests that run with it.
         framework: runs the tests.
     """
     root = parse(path, text)
     if not root.has_error:
         with contextlib.suppress(RecursionError):
-            return _prepared(role, path, text, root, beside, framework)
+            return _prepared(role, path, text, root, framework)
     return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
 
 
-def _prepared(role: Role, path: str, text: str, root: Node, beside: Files, framework: Framework) -> SuiteFile:
+def _prepared(role: Role, path: str, text: str, root: Node, framework: Framework) -> SuiteFile:
     known = names.read(root, has_globals=framework is not Framework.NODE)
     found = outline(root, known)
-    if framework is Framework.NODE and not (known.tests or known.runners):
-        found = script(path, root) if _checks(root, known) else replace(found, open_scopes=frozenset({""}))
-    elif framework is Framework.NODE:
-        found = _opened(found, path, beside)
+    if framework is Framework.NODE and not (known.tests or known.runners) and _checks(root, known):
+        found = script(path, root)
     copy, copied = must_fail_copy(text, root, found, known, is_typed=path.endswith(TYPED))
     listed = {escaped(case.name): case.name for case in found.cases if case.name}
     return SuiteFile(
@@ -106,11 +102,3 @@ def marked(file: SuiteFile) -> tuple[str, ...]:
     """The ids of the tests of a file that a constant mark skips."""
     cases = file.outline.cases if isinstance(file.outline, Outline) else ()
     return tuple(f"{file.path}::{escaped(case.name)}" for case in cases if case.name and case.is_marked)
-
-
-def _opened(found: Outline, path: str, beside: Files) -> Outline:
-    """The outline, open where another file of the tests may add to it."""
-    helpers = (other for other in beside if other != path and not is_suite(other))
-    if not any(_TEST_MODULE in beside[other] for other in helpers):
-        return found
-    return replace(found, open_scopes=found.open_scopes | {""})

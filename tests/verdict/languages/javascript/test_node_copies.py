@@ -37,10 +37,10 @@ def copy_of(body: str) -> str:
 
 
 def listed_in(body: str) -> tuple[set[str], set[str], bool]:
-    """What must be reported, what else is known by name, and whether there may be more at the top."""
+    """What must be reported, what else is known by name, and whether there may be more."""
     root = parse("a.mjs", HEAD + body)
     found = outline(root, names.read(root))
-    return set(found.required), {case.name for case in found.cases} - found.required - {""}, found.knows("anything")
+    return set(found.required), {case.name for case in found.cases} - found.required - {""}, not found.is_closed
 
 
 CHANGED = [
@@ -132,10 +132,16 @@ def test_tests_are_listed_by_the_titles_above_them() -> None:
 
 
 def test_what_is_made_in_a_loop_or_under_a_condition_is_known_and_not_required() -> None:
-    assert listed_in("if (x) { test('a', f); }\n") == (set(), {"a"}, True)
+    assert listed_in("if (x) { test('a', f); }\n") == (set(), {"a"}, False)
     assert listed_in("for (const n of all) test(`a ${n}`, f);\n") == (set(), set(), True)
-    required, _, top = listed_in("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
-    assert (required, top) == ({"b"}, False)
+    required, _, more = listed_in("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
+    assert (required, more) == ({"b"}, True)
+
+
+def test_a_test_that_its_text_skips_is_marked() -> None:
+    body = "test.skip('a', f);\nit('b', { skip: 'later' }, f);\ntest('c', { skip: !x }, f);\ntest.todo('d');\n"
+    root = parse("a.mjs", HEAD + body)
+    assert [case.is_marked for case in outline(root, names.read(root)).cases] == [True, True, False, True]
 
 
 def test_other_names_for_the_modules_are_followed() -> None:
@@ -209,7 +215,7 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
 
 def test_a_file_that_is_nested_beyond_reason_is_run_as_it_is() -> None:
     text = HEAD + "test('x', () => { equal(" + "[" * 3000 + "]" * 3000 + ", 1); });\n"
-    found = prepare(Role.GIVEN, "test/a.test.mjs", text, {})
+    found = prepare(Role.GIVEN, "test/a.test.mjs", text)
     assert (found.staged, found.outline) == ("test/a.test.mjs", None)
 
 
