@@ -134,6 +134,11 @@ class Asker:
         alone = replace(job, given={}, own={}, regression=(), command=(), held=HeldOut(cases=tuple(cases)))
         return (await self._replies(alone, await self._runs.plan(alone), cases)).replies
 
+    async def select(self, job: SuiteJob, cases: Sequence[ValueCase]) -> list[ValueCase]:
+        """Select the cases whose module the job's tree holds; a test may import one from where only it looks."""
+        planned = await self._runs.planned(job)
+        return [case for case in cases if _has_module(case, planned, job)]
+
     async def roots(self, job: SuiteJob) -> Sequence[str]:
         """The folders of the job's tree that modules are imported from."""
         return (await self._runs.planned(job)).paths

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.hostile.verdicts import held_suites as suites
-from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite, code
+from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
 
 def _only(name: str, suite: Suite, solution: str) -> Forgery:
-    return Forgery(name=name, kind=Kind.DECLINED, suite=suite, files={"solution.py": code(solution)}, did=Did.VERIFIED)
+    return Forgery(name=name, kind=Kind.DECLINED, suite=suite, files={"solution.py": code(solution)})
 
 
 FORGERIES = (
