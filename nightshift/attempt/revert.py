@@ -225,7 +225,7 @@ class Reverter:
         except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
         if judged.broken:
-            paths = changed | {name.partition("::")[0] for name in judged.broken}
+            paths = changed | {name.partition("::")[0] for name in judged.broken if " " not in name}
             later = await asyncio.to_thread(git.later, workspace, entry.commit, tip, paths)
             raise breaks_tests(entry, judged.broken, later, reapply=revert.reapply)
         return judged.sentence
@@ -301,7 +301,7 @@ class JudgedRevert:
 
     def plus(self, other: JudgedRevert, scope: Scope) -> JudgedRevert:
         """Both together; the other is of a part of the repository."""
-        broken = (scope.full(name) for name in other.broken)
+        broken = (scope.full(name) if " " not in name else name for name in other.broken)
         return JudgedRevert(passed=self.passed + other.passed, broken=(*self.broken, *broken))
 
     @property
