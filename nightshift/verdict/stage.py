@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from nightshift.core.code.tree import Linked, Tree
+from nightshift.core.code.tree import Linked, Tree, read_submodules
 from nightshift.core.isolation import SandboxJob, SandboxLimits
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox import packing, services
@@ -111,7 +111,9 @@ def _entry(plan: Plan) -> str:
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
     """The files over the base; where only a part of the base is seen, that part as well."""
     texts = dict(plan.texts)
-    if plan.closure is not None:
+    if plan.closure is None:
+        texts = {**read_submodules(base), **texts}
+    else:
         texts |= {path: base.read(path) for path in sorted(plan.closure - texts.keys() - set(plan.removed))}
     return texts
 
