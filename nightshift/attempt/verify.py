@@ -2,7 +2,7 @@
 
 Two halves. What git and the note say of the commit is compared without running anything; a note that does not belong to
 the commit ends it there, because its tests prove nothing about another tree. Then everything that the note names is run
-again in a sandbox, on the parent with the commit's change on top: the same tests, with new random names and new copies.
+again in a sandbox, on the parent with the commit's change on top: the same tests, with new copies.
 """
 
 from __future__ import annotations

@@ -154,8 +154,7 @@ class Verdict(SuiteReport):
 
     `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
     they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
-    what held-out cases expect: they never reach a model, nor the memory that models are told from. `tampering` says
-    what came over a channel of the run that nothing but an attack puts there; it ends the attempt. `unmet` are
+    what held-out cases expect: they never reach a model, nor the memory that models are told from. `unmet` are
     sentences on what the words of the task say and the change, although it passed, does not do. `findings` are what the
     checks observed, whether or not it decided.
     """
@@ -164,7 +163,6 @@ class Verdict(SuiteReport):
     evidence: Evidence
     weak: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    tampering: str = ""
     unmet: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 

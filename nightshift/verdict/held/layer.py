@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
+from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import ValueCase
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
 from nightshift.verdict.held.asking import Asked
-from nightshift.verdict.held.weighing import Finding
+from nightshift.verdict.held.weighing import Finding as Weighed
 
 KIND = "HeldOut"
 _HINT = (
@@ -54,15 +55,13 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
     whole = _unspoken(_proven_by(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
     if whole.passed:
         return _with_cases(whole, asked, job)
-    if whole.tampering:
-        return replace(whole, reason=whole.tampering, failures=())
     return await _contradicted(job, whole, seen, tests, asked)
 
 
 def _all_right(job: SuiteJob, asked: Asked) -> bool:
     """Tell whether each check that is held out of the tests was made by value, and gave what it must."""
-    right = {case for case, finding in asked.findings if finding is Finding.RIGHT}
-    whole = not (asked.wrong or asked.stopped or asked.tampering)
+    right = {case for case, finding in asked.findings if finding is Weighed.RIGHT}
+    whole = not (asked.wrong or asked.stopped or asked.is_forged)
     return whole and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
 
 
@@ -108,8 +107,11 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
     """A passing verdict with what its held-out cases add to it, or take from it."""
     if asked.wrong or asked.stopped:
         return _refused(verdict, asked, ())
-    if asked.tampering:
-        return replace(verdict, passed=False, reason=asked.tampering, tampering=asked.tampering)
+    if asked.is_forged:
+        says = "the report of the held-out calls holds what is no answer to one"
+        forged = Finding(kind=FindingKind.FORGED, where="", says=says)
+        evidence = replace(verdict.evidence, label=Label.DOUBTFUL)
+        return replace(verdict, reason=says, findings=(*verdict.findings, forged), evidence=evidence)
     evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, *asked.notes))
     if not (asked.judged or job.given or job.own or job.command):
         reason = "; ".join(asked.notes) or "no held-out case could be judged"
@@ -147,13 +149,13 @@ def _refused(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
     )
 
 
-def _way(case: ValueCase, finding: Finding) -> str:
+def _way(case: ValueCase, finding: Weighed) -> str:
     if case.shown:
         return f"`{case.function}` {finding}, called as in a shown test, where no test framework is in the process"
     return f"a held-out case of `{case.function}` {finding}"
 
 
-def _line(case: ValueCase, finding: Finding) -> str:
+def _line(case: ValueCase, finding: Weighed) -> str:
     """A case in full, for the owner."""
     named = "" if case.kwargs == "{}" else f"**{case.kwargs}"
     inputs = ", ".join(part for part in (case.args[1:-1].removesuffix(","), named) if part)
@@ -163,7 +165,7 @@ def _line(case: ValueCase, finding: Finding) -> str:
 
 def _sources(job: SuiteJob, asked: Asked) -> tuple[str, ...]:
     """Where the cases come from that gave the right value."""
-    right = [case for case, finding in asked.findings if finding is Finding.RIGHT and not case.shown]
+    right = [case for case, finding in asked.findings if finding is Weighed.RIGHT and not case.shown]
     names = ("cases" if case in job.held.cases else "oracle" for case in right if case.explicit)
     return tuple(dict.fromkeys([*("tests" for case in right if not case.explicit), *names]))
 
