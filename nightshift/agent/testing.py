@@ -43,7 +43,7 @@ from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.reasons import with_failure
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import Change, Files, Spent, digest
-from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Result, Trial, Verdict
+from nightshift.core.tasks.verdicts import HELD_OUT, Evidence, Failure, Label, Result, Trial, Verdict
 from nightshift.core.text.encoding import encode
 
 _NO_TESTS = "The agent's own tests cannot be used"
@@ -133,7 +133,8 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
     state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
     _report(services, verdict)
     if not verdict.passed:
-        return _failed(state, before)
+        tried = any(failure.kind == HELD_OUT for failure in verdict.failures)
+        return _failed(replace(state, held_tries=state.held_tries + tried), before)
     if unjudged(state):
         return _unjudged(state)
     if state.unmet:

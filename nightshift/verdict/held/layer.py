@@ -14,15 +14,17 @@ from dataclasses import replace
 
 from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import ValueCase
-from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import HELD_OUT, CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
 from nightshift.verdict.held.asking import Asked
 from nightshift.verdict.held.weighing import Finding as Weighed
 
-KIND = "HeldOut"
+KIND = HELD_OUT
 _HINT = (
     "This was checked with inputs that are not shown. The code must follow the task's words for every input they allow."
 )
 _MAX_LINES = 20
+MOST_TRIES = 2
+"""After so many tries that failed on held-out cases these may be guessed, and no more is claimed than tests prove."""
 
 Judge = Callable[[SuiteJob], Awaitable[Verdict]]
 Ask = Callable[[SuiteJob], Awaitable[Asked]]
@@ -116,8 +118,11 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
     if not (asked.judged or job.given or job.own or job.command):
         reason = "; ".join(asked.notes) or "no held-out case could be judged"
         return replace(verdict, passed=False, reason=reason, evidence=replace(evidence, label=Label.TESTS_PASSED))
-    if asked.verifies:
+    if asked.verifies and job.held_tries < MOST_TRIES:
         evidence = replace(evidence, label=Label.VERIFIED)
+    elif asked.verifies:
+        tried = f"{job.held_tries} tries failed on held-out cases, so that these prove no more than the tests"
+        evidence = replace(evidence, notes=(*evidence.notes, tried))
     if asked.judged:
         evidence = replace(evidence, held_out=asked.judged, held_from=_sources(job, asked))
     reason = f"{verdict.reason} and {_count(asked.judged)}" if asked.judged else verdict.reason

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 from nightshift.core.tasks.verdicts import Label
 from tests.hostile.verdicts import (
-    apart,
     covert_channels,
     declined_answers,
     equal_objects,
-    in_one_process,
     in_process_changing,
     in_process_framework,
     in_process_reading,
@@ -33,7 +31,7 @@ FORGERIES: dict[str, Forgery] = {
     forgery.id: replace(forgery, best=Label.TESTS_PASSED) if forgery.name in BEYOND else forgery
     for module in (
         equal_objects, declined_answers, leaks, covert_channels, named_outcomes,
-        in_process_reading, in_process_changing, in_process_framework, in_one_process, apart,
+        in_process_reading, in_process_changing, in_process_framework,
         javascript_objects, javascript_outcomes, javascript_in_process,
     )
     for forgery in module.FORGERIES
