@@ -295,7 +295,7 @@ class Bench:
             words = [
                 str(program / "aider"), "--model", "openai/local", "--edit-format", "whole", "--yes-always",
                 "--no-show-model-warnings", "--no-check-update", "--analytics-disable", "--no-stream",
-                "--map-tokens", "0", "--auto-test",
+                "--map-tokens", "0", "--auto-test", "--no-auto-commits", "--no-dirty-commits",
                 "--test-cmd", f"{program}/python -m pytest -q {' '.join(item.tests)}",
                 "--message", item.description, item.answer,
             ]  # fmt: skip
@@ -312,7 +312,8 @@ class Bench:
             }  # fmt: skip
             tests = f"\n\nThe tests are in {', '.join(item.tests)}; run them with `python -m pytest -q`."
             words = [
-                str(program / "mini"), "-m", "openai/local", "-t", item.description + tests, "-y",
+                str(program / "mini"), "-c", "mini_textbased.yaml", "-m", "openai/local", "-y",
+                "-t", item.description + tests,
                 "--exit-immediately", "-o", str(folder.parent / "trajectory.json"),
             ]  # fmt: skip
             return self._outside("mini", item, folder, words, environment)

@@ -75,6 +75,7 @@ class RepairBackend(BaseModelHandler):
     """
 
     name = BUILT_IN
+    needs_sandbox = True
     setup = "it is built in; it needs a sandbox that can run tests"
 
     def __init__(
@@ -96,19 +97,14 @@ class RepairBackend(BaseModelHandler):
         return cls(_solver(runs), budget_s=budget_s, missing=lambda: why if isinstance(why := runs(), str) else "")
 
     @property
-    def needs_sandbox(self) -> bool:
-        """Candidates run in one."""
-        return True
-
-    @property
     def free(self) -> bool:
         """It runs here."""
         return True
 
     def is_available(self) -> bool:
         """Whether there is a sandbox."""
-        self._detail = self._missing()
-        return not self._detail
+        self.detail = self._missing()
+        return not self.detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """Search, or take what was found for the same state of the work, and answer in the form of the phase.

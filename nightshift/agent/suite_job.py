@@ -35,6 +35,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         gone=state.removed_tests,
         asked=spec.description,
         told_weak=bool(state.verdict and state.verdict.weak),
+        held_tries=state.held_tries,
         granted=frozenset(context.granted),
         denied=frozenset(context.denied),
     )

@@ -35,7 +35,7 @@ from nightshift.agent.view import View, base_text, misplaced
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
-from nightshift.core.events import DroppedData, FindingData, JudgedData, Kind, Level
+from nightshift.core.events import DroppedData, JudgedData, Kind, Level
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import LEFT_OUT
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, Try
@@ -43,7 +43,7 @@ from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.reasons import with_failure
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import Change, Files, Spent, digest
-from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Result, Trial, Verdict
+from nightshift.core.tasks.verdicts import HELD_OUT, Evidence, Failure, Label, Result, Trial, Verdict
 from nightshift.core.text.encoding import encode
 
 _NO_TESTS = "The agent's own tests cannot be used"
@@ -132,10 +132,9 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
         verdict = replace(verdict, evidence=replace(verdict.evidence, notes=(*verdict.evidence.notes, *notes)))
     state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
     _report(services, verdict)
-    if verdict.tampering:
-        return _attacked(state, services, verdict)
     if not verdict.passed:
-        return _failed(state, before)
+        tried = any(failure.kind == HELD_OUT for failure in verdict.failures)
+        return _failed(replace(state, held_tries=state.held_tries + tried), before)
     if unjudged(state):
         return _unjudged(state)
     if state.unmet:
@@ -150,15 +149,6 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
     note = feedback.passed(verdict)
     state = replace(state, feedback="", reason=note, tries=_without_blame(state))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
-
-
-def _attacked(state: AttemptState, services: AgentServices, verdict: Verdict) -> Step:
-    """End the attempt: code that writes into the channels of its own verdict gets no further look at it."""
-    reason = f"The tested code tampered with the run of its tests: {verdict.tampering}"
-    data = FindingData(rule="verdict.tampering", severity="block")
-    services.events.emit(Kind.GATE_FINDING, reason, level=Level.WARNING, **data)
-    state = replace(state, ending=Ending.REFUSED, reason=reason, feedback=reason)
-    return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
 
 
 def _held(checked: Checked) -> Step:

@@ -17,6 +17,7 @@ from nightshift.core.tasks.task import Spent
 from nightshift.core.text.masking import Masker
 from nightshift.models.base import BaseModelHandler
 from nightshift.models.budgets import price_of
+from nightshift.models.token_estimates import fill_counts
 from nightshift.report.benchmark.arms import backend_and_model
 from nightshift.report.benchmark.store import BenchmarkStore
 
@@ -70,7 +71,7 @@ class ModelWriter:
         request = ModelRequest(phase=Phase.PLANNING, messages=(Message(role="user", text=self._mask(prompt)),))
         try:
             async with asyncio.timeout(WALL_S):
-                reply = await self._backend.generate(request)
+                reply = fill_counts(request, await self._backend.generate(request))
         except (ModelError, TimeoutError) as error:
             self._tell(self._mask(f"{self.name} wrote no words: {error or 'time is over'}"))
             return ""

@@ -34,6 +34,7 @@ from nightshift.queue import checkpoints
 from nightshift.queue.pauses import renew_review_debt
 from nightshift.server.context import Busy
 from nightshift.storage.db import clock_seen
+from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import StateStore
 from nightshift.verdict.environments.layers import LayerStore
@@ -116,6 +117,7 @@ class _Cleanup:
             PeriodicJob(name="disk", every_s=DISK_S, run=self._make_guard().look),
             PeriodicJob(name="layers", every_s=24 * HOUR_S, run=self._sweep_layers, first_s=HOUR_S),
             PeriodicJob(name="pruning", every_s=HOUR_S, run=self._pruner.run, first_s=120.0),
+            PeriodicJob(name="points of commits", every_s=10 * MINUTE_S, run=self._count_points, first_s=MINUTE_S),
             PeriodicJob(name="packing", every_s=MINUTE_S, run=self._make_workspace().run, first_s=MINUTE_S),
             PeriodicJob(
                 name="check of the database",
@@ -165,6 +167,13 @@ class _Cleanup:
         for store in (self._services.layers, self._services.environments):
             if store is not None:
                 await asyncio.to_thread(store.sweep)
+
+    async def _count_points(self) -> None:
+        from nightshift.report.ranking import count_points  # noqa: PLC0415  needed now and then
+
+        store = self._store
+        while await asyncio.to_thread(count_points, store.db, CommitLedger(store.db, store.events), self._clock()):
+            pass
 
     async def _free_space(self) -> None:
         await asyncio.to_thread(_drop_caches, self._settings(), self._services.layers, self._services.environments)

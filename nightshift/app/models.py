@@ -161,7 +161,6 @@ def backend_settings(
         gpt4all_model_path=settings.gpt4all_model_path,
         llama_cpp_model_path=settings.llama_cpp_model_path,
         num_ctx=settings.model_num_ctx,
-        max_tokens=settings.model_max_tokens,
         runs=runs,
         repair_s=settings.repair_s,
         acp_agent=agent(settings, agents),

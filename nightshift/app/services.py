@@ -19,7 +19,7 @@ from nightshift.app.extras import make_extras
 from nightshift.app.models import make_memory, make_models, prepare_models
 from nightshift.app.repository_settings import RepositoryService
 from nightshift.app.store import StoreServices
-from nightshift.app.submission import machine_check
+from nightshift.app.submission import choose_language_here, machine_check
 from nightshift.app.suites import find_sandbox, make_checker, make_suite
 from nightshift.app.symbol_cache import NAME, load_cache, save_cache
 from nightshift.attempt import evidence
@@ -34,7 +34,7 @@ from nightshift.core.ports import ChangeCheck, Sandbox
 from nightshift.core.tasks.remarks import Gravity
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tasks.task import Explore, Limits, TaskSpec
+from nightshift.core.tasks.task import Explore, Language, Limits, TaskSpec
 from nightshift.git.manager import GitManager
 from nightshift.maintenance.program_files import ProgramFiles
 from nightshift.models.chain import phase_routes
@@ -214,6 +214,7 @@ class Services:
         servers_of_settings(settings)  # raises where they are wrong
         self._checker = make_checker(settings)
         store.queue.check_new = self._check_new(settings)
+        store.queue.choose_language = self._choose_language
         self.sandbox_name, self.sandbox_detail, self.is_late = "", "being tested", False
         self.notices: tuple[str, ...] = ()
         self.attempt_services: AttemptServices | None = None
@@ -332,6 +333,10 @@ class Services:
         """What looks at a new task, with what its owner set for its repository."""
         check = machine_check(settings)
         return lambda spec: check(self.repository_settings.kept(spec).applied(spec))
+
+    def _choose_language(self, spec: TaskSpec) -> Language:
+        base = spec.base or (self.repository_settings.base_of(spec.repo) if spec.repo else None)
+        return choose_language_here(replace(spec, base=base), self._settings)
 
     def _attempt_services(self, sandbox: Sandbox, runtime: Runtime, symbol_cache: SymbolCache) -> AttemptServices:
         settings, store, imports = self._settings, self._store, ImportCache()

@@ -8,7 +8,10 @@ from pathlib import Path
 from nightshift.app.labels import machine_labels
 from nightshift.app.machine_check import MachineCheck
 from nightshift.config.load import Settings
-from nightshift.git.usable import refuse_unusable_place
+from nightshift.core.errors import GitError
+from nightshift.core.tasks.language_choice import choose_language
+from nightshift.core.tasks.task import Language, TaskSpec
+from nightshift.git.usable import list_paths, refuse_unusable_place
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy
 
@@ -32,6 +35,20 @@ def machine_check(settings: Settings) -> MachineCheck:
         servers=tuple(settings.mcp_servers),
         labels=None if settings.hub_url else frozenset(machine_labels(settings)),
     )
+
+
+def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
+    """Choose the language of a task that names none by the files of its repository, or of its project."""
+    folder = spec.repo or (str(settings.workspace) if spec.project else None)
+    if folder is None:
+        return choose_language(spec)
+    try:
+        paths = list_paths(folder, spec.base, settings.process_environment)
+    except GitError:  # the check of the machine tells it
+        paths = []
+    if spec.project:
+        paths = [path.removeprefix(f"{spec.project}/") for path in paths if path.startswith(f"{spec.project}/")]
+    return choose_language(spec, paths)
 
 
 def _programs(settings: Settings) -> Callable[[], Collection[str]] | None:

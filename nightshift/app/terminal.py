@@ -20,7 +20,7 @@ from nightshift.core.program import program
 from nightshift.core.status import DaemonStatus, ModelStatus, sandbox_in_brief
 from nightshift.core.tasks.queueing import PauseReason
 from nightshift.core.tasks.states import Status
-from nightshift.models.choosing import PULL
+from nightshift.models.model_table import PULL
 
 _STREAMS = (0, 1, 2)
 # At the end so many seconds are given to what was written last.

@@ -185,7 +185,7 @@ class Attempt:
             commit=commit,
             branch=branch,
             iterations=state.iteration if state else self.task.iterations,
-            spent=self._spent(state) if state else self.task.spent,
+            spent=self._sum_spent(state) if state else self.task.spent,
         )
 
     async def with_draft(self, result: AttemptResult) -> AttemptResult:
@@ -218,7 +218,7 @@ class Attempt:
         held = state.still_held(self._held)
         return None, await leave_draft(task, self.services, self.events, workspace, state, held)
 
-    def _spent(self, state: AttemptState) -> Spent:
+    def _sum_spent(self, state: AttemptState) -> Spent:
         """What the task has used: of models as the ledger knows it, with lost replies, of suites as its state."""
         return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
@@ -253,7 +253,7 @@ class Attempt:
         self.task = replace(self.task, spec=with_it)
         self.events.emit(Kind.REPOSITORY_READ, f"the task is judged by {said} ({command.place})"[:500])
 
-    def _benchmarked(self) -> tuple[Benchmarked, ...]:
+    def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
         """What a benchmark of the repository says of models under the settings that each would work by."""
         return tuple(one for one in self._kept.benchmark if one.is_of(self._work_settings(one)))
 
@@ -306,7 +306,7 @@ class Attempt:
         if why := self.services.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
         origin = self._origin = await asyncio.to_thread(_origin, self.services, self.task)
-        bound = await asyncio.to_thread(self._budget.open, origin.model, self._benchmarked())
+        bound = await asyncio.to_thread(self._budget.open, origin.model, self._read_benchmarks())
         model = TimedModel(bound, time, self._forgive_crashes)
         stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
         place = self.services.git.place_of(self.task.spec.repo)
@@ -322,7 +322,7 @@ class Attempt:
         if found := await landed_before(self.task, self.services, workspace, held=origin.held):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         self._recorded = await asyncio.to_thread(self._read_standing) if stored else None
-        workspace, stored = await self._rejoined(workspace, stored)
+        workspace, stored = await self._rejoin(workspace, stored)
         await self._work_as_measured(bound)
         await self._hold_out(workspace)
         state = self._going_on(stored) if stored else self._new_state(workspace)
@@ -335,7 +335,7 @@ class Attempt:
         """Walk the phases and land what passes; again where the target moved on in a way that needs another try."""
         resumed = state.phase is Phase.COMMIT
         while True:
-            state = await self._walked(workspace, model, state)
+            state = await self._walk(workspace, model, state)
             workspace = await asyncio.to_thread(self.services.git.within, workspace, self._scope(state))
             if state.phase is Phase.ABANDON:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
@@ -366,7 +366,7 @@ class Attempt:
         async with self._time.stopped():
             return await self._environments.of(tree)
 
-    async def _walked(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
+    async def _walk(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
         """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
 
         Raises:
@@ -386,9 +386,7 @@ class Attempt:
             raise subtasks.split(self.task, state, self._budget.left)
         return state
 
-    async def _rejoined(
-        self, workspace: Workspace, stored: AttemptState | None
-    ) -> tuple[Workspace, AttemptState | None]:
+    async def _rejoin(self, workspace: Workspace, stored: AttemptState | None) -> tuple[Workspace, AttemptState | None]:
         """Where and how a task goes on that was split; any other is given back as it is.
 
         Raises:
@@ -415,7 +413,7 @@ class Attempt:
         since = None if task.hub_id else task.created_at  # clocks of nodes differ, and the hub's numbers are of one row
         whole = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
         if self._kept.target and not (spec.base or whole.is_own):
-            whole = self._aimed(whole, self._kept.target)
+            whole = self._aim(whole, self._kept.target)
         whole = git.followed(whole) if task.hub_fence else whole
         project = beginning(spec) if whole.is_own else None
         scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
@@ -427,7 +425,7 @@ class Attempt:
             raise GitError(f"files: {found[0]!r} lies at or below {found[1]!r}, a link or a submodule of {where}")
         return git.at(workspace, stored.base) if stored else workspace
 
-    def _aimed(self, workspace: Workspace, target: str) -> Workspace:
+    def _aim(self, workspace: Workspace, target: str) -> Workspace:
         """The same workspace with the branch that its owner wants moved, which must be there."""
         aimed = workspace.aim_at(target)
         try:
@@ -471,7 +469,7 @@ class Attempt:
             languages=CodeReader(),
             shell=self.services.shell,
             server_tools=self.services.server_tools,
-            said=self._said,
+            said=self._read_messages,
             events=self.events,
             clock=self.services.clock,
             settings=self._agent,
@@ -488,7 +486,7 @@ class Attempt:
         )
         return Machine(services)
 
-    async def _said(self) -> tuple[OwnerMessage, ...]:
+    async def _read_messages(self) -> tuple[OwnerMessage, ...]:
         return self.services.queue.said(self.task.id)  # quicker read than handed to a thread
 
     def _context(self, workspace: Workspace) -> AttemptContext:
@@ -510,19 +508,19 @@ class Attempt:
             run_limits=self.limits.of_run(),
             granted=granted,
             denied=frozenset(subjects) - granted,
-            decided=self._decided_before(workspace),
-            built_on=self._built_on() if workspace.is_own else (),
+            decided=self._read_decisions(workspace),
+            built_on=self._list_built_on() if workspace.is_own else (),
             answers={each.ask.subject: each.answer for each in decided if each.granted and each.answer},
         )
 
-    def _built_on(self) -> tuple[str, ...]:
+    def _list_built_on(self) -> tuple[str, ...]:
         """The files that the tasks changed on which this one depends; reads the database."""
         ids = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
         entries = (entry for id_ in ids for entry in self._ledger.page(1, task_id=id_, drafts=False))
         paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
-    def _decided_before(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
+    def _read_decisions(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
         """What was granted (true) and denied before in the task's repository, by subject, for each of its projects.
 
         What landed in a project of the workspace needs no second yes.
@@ -558,7 +556,7 @@ class Attempt:
             await self._note_progress(self._state)
 
     async def _note_progress(self, state: AttemptState) -> None:
-        spent, task = self._spent(state), self.task
+        spent, task = self._sum_spent(state), self.task
         noted = self.services.queue.progress(
             task.id, task.fence, iterations=state.iteration, spent=spent, project=state.project
         )

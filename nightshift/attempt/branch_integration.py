@@ -117,7 +117,7 @@ class BranchIntegrator:
                 raise holds_others(entry, await asyncio.to_thread(self._newest, entry, held))
             elif not entry.discarded_at:
                 await asyncio.wrap_future(self._services.ledger.discard(entry))
-            return _discarded(entry, already=held is None)
+            return _describe_discarded(entry, already=held is None)
 
     async def recover(self) -> None:
         """Enter the integration that was under way when its process died, or forget it if its target was not moved."""
@@ -179,14 +179,14 @@ class BranchIntegrator:
 
     async def _enter_found(self, waiting: Waiting) -> Integrated | None:
         """Enter what stands in the target already, because its owner merged it or a crash came before the record."""
-        commit = await asyncio.to_thread(self._found_in_target, waiting)
+        commit = await asyncio.to_thread(self._find_in_target, waiting)
         if commit is None:
             return None
         why = "It was found in the target's history."
         done = await asyncio.to_thread(self._describe, waiting, commit, waiting.entry.label, why)
         is_recorded = waiting.entry.integrated and commit.id == waiting.entry.commit
         ended = () if is_recorded else await run_to_end(self._record(waiting, done))
-        return _integrated(waiting, done, ended, already=True)
+        return _describe_integrated(waiting, done, ended, already=True)
 
     async def _is_merged(self, entry: Entry) -> bool:
         """Tell whether the owner merged what waits; a repository that cannot be read says no."""
@@ -195,7 +195,7 @@ class BranchIntegrator:
         except GitError:
             return False
 
-    def _found_in_target(self, waiting: Waiting) -> Commit | None:
+    def _find_in_target(self, waiting: Waiting) -> Commit | None:
         git, workspace = self._services.git, waiting.workspace
         if workspace.target is None:
             return None
@@ -244,7 +244,7 @@ class BranchIntegrator:
                 if ended is not None:
                     break
         await self._push(waiting, candidate.commit.id)
-        return replace(_integrated(waiting, pending, ended), forced=candidate.note is None)
+        return replace(_describe_integrated(waiting, pending, ended), forced=candidate.note is None)
 
     async def _rebase(self, waiting: Waiting, tip: str) -> Commit:
         git, workspace = self._services.git, waiting.workspace
@@ -345,7 +345,7 @@ class BranchIntegrator:
         git, commit, note = self._services.git, candidate.commit, candidate.note
         scope = note.scope if note else WHOLE
         base, tree = (scope.of(git.tree(_repo(waiting.entry), each)) for each in (commit.parent, commit.id))
-        change = _judged_texts(note, tree, base) if note else _texts(tree, differing(base, tree))
+        change = _read_judged_texts(note, tree, base) if note else _texts(tree, differing(base, tree))
         judged = JudgedChange(parent=note.base if note else commit.parent, change=change, verdict=candidate.verdict)
         if fault := find_fault(git, replace(waiting.workspace, scope=scope), commit, judged):
             raise stays(waiting, fault)
@@ -424,7 +424,7 @@ def _repo(entry: Entry) -> str:
     return str(Path(entry.repo))
 
 
-def _judged_texts(note: Note, tree: Tree, base: Tree) -> Change:
+def _read_judged_texts(note: Note, tree: Tree, base: Tree) -> Change:
     """All files that the run of a note had from the commit, as the commit has them."""
     job = plan_rerun(note, tree, base).job
     return {**job.change, **job.given, **job.own, **dict.fromkeys(job.gone)}
@@ -442,7 +442,7 @@ def _signs(entry: Entry, verdict: Verdict | None) -> Signs | None:
     return replace(entry.signs, tests_passed=passed, held_out=verdict.evidence.held_out)
 
 
-def _integrated(
+def _describe_integrated(
     waiting: Waiting, done: PendingIntegration, ended: tuple[int, ...], *, already: bool = False
 ) -> Integrated:
     entry = waiting.entry
@@ -452,7 +452,7 @@ def _integrated(
     )  # fmt: skip
 
 
-def _discarded(entry: Entry, *, already: bool) -> Discarded:
+def _describe_discarded(entry: Entry, *, already: bool) -> Discarded:
     return Discarded(
         task_id=entry.task_id, commit=entry.commit, subject=entry.subject, branch=entry.branch, repo=entry.repo,
         undo=branch_again(entry), already=already, is_at_remote=entry.pushed_at is not None,

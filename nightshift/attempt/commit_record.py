@@ -99,10 +99,10 @@ def _differing(before: Tree, after: Tree, paths: Iterable[str], given: Files) ->
     for path in sorted(paths):
         if old.get(path) != new.get(path):
             earlier = _bytes(before, old, path) if path in old else given.get(path, "").encode()
-            yield _compared(path, earlier, _bytes(after, new, path))
+            yield _compare(path, earlier, _bytes(after, new, path))
 
 
-def _compared(path: str, old: bytes, new: bytes) -> ChangedFile:
+def _compare(path: str, old: bytes, new: bytes) -> ChangedFile:
     if b"\0" in old or b"\0" in new:
         return ChangedFile(path=path, added=None, removed=None)
     then, now = Counter(old.splitlines()), Counter(new.splitlines())

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from nightshift.attempt.services import AttemptServices
 from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, SetupScript
 from nightshift.core.code.tree import Tree
-from nightshift.core.errors import NeedsApproval, SandboxError
+from nightshift.core.errors import NeedsApproval, SandboxError, SandboxUnready
 from nightshift.core.events import Emitter, EnvironmentData, Kind, Level
 from nightshift.core.tasks.change_checks import Ask, AskKind, holding, setup_subject
 from nightshift.core.tasks.projects import place_of
@@ -39,13 +39,14 @@ class EnvironmentChoice:
 
     def __init__(self, task: Task, services: AttemptServices, events: Emitter) -> None:
         self._task, self._services, self._events = task, services, events
-        self._told = set[str]()
+        self._scripts_told = set[str]()
 
     async def of(self, tree: Tree) -> Environment:
         """The environment of a tree, made by now, with the parts that can be had; none where there are none.
 
         Raises:
             NeedsApproval: the owner wants to be asked first.
+            SandboxUnready: what makes it was ended from outside.
         """
         environments = self._services.environments
         if environments is None:
@@ -59,12 +60,14 @@ class EnvironmentChoice:
         place = f"{self._task.spec.repo or ''}:{place_of(tree)[1]}"
         try:
             making = await environments.make(tree, found)
+        except SandboxUnready:
+            raise
         except SandboxError as error:
-            await self._say_failed(found, [f"{_listed(found.sources)}: {error}"], place)
+            await self._say_failed(found, [f"{_list(found.sources)}: {error}"], place)
             return NO_ENVIRONMENT
         await self._say_failed(found, making.failed, place)
         for one in making.new:
-            self._events.emit(Kind.ENVIRONMENT_MADE, _told(one)[:500], **_data(found))
+            self._events.emit(Kind.ENVIRONMENT_MADE, _tell(one)[:500], **_data(found))
         if self._services.defaults.environments == "trust":
             await self._say_used(making.environment, place)
         return making.environment
@@ -73,7 +76,7 @@ class EnvironmentChoice:
         """Say of a repository, or a project in it, once that what it declares is used without a question."""
         if await self._is_new(f"{_USED}{place}", True):
             text = (
-                f"what {_listed(found.sources)} declares is used from now on; with ENVIRONMENTS=ask you are asked first"
+                f"what {_list(found.sources)} declares is used from now on; with ENVIRONMENTS=ask you are asked first"
             )
             self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(found))
 
@@ -109,7 +112,7 @@ class EnvironmentChoice:
         trusted = self._services.defaults.environments == "trust"
         if trusted or not found.digest or _subject(found) in self._answers():
             return ()
-        text = f"May packages be installed from {_listed(found.sources)} of this repository? Only wheels are, and "
+        text = f"May packages be installed from {_list(found.sources)} of this repository? Only wheels are, and "
         question = f"{text}nothing of them runs while they are."
         return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(found), question=question),)
 
@@ -127,8 +130,8 @@ class EnvironmentChoice:
         return ()
 
     def _say_without(self, script: SetupScript, why: str) -> None:
-        if script.digest not in self._told:
-            self._told.add(script.digest)
+        if script.digest not in self._scripts_told:
+            self._scripts_told.add(script.digest)
             text = f"{script.path} is not run, and the task goes on without it: {why}"
             self._events.emit(
                 Kind.ENVIRONMENT_FAILED, text[:500], level=Level.WARNING, digest="", sources=[script.path]
@@ -141,25 +144,25 @@ def _subject(found: Environment) -> str:
 
 def _question(script: SetupScript) -> str:
     """What its owner has to know of a script to decide, and all of its text."""
-    named = f" It names {_listed(script.named)}, which may run as well." if script.named else ""
+    named = f" It names {_list(script.named)}, which may run as well." if script.named else ""
     remarks = "".join(f" {remark}." for remark in script.remarks)
     return (
         f"May {script.path} of this repository run, to prepare the environment of its tests? It runs once for this "
         f"content, in a sandbox of its own with a copy of the commit's files, without secrets or your home, and can "
-        f"reach {_listed(script.reach)} alone. What it leaves is shown read-only to later runs, which have no network."
+        f"reach {_list(script.reach)} alone. What it leaves is shown read-only to later runs, which have no network."
         f"{named}{remarks}\n\n{printable(script.text)}"
     )
 
 
-def _told(made: MadeEnvironment) -> str:
+def _tell(made: MadeEnvironment) -> str:
     count = len(made.packages)
     what = f"{count} package{'' if count == 1 else 's'}" if count else "no packages"
     what = f"services {', '.join(made.services)}" if made.services else what
     left_out = f"; {'; '.join(made.remarks)}" if made.remarks else ""
-    return f"made an environment of {_listed(made.sources)}: {what}{left_out}"
+    return f"made an environment of {_list(made.sources)}: {what}{left_out}"
 
 
-def _listed(paths: tuple[str, ...]) -> str:
+def _list(paths: tuple[str, ...]) -> str:
     more = len(paths) - _SHOWN
     return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 

@@ -240,7 +240,7 @@ class Sealed(StrEnum):
 
 def seal_of(data: Mapping[str, Any], key: bytes) -> dict[str, str]:
     """The field that seals these data; nothing without a key."""
-    return {SEAL_FIELD: f"{_key_name(key)}:{_keyed_digest(data, key)}"} if key else {}
+    return {SEAL_FIELD: f"{_key_name(key)}:{_digest_with_key(data, key)}"} if key else {}
 
 
 def check_seal(text: str, key: bytes) -> Sealed:
@@ -255,7 +255,7 @@ def check_seal(text: str, key: bytes) -> Sealed:
     name, _, digest = found.partition(":")
     if not key or name != _key_name(key):
         return Sealed.ANOTHER
-    return Sealed.OURS if hmac.compare_digest(digest.encode(), _keyed_digest(data, key).encode()) else Sealed.BROKEN
+    return Sealed.OURS if hmac.compare_digest(digest.encode(), _digest_with_key(data, key).encode()) else Sealed.BROKEN
 
 
 def kept_key(file: Path) -> bytes:
@@ -281,6 +281,6 @@ def _key_name(key: bytes) -> str:
     return hashlib.sha256(b"name\0" + key).hexdigest()[:12]
 
 
-def _keyed_digest(data: Mapping[str, Any], key: bytes) -> str:
+def _digest_with_key(data: Mapping[str, Any], key: bytes) -> str:
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()

@@ -136,7 +136,7 @@ class Integration:
 
         With `moving` the target moves in the same unit if it is still where the change was judged.
         """
-        judged = self._judged_on_base(state)
+        judged = self._describe_judged(state)
         commit = await self._find_earlier(workspace, state) if self._resumed else None
         if commit and commit.parent != state.base:  # an earlier daemon moved the target to it, with its note
             await self._record(workspace, state, commit, judged, integrated=True)
@@ -220,31 +220,31 @@ class Integration:
         git = self.services.git
         tip = await asyncio.to_thread(git.tip, workspace)
         if tip == commit.parent:
-            await run_to_end(self._move_and_record(workspace, state, commit, self._judged_on_base(state)))
+            await run_to_end(self._move_and_record(workspace, state, commit, self._describe_judged(state)))
             return None
         if await asyncio.to_thread(git.contains, workspace, commit):  # an earlier daemon moved it there, or the owner
-            judged = self._judged_on_base(state)
+            judged = self._describe_judged(state)
             await run_to_end(self._record(workspace, state, commit, judged, integrated=True))
             return None
         try:
             candidate = await asyncio.to_thread(git.rebase, workspace, commit, tip)
         except MergeConflict as conflict:
-            return await self._conflicted(workspace, state, tip, conflict)
+            return await self._reopen_conflicted(workspace, state, tip, conflict)
         change = await asyncio.to_thread(self._find_remaining_change, workspace, candidate, state)
         if change is None:
             return await self._find_nothing_left(workspace, state, tip)
-        judged = replace(self._judged_on_base(state), parent=tip)
+        judged = replace(self._describe_judged(state), parent=tip)
         if not await asyncio.to_thread(self._is_judged_already, workspace, candidate, state, judged):
             judged = await self._judge_merged(workspace, candidate, change, state)
             if not judged.verdict or not judged.verdict.holds:
-                return await self._broken(workspace, state, candidate, judged.verdict)
+                return await self._reopen_broken(workspace, state, candidate, judged.verdict)
             if judged.verdict.doubt:
                 self._obstacle = f"together with newer work {judged.verdict.doubt}"
                 return None
         await run_to_end(self._move_and_record(workspace, state, candidate, judged))
         return None
 
-    def _judged_on_base(self, state: AttemptState) -> JudgedChange:
+    def _describe_judged(self, state: AttemptState) -> JudgedChange:
         return JudgedChange(parent=state.base, change=self._whole_change(state), verdict=state.verdict)
 
     async def _find_nothing_left(self, workspace: Workspace, state: AttemptState, tip: str) -> Landed:
@@ -439,7 +439,7 @@ class Integration:
             feedback=why,
         )
 
-    async def _conflicted(
+    async def _reopen_conflicted(
         self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
     ) -> Reopened:
         """Keep what merges with the newer work, as the merge left it; the rest is written again on the new tip.
@@ -450,7 +450,7 @@ class Integration:
         lost = {workspace.scope.inside(path) for path in conflict.paths}
         carried = await self._carry_to(workspace, state, tip, conflict.merged)
         kept = {path: text for path, text in carried.items() if path not in lost}
-        tests = await asyncio.to_thread(self._merged_tests, workspace, state, conflict.merged, lost)
+        tests = await asyncio.to_thread(self._merge_tests, workspace, state, conflict.merged, lost)
         for path in sorted(self.task.spec.tests.keys() & lost):
             full = workspace.scope.full(path)
             text = f"{full} stays as the task gave it, without newer edits: `git show {tip[:12]}:{full}` has these"
@@ -472,7 +472,7 @@ class Integration:
             ),
         )
 
-    def _merged_tests(
+    def _merge_tests(
         self, workspace: Workspace, state: AttemptState, merged: str, lost: Collection[str | None]
     ) -> Files:
         """The given tests as a merge has them, with the edits of newer work; those that conflict stay as given."""
@@ -480,7 +480,7 @@ class Integration:
         texts = {path: text_of(made, path) or text for path, text in given.items() if path not in lost}
         return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
 
-    async def _broken(
+    async def _reopen_broken(
         self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict | None
     ) -> Reopened:
         """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""

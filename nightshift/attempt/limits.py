@@ -75,7 +75,7 @@ class TaskBudget:
         self._model = self._services.models.for_task(task.id, self._allowed, used, wanted, benchmarked)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
-                raise BudgetSpent(_denied(each))
+                raise BudgetSpent(_tell_denied(each))
         return self._model
 
     def question(self, over: BudgetSpent) -> Interruption:
@@ -94,7 +94,7 @@ class TaskBudget:
         return NeedsApproval(ask.question, (ask,)) if ask else over
 
 
-def _denied(approval: Approval) -> str:
+def _tell_denied(approval: Approval) -> str:
     remark = f" ({approval.answer})" if approval.answer else ""
     return f"its owner did not grant more{remark}: {approval.ask.question.partition(';')[0]}"
 

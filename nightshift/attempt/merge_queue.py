@@ -67,10 +67,10 @@ async def merge(
         candidates: what is ready.
         judge: whether a merged tree passes.
     """
-    return await _merged(git, workspace, Merged(tip=tip), candidates, judge)
+    return await _merge(git, workspace, Merged(tip=tip), candidates, judge)
 
 
-async def _merged(
+async def _merge(
     git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate], judge: Judge
 ) -> tuple[Merged, tuple[Candidate, ...]]:
     tried, conflicted = await asyncio.to_thread(_on_top, git, workspace, done, candidates)
@@ -80,8 +80,8 @@ async def _merged(
     if len(added) == 1:
         return done, (*conflicted, *added)
     half = len(added) // 2
-    first, left_first = await _merged(git, workspace, done, added[:half], judge)
-    both, left_second = await _merged(git, workspace, first, added[half:], judge)
+    first, left_first = await _merge(git, workspace, done, added[:half], judge)
+    both, left_second = await _merge(git, workspace, first, added[half:], judge)
     return both, (*conflicted, *left_first, *left_second)
 
 

@@ -210,7 +210,7 @@ class TaskExecutor:
         finally:
             worker.running.put_down.set()
             worker.running = None
-            worker.status = self._rested(worker.status, task.id)
+            worker.status = self._count_ended(worker.status, task.id)
             await self._release(task.id)
 
     async def _release(self, task_id: int) -> None:
@@ -220,7 +220,7 @@ class TaskExecutor:
         for why in self._troubles.leave(task_id):
             await done(self.services.queue.release(f"{WAITING_FOR}{why}"))
 
-    def _rested(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
+    def _count_ended(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
         """The status of a worker that has put its task down; what became of the task is counted."""
         end = self.services.queue.get(task_id).status
         return WorkerStatus(
@@ -235,7 +235,7 @@ class TaskExecutor:
         except asyncio.CancelledError:
             if running.why is None:
                 raise
-            await self._interrupted(task, running)
+            await self._conclude_interrupted(task, running)
         except LeaseLost as lost:
             events.emit(Kind.WORKER_ERROR, str(lost), level=Level.WARNING)
         except (Parked, NeedsApproval, Split, StoreUnready) as later:
@@ -278,7 +278,7 @@ class TaskExecutor:
             case StoreUnready():
                 await done(queue.requeue(*why))
 
-    async def _interrupted(self, task: Task, running: Running) -> None:
+    async def _conclude_interrupted(self, task: Task, running: Running) -> None:
         why = running.why
         standing = running.attempt.standing
         if isinstance(why, CancelledByUser):

@@ -103,7 +103,7 @@ class Reverter:
             if why := await asyncio.to_thread(self._services.git.blocked, workspace):
                 raise branch_left_alone(entry, why)
             async with self._services.merge_locks[workspace.git_dir]:
-                return await self._done(_Revert(entry=entry, workspace=workspace, force=force, reapply=reapply))
+                return await self._finish(_Revert(entry=entry, workspace=workspace, force=force, reapply=reapply))
 
     async def recover(self) -> None:
         """Finish the revert that was under way when its process died, or forget it if its branch was not moved."""
@@ -147,13 +147,13 @@ class Reverter:
         repo, base = task.spec.repo and entry.repo, entry.target or task.spec.base
         return self._services.git.open(repo, base, task.id, task.spec.description, task.created_at)
 
-    async def _done(self, revert: _Revert) -> Reverted:
+    async def _finish(self, revert: _Revert) -> Reverted:
         git, ledger, entry = self._services.git, self._services.ledger, revert.entry
         while True:
             tip = await asyncio.to_thread(git.tip, revert.workspace)
             taken = await self._to_undo(revert, tip)
             draft = await self._draft(revert, taken, tip)
-            judged = FORCED if revert.force else await self._judged(revert, draft, tip)
+            judged = FORCED if revert.force else await self._judge(revert, draft, tip)
             made = await asyncio.to_thread(git.reworded, revert.workspace, draft, self._message(revert, taken, judged))
             pending = Pending(entry=entry.id, by=made.id, reapply=revert.reapply)
             await asyncio.wrap_future(ledger.begin(pending))
@@ -201,7 +201,7 @@ class Reverter:
             raise nothing_left(revert.entry, revert.branch)
         return draft
 
-    async def _judged(self, revert: _Revert, draft: Commit, tip: str) -> str:
+    async def _judge(self, revert: _Revert, draft: Commit, tip: str) -> str:
         """A sentence on the tests that passed; raises NotReverted where one is broken, or none can be run."""
         git, entry, workspace = self._services.git, revert.entry, revert.workspace
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
@@ -225,7 +225,7 @@ class Reverter:
         except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
         if judged.broken:
-            paths = changed | {name.partition("::")[0] for name in judged.broken if "::" in name}
+            paths = changed | {name.partition("::")[0] for name in judged.broken if " " not in name}
             later = await asyncio.to_thread(git.later, workspace, entry.commit, tip, paths)
             raise breaks_tests(entry, judged.broken, later, reapply=revert.reapply)
         return judged.sentence
@@ -236,9 +236,9 @@ class Reverter:
     def _packages(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
         """Those that the task was judged with."""
         state = self._services.steps.last_work(entry.task_id, entry.attempt)
-        return state.packages if state else self._noted(entry, workspace)
+        return state.packages if state else self._read_packages(entry, workspace)
 
-    def _noted(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
+    def _read_packages(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
         """The packages by the note beside the commit: steps of a task that ended long ago are pruned, notes are not."""
         text = self._services.git.read_note(workspace, entry.commit)
         try:
@@ -301,7 +301,7 @@ class JudgedRevert:
 
     def plus(self, other: JudgedRevert, scope: Scope) -> JudgedRevert:
         """Both together; the other is of a part of the repository."""
-        broken = (scope.full(name) if "::" in name else name for name in other.broken)
+        broken = (scope.full(name) if " " not in name else name for name in other.broken)
         return JudgedRevert(passed=self.passed + other.passed, broken=(*self.broken, *broken))
 
     @property

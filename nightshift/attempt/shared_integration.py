@@ -50,7 +50,7 @@ class SharedIntegration(Integration):
                 return await self._land_in_turn(landing, workspace, commit, state)
             async with landing.turn(self.task, workspace):
                 branch = await asyncio.to_thread(git.publish_branch, workspace, commit)
-            judged = self._judged_on_base(state)
+            judged = self._describe_judged(state)
             await run_to_end(self._record(workspace, state, replace(commit, branch=branch), judged, integrated=False))
             return self._describe_end()
         except RemoteAway as error:
@@ -100,7 +100,7 @@ class SharedIntegration(Integration):
     async def _record_landed(self, workspace: Workspace, state: AttemptState, landed: Commit) -> Landed:
         """Record the task's commit that another node moved the target to."""
         self._events.emit(Kind.INTEGRATED, f"{landed.id[:10]} was landed by another node", **commit_data(landed))
-        await self._record_with_note(workspace, state, landed, self._judged_on_base(state))
+        await self._record_with_note(workspace, state, landed, self._describe_judged(state))
         return self._describe_end()
 
     async def _record_with_note(
@@ -124,7 +124,7 @@ class SharedIntegration(Integration):
         passed = list[Verdict]()
 
         async def judge(work: JointWork) -> bool:
-            verdict = await self._judged_together(work, workspace, state)
+            verdict = await self._judge_together(work, workspace, state)
             is_sound = verdict.passed and not verdict.doubt
             passed.extend([verdict] if is_sound else [])
             return is_sound
@@ -140,7 +140,7 @@ class SharedIntegration(Integration):
         text = f"{made.id[:10]} is on {workspace.target}, judged and landed with {len(landed)} more"
         self._events.emit(Kind.INTEGRATED, text, **commit_data(made))
         await self._record_with_note(
-            workspace, state, made, replace(self._judged_on_base(state), parent=made.parent, verdict=passed[-1])
+            workspace, state, made, replace(self._describe_judged(state), parent=made.parent, verdict=passed[-1])
         )
         return self._describe_end()
 
@@ -154,7 +154,7 @@ class SharedIntegration(Integration):
                 found.append(Candidate(key=one.task_id, commit=commit, spec=one.spec))
         return found
 
-    async def _judged_together(self, work: JointWork, workspace: Workspace, state: AttemptState) -> Verdict:
+    async def _judge_together(self, work: JointWork, workspace: Workspace, state: AttemptState) -> Verdict:
         environment = await EnvironmentChoice(self.task, self.services, self._events).of(work.base)
         job = SuiteJob(
             base=work.base,

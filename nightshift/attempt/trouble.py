@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from nightshift.core.errors import GitError, PlaceUnready, ReferenceLocked, SandboxError, SandboxUnready
+from nightshift.core.errors import GitError, GitKilled, PlaceUnready, ReferenceLocked, SandboxError, SandboxUnready
 
 # What a file system says for as long as it cannot do its work.
 _OF_PLACES = {
@@ -51,7 +51,7 @@ def find_trouble(error: BaseException, repo: Path) -> str:
         if number in _OF_PLACES:
             named = isinstance(each, OSError) and isinstance(each.filename, str | bytes) and os.fsdecode(each.filename)
             return f"disk of {_short(Path(named) if named else repo)} {_OF_PLACES[number]}"
-        if isinstance(each, PlaceUnready):
+        if isinstance(each, PlaceUnready | GitKilled):
             return str(each)
         if isinstance(each, SandboxUnready):
             return f"the sandbox: {each}"

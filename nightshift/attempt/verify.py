@@ -2,7 +2,7 @@
 
 Two halves. What git and the note say of the commit is compared without running anything; a note that does not belong to
 the commit ends it there, because its tests prove nothing about another tree. Then everything that the note names is run
-again in a sandbox, on the parent with the commit's change on top: the same tests, with new random names and new copies.
+again in a sandbox, on the parent with the commit's change on top: the same tests, with new copies.
 """
 
 from __future__ import annotations
@@ -137,13 +137,13 @@ class Verification:
         digest = await choose_environment(opened, note, again.job.base)
         again = replace(again, job=replace(again.job, environment=digest))
         tell(_to_run(note), report.checks)
-        verdict = await self._judged(note, again, opened)
+        verdict = await self._judge(note, again, opened)
         if isinstance(verdict, Check):
             return replace(report, checks=(*report.checks, verdict))
         checks = (*report.checks, *compare(note, again, verdict))
         return replace(report, checks=checks, ran=True, duration_s=verdict.duration_s)
 
-    async def _judged(self, note: Note, again: Rerun, opened: OpenedSuite) -> Verdict | Check:
+    async def _judge(self, note: Note, again: Rerun, opened: OpenedSuite) -> Verdict | Check:
         if opened.suite is None:
             return unchecked("tests", f"nothing was executed: {opened.why_not}")
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
@@ -288,7 +288,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         language=note.language,
         packages=note.packages,
         whole_tree=note.evidence.complete,
-        limits=_bounded(note.limits),
+        limits=_bound(note.limits),
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
@@ -307,13 +307,13 @@ def compare(note: Note, rerun: Rerun, verdict: Verdict) -> Iterator[Check]:
     if note.own_tests:
         yield _own(rerun, verdict)
     if then.held_out or note.held.cases:
-        yield _held_out(then, verdict)
+        yield _check_held_out(then, verdict)
     yield _label(then, now)
     yield same("sandbox", then.sandbox, now.sandbox)
     yield same("python", then.python, now.python)
     if note.environment:
         yield same("environment", note.environment, rerun.job.environment or "none")
-    yield _dropped(then, now)
+    yield _check_dropped(then, now)
     noted = tuple(note for note in then.notes if not note.startswith(LINTER_NOTE))
     if noted != now.notes:
         yield changed("notes", f"{'; '.join(noted) or 'none'} then, {'; '.join(now.notes) or 'none'} now")
@@ -369,7 +369,7 @@ def _own(rerun: Rerun, verdict: Verdict) -> Check:
     return ok("red", "; ".join(["the self-written tests fail without the change", *killed]))
 
 
-def _held_out(then: Evidence, verdict: Verdict) -> Check:
+def _check_held_out(then: Evidence, verdict: Verdict) -> Check:
     now = verdict.evidence.held_out
     if _is_held_out(verdict):
         return failed("held-out", f"{verdict.reason}: {'; '.join(verdict.unseen[:3])}")
@@ -390,7 +390,7 @@ def _label(then: Evidence, now: Evidence) -> Check:
     return failed("label", f"the note says {then.label}, the run is worth {now.label}")
 
 
-def _dropped(then: Evidence, now: Evidence) -> Check:
+def _check_dropped(then: Evidence, now: Evidence) -> Check:
     if now.dropped:
         shown = [f"{path} ({why})" for path, why in sorted(now.dropped.items())]
         return failed("dropped", f"not used in the run: {listed(shown)}")
@@ -407,7 +407,7 @@ def _start(note: Note, tree: Tree) -> Files:
     return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
 
 
-def _bounded(noted: NotedLimits) -> RunLimits | None:
+def _bound(noted: NotedLimits) -> RunLimits | None:
     """The limits that the note names, none of them above `MOST`; None where it names none."""
     given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
     given["cpu_s"] = noted.cpu_s or noted.wall_s

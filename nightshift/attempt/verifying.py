@@ -120,11 +120,11 @@ class Verifying:
             return ended
         told = self._events.last(_LOOKED_AT, task_id=entry.task_id, kind=Kind.VERIFIED)
         found = (event for event in reversed(told) if event.data.get("commit") == entry.commit)
-        return next(map(_verified, found), None)
+        return next(map(_read_verified, found), None)
 
     def _start(self, entry: Commit) -> None:
         self._task = self._loop.create_task(self._opened(entry.repo).verify(entry.commit, self._progress))
-        self._task.add_done_callback(lambda task: self._done(task, entry))
+        self._task.add_done_callback(lambda task: self._conclude(task, entry))
 
     def _stop(self, commit: str | None) -> None:
         """End the verification of a commit, or of any."""
@@ -136,7 +136,7 @@ class Verifying:
             if self._now is not None:
                 self._now = replace(self._now, doing=doing, checks=checks)
 
-    def _done(self, task: asyncio.Task[Report], entry: Commit) -> None:
+    def _conclude(self, task: asyncio.Task[Report], entry: Commit) -> None:
         assert self._now is not None
         self._task = None
         if task.cancelled():
@@ -160,14 +160,14 @@ class Verifying:
             found = task.result()
             return Verified(
                 commit=entry.commit, judgement=found.judgement, sentence=found.sentence, at=at, took_s=took_s,
-                checks=tuple(map(_kept, found.checks[:KEPT_CHECKS])),
+                checks=tuple(map(_shorten, found.checks[:KEPT_CHECKS])),
             )  # fmt: skip
         if not isinstance(error, NightshiftError | OSError):
             log.error("a verification failed", exc_info=error)
         check = unchecked("commit", str(error) or type(error).__name__)
         return Verified(
             commit=entry.commit, judgement=Judgement.UNKNOWN, sentence=f"{Judgement.UNKNOWN}: {check.detail}", at=at,
-            took_s=took_s, checks=(_kept(check),),
+            took_s=took_s, checks=(_shorten(check),),
         )  # fmt: skip
 
     def _tell(
@@ -176,12 +176,12 @@ class Verifying:
         self._events.emit(Event(kind=kind, level=level, message=message, task_id=entry.task_id, data=data))
 
 
-def _kept(check: Check) -> Check:
+def _shorten(check: Check) -> Check:
     return replace(check, detail=_short(check.detail))
 
 
 def _data(ended: Verified) -> VerifiedData:
-    """The data of the event; `_verified` reads them."""
+    """The data of the event; `_read_verified` reads them."""
     return {
         "commit": ended.commit,
         "judgement": ended.judgement,
@@ -195,7 +195,7 @@ def _short(text: str) -> str:
     return text if len(text) <= KEPT_CHARS else f"{text[: KEPT_CHARS - 1]}…"
 
 
-def _verified(event: Event) -> Verified:
+def _read_verified(event: Event) -> Verified:
     assert event.at is not None
     data = event.data
     return Verified(

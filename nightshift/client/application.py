@@ -10,7 +10,7 @@ from nightshift.config.load import Settings
 from nightshift.core.code.environments import MadeEnvironment
 from nightshift.core.code.tree import Tree
 from nightshift.core.status import DaemonStatus
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.core.text.masking import Masker
 from nightshift.queue.manager import QueueManager
 from nightshift.server.app import create_api
@@ -50,9 +50,11 @@ def application(
     """
     mask = Masker(settings.secrets)
     events = EventLog(database, mask=mask)
+    queue = QueueManager(database, events, mask=mask, check_new=lambda spec: _check(spec, settings, database))
+    queue.choose_language = lambda spec: _choose_language(spec, settings)
     context = AppContext(
         database=database,
-        queue=QueueManager(database, events, mask=mask, check_new=lambda spec: _check(spec, settings, database)),
+        queue=queue,
         events=events,
         mask=mask,
         steps=StepStore(database, events, mask=mask),
@@ -68,6 +70,12 @@ def _environments(settings: Settings) -> list[MadeEnvironment]:
     from nightshift.app.environments import made_environments  # noqa: PLC0415  # only who asks for them waits for that
 
     return made_environments(settings)
+
+
+def _choose_language(spec: TaskSpec, settings: Settings) -> Language:
+    from nightshift.app.submission import choose_language_here  # noqa: PLC0415  # only a new task waits for it
+
+    return choose_language_here(spec, settings)
 
 
 def _check(spec: TaskSpec, settings: Settings, database: Database) -> None:

@@ -12,7 +12,7 @@ from nightshift.core.clock import utc_now
 from nightshift.core.errors import BenchmarkError
 from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.text.formats import money, percent
-from nightshift.models.benchmark_prior import prior_of
+from nightshift.models.routing import prior_of
 from nightshift.report.benchmark.choice import LEAST_ITEMS, Choice, chosen
 from nightshift.report.benchmark.store import Mode
 from nightshift.report.benchmark.stored import report_of, results_of

@@ -267,7 +267,7 @@ def new_task_options() -> list[click.Parameter]:
         _switch("split", "Let its plan split it into subtasks.", "--enable-split"),
         _switch("integrate", "Merge the branch into its base once it passed."),
         _option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **more),
-        _option("--language", type=click.Choice(list(map(str, Language))), help="python by default.", **more),
+        _option("--language", type=click.Choice(list(map(str, Language))), help="If nothing else says it.", **more),
         _option("--file", "files", help="A file to start with (FILE, or PATH=FILE). Repeat for more.",
                 **files, **more),
         _option("--cases", metavar="FILE", help="Calls and results, kept from the model: YAML or JSON.", **more),

@@ -21,7 +21,7 @@ from nightshift.core.tasks.repository_settings import HELP, RepositoryOptions, S
 from nightshift.core.tasks.task import Limits
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
-_ONE_WORD = {"base", "target"}
+_ONE_WORD = {"base", "target", "lint"}
 _ARE_SWITCHES = {"integrate", "review", "audit"}
 _NUMBERS = {each.name for each in fields(Limits)}
 _NOTHING = "none"

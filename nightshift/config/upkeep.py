@@ -77,10 +77,10 @@ class StorageSettings(SettingsGroup):
     keep_work_days: Days = 30
     """How long steps, prompts and replies are kept after their task has ended."""
     keep_calls_days: Annotated[Days, Field(ge=70)] = 90
-    """How long each call of a model and each recall is kept for itself; of older calls the sums of a day are."""
+    """How long each call of a model, recall and iteration is kept; of older calls the sums of a day are."""
     keep_lessons_days: Days = 180
     """How long a lesson is kept that no task has used."""
-    keep_lessons: Annotated[int, Field(ge=100)] = 10_000
+    keep_lessons: Annotated[int, Field(ge=100)] = 5_000
     """How many lessons of a kind are kept; beyond that the least used go."""
     database_max_mb: Annotated[Megabytes, Field(ge=64)] = 300
     """How large the database may be before the oldest lines, steps, prompts and replies go."""

@@ -45,6 +45,7 @@ NightshiftError
     ├── BaseGone           a commit that work rests on is not in the repository any more
     ├── ReferenceLocked    a lock was in the way for as long as git waits
     ├── GitStopped         git was stopped with the daemon; nothing is known of what was asked
+    │   └── GitKilled      somebody else ended it; waiting may help
     ├── NotReverted        nothing was reverted; says why, and what to do instead
     └── MergeConflict      the change no longer fits its target
 """
@@ -403,6 +404,10 @@ class ReferenceLocked(GitError):
 
 class GitStopped(GitError):
     """Git was stopped with the daemon; nothing is known of what was asked."""
+
+
+class GitKilled(GitStopped):
+    """Git was ended by a signal that this daemon did not send, as by the machine's OOM killer."""
 
 
 class UnknownName(NightshiftError):

@@ -51,7 +51,7 @@ class SandboxLimits(RunLimits):
     """How long the command may take, on the clock."""
     output_bytes: int = 1 << 20
     """What standard output and standard error may hold, each."""
-    tmp_mb: int = 64
+    tmp_mb: int = 160
     """What `/tmp` may hold."""
     reserved_mb: int = 0
     """Address space that the command reserves without using it, as Node.js does. Where memory can only be bounded for

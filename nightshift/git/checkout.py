@@ -22,17 +22,17 @@ def show_tip(found: Repository, before: str) -> str | None:
         return "another branch is checked out there"
     marker, tip = found.common / "nightshift" / "shown", found.resolve(MAIN)[0] or ""
     files = found.view.over(found.root, GIT_INDEX_FILE=str(found.common / "index"), GIT_WORK_TREE=str(found.root))
-    refused = _applied(found, files, marker.read_text() if marker.exists() else before, tip)
+    refused = _apply(found, files, marker.read_text() if marker.exists() else before, tip)
     if refused:
         files.ask("update-index", "-q", "--refresh")
-        start = _indexed(files, tip)
-        refused = _applied(found, files, start, tip) if start else refused
+        start = _find_indexed(files, tip)
+        refused = _apply(found, files, start, tip) if start else refused
     if not refused:
         marker.write_text(tip)
     return refused or None
 
 
-def _applied(found: Repository, files: Git, start: str, tip: str) -> str:
+def _apply(found: Repository, files: Git, start: str, tip: str) -> str:
     try:
         old, new = (found.read_commit(each).tree for each in (start, tip))
         patch = protocol.patch(differences(old, new, found.reader.tree))
@@ -42,7 +42,7 @@ def _applied(found: Repository, files: Git, start: str, tip: str) -> str:
     return answer.error or "refused" if answer and answer.code else ""
 
 
-def _indexed(files: Git, tip: str) -> str | None:
+def _find_indexed(files: Git, tip: str) -> str | None:
     """The newest commit whose tree is what the index holds."""
     tree = files.ask("write-tree").text
     lines = files("log", "--max-count=1000", "--format=%H %T", tip).text.splitlines()

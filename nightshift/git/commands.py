@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nightshift.core.errors import GitError, ReferenceLocked
+from nightshift.core.errors import GitError, GitKilled, ReferenceLocked
 from nightshift.core.text.formats import duration
 from nightshift.core.text.masking import printable
 from nightshift.git import protocol
@@ -75,6 +76,7 @@ class Git:
         """Run a command whose failure is an answer too, beside others that share the lock.
 
         Raises:
+            GitKilled: it was ended by a signal that nobody here sent.
             GitError: it did not end in time, or could not be started.
         """
         with self._store_lock.shared() if self._store_lock else contextlib.nullcontext():
@@ -86,6 +88,8 @@ class Git:
             finally:
                 self.processes.end(process)
         self.processes.refuse_when_stopped()
+        if process.returncode < 0:
+            raise GitKilled(f"git {args[0]}, which was ended by {signal.Signals(-process.returncode).name}")
         return Answer(process.returncode, out, readable(error))
 
     def start(self, *args: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:

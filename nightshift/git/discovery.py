@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from nightshift.core.code.git_ids import IdFormat
@@ -26,15 +27,32 @@ _SHOWN_CHARS = 200
 """Of a name that no file system takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a checkout's repository is: `folder` is git's for this checkout, `common` the one all worktrees share."""
+    """Where a checkout's repository is: `folder` is git's for this checkout, `common` the one all worktrees share.
+
+    `environ` is the daemon's environment, which says where the owner's own configuration is.
+    """
 
     root: Path
     folder: Path
     common: Path
     bare: bool
-    configuration: Configuration
+    environ: Mapping[str, str]
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """What git's configuration says here, read when it is first asked for. Raises GitError where git cannot."""
+        return read_configuration(self.root, self.folder, self.common, self.environ)
+
+    @property
+    def config_stamp(self) -> tuple[int, int]:
+        """The inode and the time (ns) of the repository's own file of configuration, which git replaces as a whole."""
+        try:
+            found = (self.common / "config").stat()
+        except OSError:
+            return 0, 0
+        return found.st_ino, found.st_mtime_ns
 
     @property
     def id_format(self) -> IdFormat:
@@ -57,16 +75,17 @@ def given(repo: str) -> Path:
 
 
 def refuse_unusable(place: Place) -> None:
-    """Refuse what cannot be worked in; raises GitError for the field `repo`."""
+    """Refuse what cannot be worked in, also for its configuration; raises GitError for the field `repo`."""
+    configuration = place.configuration
     if place.bare:
         raise GitError(f"repo: {place.root} is a bare repository; give a checkout of it")
-    if why := _foreign(place):
+    if why := _find_foreign(place, configuration):
         raise GitError(f"repo: {why}")
     if not all(os.access(place.common / name, os.W_OK) for name in ("objects", "refs")):
         raise GitError(f"repo: {place.root} may not be written by the user that Nightshift runs as")
 
 
-def discovered(path: Path, environ: Mapping[str, str]) -> Place:
+def discover(path: Path, environ: Mapping[str, str]) -> Place:
     """Find the repository that a folder belongs to.
 
     Its folder, the shared one and the work tree are looked for here: variables of the daemon's environment (it may be
@@ -74,10 +93,10 @@ def discovered(path: Path, environ: Mapping[str, str]) -> Place:
 
     Args:
         path: a folder in a checkout.
-        environ: the daemon's environment, which says where the owner's own configuration is.
+        environ: the daemon's environment.
 
     Raises:
-        GitError: it belongs to none, or git cannot read its configuration.
+        GitError: it belongs to none, or its folders cannot be read.
     """
     try:
         root = next((folder for folder in (path, *path.parents) if _is_root(folder)), path)
@@ -86,13 +105,7 @@ def discovered(path: Path, environ: Mapping[str, str]) -> Place:
         common = (folder / pointer.read_text().strip()).resolve() if pointer.exists() else folder
     except (ValueError, OSError) as error:
         raise GitError(f"repo: the repository of {path} cannot be read: {error}") from error
-    return Place(
-        root=root,
-        folder=folder,
-        common=common,
-        bare=not (root / ".git").exists(),
-        configuration=read_configuration(root, folder, common, environ),
-    )
+    return Place(root=root, folder=folder, common=common, bare=not (root / ".git").exists(), environ=environ)
 
 
 def _folder_of(root: Path) -> Path:
@@ -163,10 +176,10 @@ def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
                 )
 
 
-def _foreign(place: Place) -> str | None:
+def _find_foreign(place: Place, configuration: Configuration) -> str | None:
     """Why a repository may not be worked in for the sake of its owner, or None when it may."""
     owner, user = place.common.stat().st_uid, os.geteuid()
-    if owner == user or place.configuration.is_safe(place.root):
+    if owner == user or configuration.is_safe(place.root):
         return None
     return (
         f"{place.root} belongs to another user (uid {owner}; Nightshift runs as uid {user}); run Nightshift as its "

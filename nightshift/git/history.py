@@ -27,7 +27,7 @@ def commit_of(found: Repository, workspace: Workspace) -> Commit | None:
     for line in found.git("for-each-ref", "--format=%(objectname) %(refname)", pattern).text.splitlines():
         id_, _, name = line.partition(" ")
         if counts(id_):
-            return _described(found, id_, name.removeprefix("refs/heads/"))
+            return _describe(found, id_, name.removeprefix("refs/heads/"))
     return landed(found, workspace)
 
 
@@ -40,7 +40,7 @@ def landed(found: Repository, workspace: Workspace) -> Commit | None:
     ours = next(
         (id_ for id_ in candidates if is_ours(found, id_, workspace) and not reverted_by(found, id_, tip or "")), None
     )
-    return _described(found, ours, workspace.branch) if ours else None
+    return _describe(found, ours, workspace.branch) if ours else None
 
 
 def facts(found: Repository, commit: str) -> CommitFacts:
@@ -104,6 +104,6 @@ def read_note(found: Repository, commit: str) -> str | None:
     return None
 
 
-def _described(found: Repository, id_: str, branch: str) -> Commit:
+def _describe(found: Repository, id_: str, branch: str) -> Commit:
     raw = found.read_commit(id_)
     return Commit(id=id_, tree=raw.tree, branch=branch, parent=raw.parents[0] if raw.parents else "")

@@ -40,7 +40,7 @@ def sweep(workspace: Path, since: float) -> Leftovers:
     old = [path for path in _candidates(git) if _older(path, since)]
     if not old:
         return Leftovers()
-    if users := _waited_for(workspace.resolve()):
+    if users := _wait_for(workspace.resolve()):
         return Leftovers(users=tuple(users))
     for path in old:
         path.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def _older(path: Path, since: float) -> bool:
         return False
 
 
-def _waited_for(root: Path) -> list[int]:
+def _wait_for(root: Path) -> list[int]:
     """The git processes at work there, after those had time to end whose daemon died."""
     end = time.monotonic() + WAIT_S
     while (users := list(_users(root))) and time.monotonic() < end:

@@ -120,7 +120,7 @@ class RepositoryMaintenance:
             ReferenceLocked: a lock is in the way; some may be deleted already.
         """
         own = self._own()
-        return [branch.name for branch in branches if _is_tasks(own, branch) and _deleted(own, branch)]
+        return [branch.name for branch in branches if _is_tasks(own, branch) and _delete(own, branch)]
 
     def delete_of(self, done: Callable[[Collection[int]], Collection[int]]) -> list[str]:
         """Delete the integrated branches of those tasks that `done` picks from the ids of all that have one."""
@@ -139,7 +139,7 @@ def _is_tasks(own: Repository, branch: Branch) -> bool:
     return made_by_task and not checked_out(own, branch.name)
 
 
-def _deleted(own: Repository, branch: Branch) -> bool:
+def _delete(own: Repository, branch: Branch) -> bool:
     answer = own.git.ask("update-ref", "--no-deref", "-d", branch.name, branch.commit)
     refuse_locked(answer.error)
     return not answer.code

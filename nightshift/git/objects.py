@@ -16,7 +16,7 @@ from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8
 
 REGULAR = frozenset({"100644", "100755", "100664"})
-FOLDER, LINK, PROGRAM = "40000", "120000", "100755"
+FOLDER, LINK, PROGRAM, SUBMODULE = "40000", "120000", "100755", "160000"
 _NEVER = frozenset({"", ".", "..", ".git"})
 
 
@@ -276,7 +276,7 @@ def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
         if text is None and old:
             removals.append(Edit(path=path, mode=old.mode, data=None))
         elif text is not None:
-            data = _encoded(path, text)
+            data = _encode(path, text)
             if old is None or old.id != blob_id(data, id_format):
                 is_program = old.mode == "100755" if old else data.startswith(b"#!")
                 writes.append(Edit(path=path, mode="100755" if is_program else "100644", data=data))
@@ -302,7 +302,7 @@ def _check_spelling(path: str, spellings: Spellings) -> None:
     spellings.add(path)
 
 
-def _encoded(path: str, text: str) -> bytes:
+def _encode(path: str, text: str) -> bytes:
     if not is_encodable(text):
         raise GitError(f"{path}: holds half of a surrogate pair, which is no text; it was not committed")
     return encode(text)

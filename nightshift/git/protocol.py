@@ -106,7 +106,7 @@ def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]
     assert one
     old_mode, new_mode = (each.mode.replace("664", "644").encode() if each else b"" for each in (was, now))
     old, new = (each.id.encode() if each else b"0" * len(one.id) for each in (was, now))
-    a, b = _quoted(f"a/{path}"), _quoted(f"b/{path}")
+    a, b = _quote(f"a/{path}"), _quote(f"b/{path}")
     yield b"diff --git %s %s" % (a, b)
     a, b = a if was else b"/dev/null", b if now else b"/dev/null"
     if not was:
@@ -125,7 +125,7 @@ def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]
     yield from ([b"-Subproject commit " + old] if was else []) + ([b"+Subproject commit " + new] if now else [])
 
 
-def _quoted(path: str) -> bytes:
+def _quote(path: str) -> bytes:
     return b'"%s"' % re.sub(rb'["\\\x00-\x1f]', lambda found: b"\\%03o" % found[0][0], encode(path))
 
 

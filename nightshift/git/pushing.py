@@ -48,7 +48,7 @@ def push(found: Repository, branch: str, env: Mapping[str, str], timeout_s: floa
     where = protocol.without_password(url)
     if answer.code and protocol.refused(answer.text) != {NOTES}:
         raise GitError(f"{branch} was not pushed to {where}: {answer.error or answer.text}")
-    left = NOTES in refused and not _pushed_since(found, away, notes)
+    left = NOTES in refused and not _push_again(found, away, notes)
     refusal = "; its evidence (git notes) was refused there" if left else ""
     return PushResult(pushed=True, tried=True, detail=f"{branch} is on {where}{refusal}")
 
@@ -82,7 +82,7 @@ class RemoteEnd:
         )  # fmt: skip
 
 
-def _pushed_since(found: Repository, away: RemoteEnd, notes: str | None) -> bool:
+def _push_again(found: Repository, away: RemoteEnd, notes: str | None) -> bool:
     """Push the notes as they are now, where another worker has added to them and perhaps pushed them already."""
     newer = found.resolve(NOTES)[0]
     return newer != notes and not away.push(f"{newer}:{NOTES}").code

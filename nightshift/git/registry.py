@@ -16,7 +16,7 @@ from nightshift.core.tasks.revisions import Author, Workspace
 from nightshift.git import protocol
 from nightshift.git.commands import Git
 from nightshift.git.configuration import read_configuration
-from nightshift.git.discovery import MAIN, Place, discovered, given, refuse_unusable
+from nightshift.git.discovery import MAIN, Place, discover, given, refuse_unusable
 from nightshift.git.names import Names
 from nightshift.git.objects import RawCommit
 from nightshift.git.processes import Processes
@@ -67,17 +67,17 @@ class Repositories:
             GitError: it cannot be used; the message begins with the field `repo`.
         """
         with self._lock:
-            own = self._own()
+            own = self._open_own()
             if where is None or (isinstance(where, Workspace) and where.is_own):
                 return own
             if isinstance(where, Workspace):
-                found = self._known.get(where.git_dir) or self._opened(where.repo)
+                found = self._known.get(where.git_dir) or self._open(where.repo)
             else:
-                found = self._opened(given(where))
-            self._used(found)
+                found = self._open(given(where))
+            self._close_least_used(found)
             return found
 
-    def _used(self, found: Repository) -> None:
+    def _close_least_used(self, found: Repository) -> None:
         """Close those that were used longest ago: each keeps processes, descriptors and trees.
 
         They are not forgotten, since a task may still hold one: it opens what it needs, and is closed again here.
@@ -116,7 +116,7 @@ class Repositories:
             repository.close()
         self._known.clear()
 
-    def _own(self) -> Repository:
+    def _open_own(self) -> Repository:
         """The daemon's own repository; made, or made again, where it is not there."""
         folder = self._workspace / ".git"
         if not (folder / "HEAD").exists():
@@ -125,9 +125,9 @@ class Repositories:
             self._workspace.mkdir(parents=True, exist_ok=True)
             git = Git(folder, self._env, cwd=self._workspace, processes=self._processes)
             git("init", "--quiet", "--template=", "--initial-branch=main")
-        return self._known.get(folder) or self._begun(self._opened(self._workspace))
+        return self._known.get(folder) or self._begin(self._open(self._workspace))
 
-    def _begun(self, own: Repository) -> Repository:
+    def _begin(self, own: Repository) -> Repository:
         """Give main its first commit; of several processes that try, one does it."""
         if own.resolve(MAIN) == [None]:
             by = self._signature(own.author)
@@ -136,10 +136,13 @@ class Repositories:
                 raise GitError(f"the workspace {self._workspace} could not be begun: {refused}")
         return own
 
-    def _opened(self, path: Path) -> Repository:
-        place = discovered(path, self._environ)
-        known = self._known.get(place.folder)
+    def _open(self, path: Path) -> Repository:
+        place = discover(path, self._environ)
+        known, stamp = self._known.get(place.folder), place.config_stamp
+        if known and known.config_stamp == stamp:
+            return known
         if known and known.id_format == place.id_format:
+            known = self._known[place.folder] = replace(known, config_stamp=stamp)
             return known
         if known:  # cloned anew, with ids of another kind
             self._known.pop(place.folder).close()
@@ -149,7 +152,7 @@ class Repositories:
             "GIT_SHALLOW_FILE": str(place.common / "shallow"),
         }
         storing = SharedLock()
-        view = Git(self._view(place), {**self._env, **objects}, store_lock=storing, processes=self._processes)
+        view = Git(self._make_view(place), {**self._env, **objects}, store_lock=storing, processes=self._processes)
         git = Git(place.folder, self._env, processes=self._processes, common=place.common)
         found = Repository(
             root=place.root,
@@ -158,12 +161,15 @@ class Repositories:
             home=self._home,
             id_format=place.id_format,
             named=self._author,
+            config_stamp=stamp,
             configuration=partial(read_configuration, place.root, place.folder, place.common, self._environ),
             git=git,
             view=view,
             storing=storing,
             store=Store(place.common / "objects", storing),
-            reader=Reader(view),
+            reader=Reader(
+                view.over(view.folder, GIT_ALTERNATE_OBJECT_DIRECTORIES=_list_submodule_stores(place.common))
+            ),
             names=Names(git),
             logged=Session(git, *MOVE, stderr=STDOUT),
             unlogged=Session(git, *NO_LOG, *MOVE, stderr=STDOUT),
@@ -171,7 +177,7 @@ class Repositories:
         self._known[place.folder] = found
         return found
 
-    def _view(self, place: Place) -> Path:
+    def _make_view(self, place: Place) -> Path:
         """The folder that stands for a repository without configuration; harmless to make again."""
         name = sha256(os.fsencode(place.common)).hexdigest()[:16]
         view = self._workspace / ".git" / "nightshift" / "views" / name
@@ -181,3 +187,9 @@ class Repositories:
             for file, text in protocol.view_files(place.id_format).items():
                 (view / file).write_text(text)
         return view
+
+
+def _list_submodule_stores(common: Path) -> str:
+    """The object stores of the submodules that the owner has checked out, as git wants them."""
+    found = (path for path in (common / "modules").rglob("objects") if (path.parent / "HEAD").is_file())
+    return os.pathsep.join(map(str, sorted(found)))

@@ -40,7 +40,7 @@ V = TypeVar("V")
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
-def _kept(made: dict[K, V], key: K, make: Callable[[], V]) -> V:
+def _keep_last(made: dict[K, V], key: K, make: Callable[[], V]) -> V:
     """What was made under a key, of which the last few are kept; other threads may do the same."""
     known = made.get(key)
     if known is None:
@@ -56,7 +56,7 @@ class Repository:
 
     What stores objects does so in the view or through `store`, under the lock `storing`. `home` is the id of the
     home whose tasks are worked on (see `core.tasks.commit_message.HOME`). `named` stands in commits ahead of what git's
-    `configuration` says, which is read anew at each call.
+    `configuration` says, which is read anew at each call. `config_stamp` is that of `discovery.Place` at its opening.
     """
 
     root: Path
@@ -65,6 +65,7 @@ class Repository:
     home: str
     id_format: IdFormat
     named: Author
+    config_stamp: tuple[int, int]
     configuration: Callable[[], Configuration]
     git: Git
     view: Git
@@ -84,13 +85,13 @@ class Repository:
 
     def tree(self, commit: str) -> GitTree:
         """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""
-        return _kept(
+        return _keep_last(
             self.trees, commit, lambda: GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
         )
 
     def part(self, commit: str, scope: Scope) -> Tree:
         """The part of a commit's tree that a task sees; the last few are kept, as of `tree`."""
-        return _kept(self.parts, (commit, scope), lambda: scope.of(self.tree(commit)))
+        return _keep_last(self.parts, (commit, scope), lambda: scope.of(self.tree(commit)))
 
     def _describe(self, commit: str) -> str:
         """The tag nearest to a commit; empty where there is none, or the way to it is too long."""

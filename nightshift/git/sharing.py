@@ -48,7 +48,7 @@ def follow(found: Repository, branch: str, env: Mapping[str, str], timeout_s: fl
         there, local = fetched(found, branch, env, timeout_s), found.resolve(MAIN)[0]
         if local and there is None and publish(found, local, branch, None, env, timeout_s):
             return local
-        if there and _joined(found, local, there):
+        if there and _join(found, local, there):
             return found.resolve(MAIN)[0]
         if local and there and history.contains(found, local, there):
             publish(found, local, branch, there, env, timeout_s)
@@ -68,7 +68,7 @@ def fetched(found: Repository, branch: str, env: Mapping[str, str], timeout_s: f
     return found.resolve(here)[0] if here else None
 
 
-def _joined(found: Repository, local: str | None, there: str) -> bool:
+def _join(found: Repository, local: str | None, there: str) -> bool:
     """Move the workspace's main to where the remote is, if nothing is lost; False where it is ahead, or has moved.
 
     Raises:

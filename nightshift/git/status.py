@@ -32,12 +32,12 @@ class StatusReader:
         head = found.git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=timeout_s).text
         newest = found.resolve("HEAD")[0]
         remote = found.configuration().remote_url
-        upstream, ahead, behind = _tracked(found, head, timeout_s)
+        upstream, ahead, behind = _read_tracked(found, head, timeout_s)
         return RepositoryStatus(
             root=str(found.root),
             branch=head.removeprefix("refs/heads/") or None,
             newest=history.newest(found, newest, 1)[0] if newest else None,
-            changed=_changed(found, newest, timeout_s) if newest else None,
+            changed=_count_changed(found, newest, timeout_s) if newest else None,
             upstream=upstream,
             ahead=ahead,
             behind=behind,
@@ -45,7 +45,7 @@ class StatusReader:
         )
 
 
-def _changed(found: Repository, newest: str, timeout_s: float) -> int | None:
+def _count_changed(found: Repository, newest: str, timeout_s: float) -> int | None:
     files = found.view.over(found.root, GIT_INDEX_FILE=str(found.git.folder / "index"), GIT_WORK_TREE=str(found.root))
     plain = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all")
     try:
@@ -54,7 +54,7 @@ def _changed(found: Repository, newest: str, timeout_s: float) -> int | None:
         return None
 
 
-def _tracked(found: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
+def _read_tracked(found: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
     """What a branch tracks, and how many commits it is ahead of that and behind it."""
     if not head:
         return None, None, None

@@ -14,7 +14,7 @@ from nightshift.core.errors import GitError
 from nightshift.core.text.masking import printable
 from nightshift.git import protocol
 from nightshift.git.commands import Git
-from nightshift.git.discovery import discovered, given, refuse_unusable
+from nightshift.git.discovery import discover, given, refuse_unusable
 
 MARK = "TODO(nightshift):"
 MAX_COMMENTS, MAX_CHARS, MAX_LINES = 1000, 4000, 20
@@ -56,7 +56,7 @@ def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
     Raises:
         GitError: it is none that a task could work in.
     """
-    place = discovered(given(repo), environ)
+    place = discover(given(repo), environ)
     refuse_unusable(place)
     git = Git(place.folder, protocol.private_environment(environ))
     head = git.ask("symbolic-ref", "--quiet", "HEAD").text
@@ -79,7 +79,7 @@ def hooks_folder(repo: str, environ: Mapping[str, str]) -> tuple[Path, bool]:
     Raises:
         GitError: it is no repository.
     """
-    place = discovered(given(repo), environ)
+    place = discover(given(repo), environ)
     git = Git(place.folder, protocol.push_environment(environ), (), place.root)  # the owner's settings may say where
     folder = place.root / git("rev-parse", "--git-path", "hooks").text
     return folder, bool(place.configuration.value("core.hookspath"))
@@ -95,7 +95,7 @@ def _comments(output: str) -> Iterator[TodoComment]:
         words = [_CLOSER.sub("", comment["text"])]
         for step, following in enumerate(lines[at + 1 : at + MAX_LINES], 1):
             is_next = (following["path"], int(following["number"])) == (line["path"], int(line["number"]) + step)
-            more = _continued(comment["before"], following["text"]) if is_next else ""
+            more = _continue(comment["before"], following["text"]) if is_next else ""
             if not more:
                 break
             words.append(more)
@@ -104,7 +104,7 @@ def _comments(output: str) -> Iterator[TodoComment]:
             yield TodoComment(path=line["path"], text=text)
 
 
-def _continued(before: str, line: str) -> str:
+def _continue(before: str, line: str) -> str:
     """What a line adds to the comment above it, which it does by standing further to the right, as a comment."""
     if any(char.isalnum() for char in before) or MARK in line:
         return ""

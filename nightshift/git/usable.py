@@ -12,7 +12,7 @@ from nightshift.git.commands import Git
 from nightshift.git.discovery import (
     CLASHING_BRANCH,
     clash_of,
-    discovered,
+    discover,
     explain_no_commit,
     given,
     refuse_unusable,
@@ -33,7 +33,7 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
     Raises:
         GitError: one of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
     """
-    place = discovered(_existing(repo), environ)
+    place = discover(_existing(repo), environ)
     refuse_unusable(place)
     git = Git(place.folder, protocol.private_environment(environ))
     if _is_commit(git, CLASHING_BRANCH):
@@ -45,7 +45,19 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
     if "\n" in base:
         raise GitError("base: must be one line")
     if not (_is_commit(git, f"refs/heads/{base.removeprefix('refs/heads/')}") or _is_commit(git, base)):
-        raise GitError(f"base: there is no branch, tag or commit {base!r} in {place.root}{_meant(base, _names(git))}")
+        raise GitError(f"base: there is no branch, tag or commit {base!r} in {place.root}{_suggest(base, _names(git))}")
+
+
+def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[str]:
+    """The files of the commit that a task would start from; the arguments are those of `refuse_unusable_place`.
+
+    Raises:
+        GitError: the repository or the commit cannot be read.
+    """
+    place = discover(given(repo), environ)
+    git = Git(place.folder, protocol.private_environment(environ))
+    listed = git("ls-tree", "-r", "-z", "--name-only", "--full-tree", base or "HEAD", timeout_s=WALL_S)
+    return listed.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
 def _existing(repo: str) -> Path:
@@ -77,6 +89,6 @@ def _names(git: Git) -> list[str]:
     return shown.text.splitlines()
 
 
-def _meant(name: str, names: list[str]) -> str:
+def _suggest(name: str, names: list[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1)
     return f"; did you mean {near[0]}?" if near else ""

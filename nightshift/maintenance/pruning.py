@@ -44,7 +44,7 @@ class Keep:
     work_days: float = 30
     calls_days: float = 90
     lessons_days: float = 180
-    lessons: int = 10_000
+    lessons: int = 5_000
     database_mb: int = 300
 
 
@@ -126,7 +126,7 @@ class Pruner:
         calls_before = now - timedelta(days=self._keep().calls_days)
         while count := await self._write(partial(pruning.sum_calls, before=calls_before)):
             tally.calls += count
-        while await self._write(partial(pruning.prune_recalls, before=calls_before)):
+        while await self._write(partial(pruning.prune_rounds, before=calls_before)):
             pass
         unused_before, most = now - timedelta(days=self._keep().lessons_days), self._keep().lessons
         while count := await self._write(partial(rows.prune, before=unused_before, most=most, limit=pruning.ROWS)):

@@ -1,25 +1,10 @@
-"""The client of one backend: availability, retries, circuit breaker, prices and statistics around its calls.
-
-The circuit breaker (M. Nygard, Release It!) leaves a backend alone for a while that fails again and again:
-
-closed ─ too many failures in a row ─> open ─ pause over ─> half open ─ one probe succeeds ─> closed
-                                        ^                      │
-                                        └── it fails: twice the pause
-
-A pause that the provider asked for (a limit that resets at a stated time) opens it as well. That one outlives what ends
-the others: that the server goes away and comes back, or that the daemon is started again.
-
-An outage is waited out, however long it lasts. But a reply that always breaks off at the same word, or a prompt that
-crashes the server, would be tried, and perhaps be paid for, for ever. The difference shows in other requests: only
-failures between which the backend has answered somebody else count against a task (`PoisonRequestDetector`).
-"""
+"""The client of one backend: availability, retries, circuit breaker, prices and statistics around its calls."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import random
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -42,6 +27,7 @@ from nightshift.core.tool_text import as_text
 from nightshift.models.base import BaseModelHandler, events_about
 from nightshift.models.budgets import Price, Reservation, price_of
 from nightshift.models.call import Charge, call_once
+from nightshift.models.circuit import CircuitBreaker, Pause
 from nightshift.models.errors import (
     BackendMisconfigured,
     BackendUnfit,
@@ -50,160 +36,20 @@ from nightshift.models.errors import (
     TimedOut,
     ToolsRefused,
 )
-from nightshift.models.refusals import Blame, Refusals
 from nightshift.models.services import GatewayServices, RoutingConfig
-from nightshift.models.token_estimates import TokenEstimator
+from nightshift.models.task_failures import Blame, TaskFailures
 
 Room = Callable[[], AbstractAsyncContextManager[Reservation]]
 """Reserves room for one call in the budgets; each try needs its own, for what is lost was paid for."""
 
-CLOCK_SLACK = timedelta(minutes=5)
-"""A pause that begins further in the future than this was begun under a wrong clock, and does not hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
-    """From when to when a backend is left alone, aware UTC."""
-
-    since: datetime
-    until: datetime
-
-    def holds(self, now: datetime) -> bool:
-        """Whether it is not over yet."""
-        return self.since - CLOCK_SLACK <= now < self.until
-
-
-class CircuitBreaker:
-    """Counts failures in a row and says whether the backend may be asked.
-
-    Args:
-        clock: the time.
-        failures: how many in a row open it.
-        pause_s: the first pause; it doubles up to `pause_max_s` as long as the probes fail.
-        pause_max_s: the longest pause.
-
-    Attributes:
-        pause_s: the next pause, in seconds.
-        asked: the pause that the provider asked for, if it did.
-    """
-
-    def __init__(self, clock: Clock, *, failures: int, pause_s: float, pause_max_s: float) -> None:
-        self._clock, self._failures, self._first_s, self._max_s = clock, failures, pause_s, pause_max_s
-        self._in_a_row = 0
-        self.pause_s = pause_s
-        self._probing = False
-        self._own: Pause | None = None
-        self.asked: Pause | None = None
-
-    @property
-    def opens_at(self) -> datetime | None:
-        """When the last pause ends or ended; None while it is closed."""
-        return max((pause.until for pause in self._pauses()), default=None)
-
-    @property
-    def state(self) -> CircuitState:
-        """Closed, open, or half open once the pause is over."""
-        pauses, now = self._pauses(), self._clock()
-        if not pauses:
-            return CircuitState.CLOSED
-        return CircuitState.OPEN if any(pause.holds(now) for pause in pauses) else CircuitState.HALF_OPEN
-
-    def enter(self) -> bool:
-        """Whether the backend may be asked now; half open lets one caller through at a time.
-
-        A caller that was let through reports with `succeeded`, `failed` or `left`.
-        """
-        if self.state is CircuitState.HALF_OPEN and not self._probing:
-            self._probing = True
-            return True
-        return self.state is CircuitState.CLOSED
-
-    def succeeded(self) -> None:
-        """It answered: the circuit closes. A pause that its provider asked another call for meanwhile still holds."""
-        self.asked = self.asked if self.asked and self.asked.holds(self._clock()) else None
-        self.came_up()
-
-    def came_up(self) -> None:
-        """It is available again: failures are forgotten, but not a pause that its provider asked for."""
-        self._in_a_row, self.pause_s, self._own, self._probing = 0, self._first_s, None, False
-
-    def failed(self) -> None:
-        """It failed; enough of that opens the circuit, and a failing probe opens it for longer."""
-        self._in_a_row += 1
-        if self.state is CircuitState.HALF_OPEN:
-            self.pause_s = min(2 * self.pause_s, self._max_s)
-        if self._in_a_row >= self._failures:
-            self.open_for(self.pause_s)
-        self._probing = False
-
-    def open_for(self, pause_s: float, *, asked: bool = False) -> None:
-        """Leave it alone for at least so long, as it asked itself or because only its owner can mend it."""
-        now, before = self._clock(), self.asked if asked else self._own
-        until = now + timedelta(seconds=pause_s)
-        pause = Pause(since=now, until=max(until, before.until) if before and before.holds(now) else until)
-        if asked:
-            self.asked = pause
-        else:
-            self._own = pause
-        self._probing = False
-
-    def restore(self, pause: Pause) -> None:
-        """Keep to a pause that the provider asked an earlier process for."""
-        if pause.holds(self._clock()):
-            self.asked = pause
-
-    def left(self) -> None:
-        """The caller went away before there was an answer; nothing was learnt."""
-        self._probing = False
-
-    def _pauses(self) -> list[Pause]:
-        return [pause for pause in (self._own, self.asked) if pause]
-
-
 MOST_UNUSABLE = 2
 """Replies in a row without the form that was asked for, after which a model is asked in plain words."""
-POISON_FAILURES = 40
-"""So many failures in a row; one that was paid for counts as `PAID_FAILURE_WEIGHT`."""
-PAID_FAILURE_WEIGHT = 4
-REMEMBERED_TASKS = 1000
 MOST_WHY_CHARS = 500
-
-
-class PoisonRequestDetector:
-    """Counts, for each task, the failures since its last reply from one backend, and says when to give up."""
-
-    def __init__(self) -> None:
-        self._counts = OrderedDict[int | None, tuple[int, int]]()
-
-    def answered(self, task_id: int | None) -> None:
-        """The task got a reply: all is forgotten."""
-        self._counts.pop(task_id, None)
-
-    def failed(self, task_id: int | None, answers: int, *, paid: bool) -> bool:
-        """Note a failure.
-
-        Args:
-            task_id: whose request it was; one outside any task never counts.
-            answers: how many replies the backend has given so far, to anybody.
-            paid: whether part of a reply came, which costs.
-
-        Returns:
-            Whether it makes no sense to go on.
-        """
-        if task_id is None:
-            return False
-        count, seen = self._counts.pop(task_id, (0, -1))
-        if answers > seen:
-            count += PAID_FAILURE_WEIGHT if paid else 1
-        self._counts[task_id] = (count, answers)
-        while len(self._counts) > REMEMBERED_TASKS:
-            self._counts.popitem(last=False)
-        return count >= POISON_FAILURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a look at a backend found, and since when that is so; `at` is None where nobody has looked."""
+    """The answer of a look at a backend, and since when it is so; `at` is None where nobody has looked."""
 
     available: bool
     why: str = ""
@@ -217,11 +63,10 @@ NOT_SEEN = Seen(available=False)
 class HealthProbe:
     """Whether a backend is available: checked in a thread, one check at a time; an event reports each change.
 
-    `available` is False before the first check. What is shown to people until then (`seen`) may come from a probe of
-    the same backend under earlier settings: that settings were saved says nothing of it.
-
     Attributes:
-        seen: the last answer that is known, of this probe or an earlier one.
+        available: the answer of the last check; False before the first one.
+        seen: the last answer that is shown to people, of this probe or an earlier one of the same backend under
+            earlier settings: that settings were saved says nothing of it.
     """
 
     def __init__(
@@ -229,21 +74,10 @@ class HealthProbe:
     ) -> None:
         self._backend, self._events, self._masker, self._wait_s = backend, Emitter(emit), masker, wait_s
         self._clock, self.seen = clock, NOT_SEEN
-        self._known: bool | None = None
-        self._broken = ""
+        self.available, self._broken = False, ""
         self._checked_at_s = -math.inf
         self._checking = asyncio.Lock()
-        self._asked: asyncio.Task[tuple[bool, str]] | None = None
-
-    @property
-    def available(self) -> bool:
-        """The answer of the last check."""
-        return bool(self._known)
-
-    @property
-    def label(self) -> str:
-        """`backend=model`, or the backend alone while its model is not known."""
-        return f"{self._backend.name}={self._backend.model}" if self._backend.model else self._backend.name
+        self._answer: asyncio.Task[tuple[bool, str]] | None = None
 
     @property
     def why(self) -> str:
@@ -261,26 +95,25 @@ class HealthProbe:
         async with self._checking:
             if self._checked_at_s > since_s:
                 return False
-            found = await self._found()
-            self._checked_at_s = loop.time()
-            changed, self._known = found != self._known, found
+            is_available = await self._ask()
+            changed = self._checked_at_s < 0 or is_available != self.available
+            self._checked_at_s, self.available = loop.time(), is_available
             now, before = self._clock(), self.seen
-            since = before.since if before.at and before.available == found else now
-            self.seen = Seen(available=found, why=self.why, at=now, since=since)
+            since = before.since if before.at and before.available == is_available else now
+            self.seen = Seen(available=is_available, why=self.why, at=now, since=since)
         if changed:
-            self._report(found)
-        return changed and found
+            self._report()
+        return changed and is_available
 
-    async def _found(self) -> bool:
-        """The backend's answer; one that does not come is a no, and is not asked for again before it came."""
-        self._asked = self._asked or asyncio.create_task(asyncio.to_thread(self._is_available))
-        await asyncio.wait({self._asked}, timeout=self._wait_s)
-        if not self._asked.done():
+    async def _ask(self) -> bool:
+        """Ask the backend; an answer that does not come is a no, and is not asked for again before it came."""
+        self._answer = self._answer or asyncio.create_task(asyncio.to_thread(self._is_available))
+        await asyncio.wait({self._answer}, timeout=self._wait_s)
+        if not self._answer.done():
             self._broken = self._backend.detail or f"{self._backend.name} does not say whether it is available"
             return False
-        asked, self._asked = self._asked, None
-        found, self._broken = asked.result()
-        return found
+        (is_available, self._broken), self._answer = self._answer.result(), None
+        return is_available
 
     def _is_available(self) -> tuple[bool, str]:
         try:
@@ -289,9 +122,10 @@ class HealthProbe:
             name, kind = self._backend.name, type(error).__name__
             return False, f"{name} cannot tell whether it is available: {kind}: {error}"
 
-    def _report(self, found: bool) -> None:
-        kind, level = (Kind.MODEL_UP, Level.INFO) if found else (Kind.MODEL_DOWN, Level.WARNING)
-        text = f"{self.label} is available" if found else f"{self.label} is not available: {self.why}"
+    def _report(self) -> None:
+        kind, level, text = Kind.MODEL_UP, Level.INFO, f"{self._backend.label} is available"
+        if not self.available:
+            kind, level, text = Kind.MODEL_DOWN, Level.WARNING, f"{self._backend.label} is not available: {self.why}"
         data = BackendData(backend=self._backend.name, model=self._backend.model)
         self._events.emit(kind, self._masker(text), level=level, **data)
 
@@ -308,7 +142,7 @@ class BackendStats:
     unpriced: int = 0
     latency_s: float = 0.0
 
-    def answered(self, completion: Completion) -> None:
+    def count(self, completion: Completion) -> None:
         """Count a reply."""
         self.calls += 1
         self.tokens_in += completion.tokens_in
@@ -339,7 +173,7 @@ class BackendClient:
         policy, clock = config.policy, services.clock
         self.backend, self._config, self._policy, self._services = backend, config, policy, services
         self._clock, self._masker = clock, config.masker
-        self._known: KnownForms = {}
+        self._forms: KnownForms = {}
         self.circuit = CircuitBreaker(
             clock, failures=policy.breaker_failures, pause_s=policy.breaker_s, pause_max_s=policy.breaker_max_s
         )
@@ -350,26 +184,20 @@ class BackendClient:
         limit = backend.parallel
         self._slots: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
         self._stats = BackendStats()
-        self._poison = PoisonRequestDetector()
+        self._task_failures = TaskFailures()
         self._unusable_in_a_row, self._plain_on = 0, date.min
-        self._refusals = Refusals()
         backend.facts.clock = clock
-        self._facts_kept = ""
+        self._stored_facts = ""
 
     @property
     def label(self) -> str:
         """`backend=model`, as settings write it."""
-        return self.health.label
+        return self.backend.label
 
     @property
     def account(self) -> str:
         """What a provider's limits are about: the model, and whose key asks for it."""
         return f"{self.label} {self.backend.account}".strip()
-
-    @property
-    def token_estimator(self) -> TokenEstimator:
-        """How long texts are for its model."""
-        return self.backend.token_estimator
 
     @property
     def profile(self) -> ModelProfile:
@@ -399,7 +227,7 @@ class BackendClient:
 
     def inherit(self, earlier: BackendClient) -> None:
         """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
-        self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.token_estimator
+        self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.backend.token_estimator
         self._unusable_in_a_row, self._plain_on = earlier._unusable_in_a_row, earlier._plain_on
         self.backend.facts = earlier.backend.facts
         self.health.seen = earlier.health.seen
@@ -430,14 +258,14 @@ class BackendClient:
         if not self.health.available:
             return None
         held = self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
-        known = [at for at in (held, self._asked_until) if at and at > now]
+        times = [at for at in (held, self._asked_until) if at and at > now]
         # Where somebody else is trying it just now, it is known no sooner than after the next pause.
-        return max(known, default=now + timedelta(seconds=self.circuit.pause_s))
+        return max(times, default=now + timedelta(seconds=self.circuit.pause_s))
 
     def status(self) -> ModelStatus:
         """The backend as pages show it; `latency_s` is the mean."""
-        stats, backend, known = self._stats, self.backend, self._known
-        protocol = None if self.is_engine else choose_form(backend.protocols, known)
+        stats, backend, forms = self._stats, self.backend, self._forms
+        protocol = None if self.is_engine else choose_form(backend.protocols, forms)
         learnt = backend.facts.summary
         unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
         seen, held = self.health.seen, self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
@@ -453,7 +281,7 @@ class BackendClient:
             **{**asdict(stats), "latency_s": stats.mean_latency_s},
             protocol=protocol,
             form=self.profile.why_plain,
-            malformed_share=known.get(protocol, FormCounts()).malformed_share if protocol else None,
+            malformed_share=forms.get(protocol, FormCounts()).malformed_share if protocol else None,
         )
 
     def formed(self, request: ModelRequest) -> ModelRequest:
@@ -469,7 +297,7 @@ class BackendClient:
         protocols, protocol = (ToolProtocol.TEXT,) if no_tools else self.backend.protocols, request.protocol
         if protocol not in protocols:
             self._learn_forms()
-            protocol = choose_form(protocols, self._known)
+            protocol = choose_form(protocols, self._forms)
         if request.tools and protocol is ToolProtocol.NATIVE:
             return replace(request, protocol=protocol)
         messages = as_text(request.messages, request.tools)
@@ -477,7 +305,7 @@ class BackendClient:
 
     def _learn_forms(self) -> None:
         if not self.is_engine:
-            self._known = self._services.forms.known(self.backend.name, self.backend.model)
+            self._forms = self._services.forms.known(self.backend.name, self.backend.model)
 
     async def ready(self) -> bool:
         """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
@@ -489,12 +317,12 @@ class BackendClient:
         """Check whether it is available; one that has just come up gets a new chance."""
         came_up = await self.health.check(fresh_s)
         self._learn_forms()
-        if not self._facts_kept:
-            self._facts_kept = self._services.state.get(f"model_facts {self.account}") or ""
-            self.backend.facts.read(self._facts_kept)
+        if not self._stored_facts:
+            self._stored_facts = self._services.state.get(f"model_facts {self.account}") or ""
+            self.backend.facts.read(self._stored_facts)
         if came_up:
             self.recoveries += 1
-            self.circuit.came_up()
+            self.circuit.come_up()
             self._why = ""
             self._restore_pause()
         return came_up
@@ -502,10 +330,10 @@ class BackendClient:
     def _restore_pause(self) -> None:
         """Keep to a pause that the provider asked this process or an earlier one for."""
         state = self._services.state
-        # Version 0.1 kept all of them under one key.
-        if kept := state.get(f"model_pause {self.account}") or (state.get("model_pauses") or {}).get(self.account):
-            self.circuit.restore(Pause(since=from_text(kept[0]), until=from_text(kept[1])))
-            self._why = kept[2] if self.circuit.state is CircuitState.OPEN else ""
+        # Version 0.1 stored all of them under one key.
+        if stored := state.get(f"model_pause {self.account}") or (state.get("model_pauses") or {}).get(self.account):
+            self.circuit.restore(Pause(since=from_text(stored[0]), until=from_text(stored[1])))
+            self._why = stored[2] if self.circuit.state is CircuitState.OPEN else ""
 
     async def ask(self, request: ModelRequest, room: Room) -> Completion:
         """Ask until there is an answer or no try is left. `room` gets what was used, also by a lost reply.
@@ -525,42 +353,42 @@ class BackendClient:
             try:
                 async with room() as reserved, self._slots:
                     formed = replace(formed, max_tokens=reserved.reply, cut_at=reserved.cut_at)
-                    lose = self._lost_to(reserved.charge, lost)
-                    completion = await call_once(self.backend, formed, self._policy, lose, self._services.live)
-                    self._refusals.note_answer(request.task_id)
-                    self._poison.answered(request.task_id)
-                    self.token_estimator.learn(formed, completion)
+                    completion = await call_once(
+                        self.backend, formed, self._policy, self._note_lost(reserved.charge, lost), self._services.live
+                    )
+                    self._task_failures.note_answer(request.task_id)
+                    self.backend.token_estimator.learn(formed, completion)
                     protocol = formed.protocol if request.tools and not self.is_engine else None
-                    return self._answered(replace(completion, protocol=protocol), reserved.charge)
+                    return self._take_answer(replace(completion, protocol=protocol), reserved.charge)
             except BackendUnfit:
-                self.circuit.succeeded()
+                self.circuit.succeed()
                 raise
             except ToolsRefused as error:
-                self.circuit.succeeded()
-                self._report(request, error, tries, 0.0 if formed.tools else None)
+                self.circuit.succeed()
+                self.report(request, error, tries, 0.0 if formed.tools else None)
                 if not formed.tools:
                     raise
                 request = replace(request, protocol=ToolProtocol.TEXT)
             except RequestRefused as error:
                 blamed = self._assign_blame(request, error)
-                self._failed(request, blamed, tries)
+                self._note_failure(request, blamed, tries)
                 raise blamed from error
             except ModelError as error:
-                wait_s = self._failed(request, error, tries)
-                self._check_poison(request, error, paid=bool(lost))
+                wait_s = self._note_failure(request, error, tries)
+                self._check_poison(request, error, is_paid=bool(lost))
                 if wait_s is None:
                     raise
                 await asyncio.sleep(wait_s)
             except BaseException:
-                self.circuit.left()
+                self.circuit.leave()
                 raise
             finally:
-                self._keep_facts()
+                self._store_facts()
         raise AssertionError("the loop above ends by itself")
 
     def _assign_blame(self, request: ModelRequest, error: RequestRefused) -> ModelRefused:
         """The refusal as an error that says who is to blame; it stays as it is while that is open."""
-        match self._refusals.note_refusal(request.task_id):
+        match self._task_failures.note_refusal(request.task_id):
             case Blame.BACKEND:
                 return BackendMisconfigured(f"{error}. Requests of several tasks were refused so")
             case Blame.REQUEST:
@@ -568,9 +396,9 @@ class BackendClient:
             case _:
                 return error
 
-    def _keep_facts(self) -> None:
-        if (facts := str(self.backend.facts)) != self._facts_kept:
-            self._facts_kept = facts
+    def _store_facts(self) -> None:
+        if (facts := str(self.backend.facts)) != self._stored_facts:
+            self._stored_facts = facts
             self._services.state.set(f"model_facts {self.account}", facts)
 
     async def _wait_as_asked(self) -> None:
@@ -579,80 +407,75 @@ class BackendClient:
             # Never longer than it can have asked for, in case somebody has set the clock back.
             await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
 
-    def _lost_to(self, charge: Charge, lost: list[Completion]) -> Charge:
+    def _note_lost(self, charge: Charge, lost: list[Completion]) -> Charge:
         """Charges a reply that broke off, at this client's price, and notes it."""
 
         def lose(completion: Completion) -> None:
             lost.append(completion)
-            charge(self._priced(completion))
+            charge(self._add_price(completion))
 
         return lose
 
-    def _check_poison(self, request: ModelRequest, error: ModelError, *, paid: bool) -> None:
+    def _check_poison(self, request: ModelRequest, error: ModelError, *, is_paid: bool) -> None:
         """Give up on a request that fails and fails while others are answered.
 
         Raises:
             ModelRefused: it did, too often.
         """
-        passing = isinstance(error, ModelUnavailable) and error.retry_after_s is None
-        if passing and self._poison.failed(request.task_id, self._stats.calls, paid=paid):
+        may_pass = isinstance(error, ModelUnavailable) and error.retry_after_s is None
+        if may_pass and self._task_failures.note_failure(request.task_id, is_paid=is_paid):
             raise ModelRefused(
                 f"{self.label} fails at this again and again while it answers others: {error}"
             ) from error
 
-    def _priced(self, completion: Completion) -> Completion:
+    def _add_price(self, completion: Completion) -> Completion:
         price = self.price if completion.cost_usd is None else None
         return replace(completion, cost_usd=price.of(completion)) if price else completion
 
-    def _answered(self, completion: Completion, charge: Charge) -> Completion:
+    def _take_answer(self, completion: Completion, charge: Charge) -> Completion:
         """Price, charge and count a reply, before anybody looks into it."""
-        self.circuit.succeeded()
+        self.circuit.succeed()
         self._why = ""
-        completion = self._priced(completion)
+        completion = self._add_price(completion)
         charge(completion)
-        self._stats.answered(completion)
+        self._stats.count(completion)
         return completion
 
-    def _failed(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:
+    def _note_failure(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:
         """Count and report a failure; the wait before the next try in seconds, or None when there is to be none."""
         self._stats.failures += 1
         self._why = str(error)
-        wait_s = self._consequences(error, tries)
-        again = wait_s is not None and tries < self._policy.tries and self.circuit.state is not CircuitState.OPEN
-        self._report(request, error, tries, wait_s if again else None)
-        return wait_s if again else None
-
-    def _consequences(self, error: ModelError, tries: int) -> float | None:
-        policy = self._policy
+        wait_s = None
         if isinstance(error, BackendMisconfigured):
-            self.circuit.open_for(policy.breaker_max_s)
+            self.circuit.open_for(self._policy.breaker_max_s)
         elif isinstance(error, ModelRefused):
-            self.circuit.succeeded()
-        elif isinstance(error, TimedOut):
-            self.circuit.failed()
-        elif isinstance(error, ModelUnavailable):
-            return self._pause(error.retry_after_s, tries)
+            self.circuit.succeed()
+        elif isinstance(error, ModelUnavailable) and not isinstance(error, TimedOut):
+            wait_s = self._pause(error.retry_after_s, tries)
         else:
-            self.circuit.failed()
-        return None
+            self.circuit.fail()
+        if tries >= self._policy.tries or self.circuit.state is CircuitState.OPEN:
+            wait_s = None
+        self.report(request, error, tries, wait_s)
+        return wait_s
 
     def _pause(self, asked_s: float | None, tries: int) -> float | None:
         policy = self._policy
         if asked_s is not None and asked_s > policy.max_wait_s:
-            self.circuit.open_for(asked_s, asked=True)
-            if asked := self.circuit.asked:
-                kept = (to_text(asked.since), to_text(asked.until), self._masker(self._why)[:MOST_WHY_CHARS])
-                self._services.state.set(f"model_pause {self.account}", kept)
+            pause = self.circuit.open_as_asked(asked_s)
+            stored = (to_text(pause.since), to_text(pause.until), self._masker(self._why)[:MOST_WHY_CHARS])
+            self._services.state.set(f"model_pause {self.account}", stored)
             return None
         # One that is busy again and again is left alone like one that fails: asking it all night helps nobody.
-        self.circuit.failed()
+        self.circuit.fail()
         if asked_s is not None:
             self._asked_until = self._clock() + timedelta(seconds=asked_s)
             return 0.0
         longest_s = min(policy.backoff_s * 2 ** (tries - 1), policy.backoff_max_s)
         return random.uniform(0, longest_s)  # noqa: S311 - no secret
 
-    def _report(self, request: ModelRequest, error: ModelError, tries: int, retry_in_s: float | None) -> None:
+    def report(self, request: ModelRequest, error: ModelError, tries: int, retry_in_s: float | None) -> None:
+        """Emit an event about a failure."""
         data = CallFailureData(
             {
                 "backend": self.backend.name,

@@ -1,4 +1,4 @@
-"""What every backend is: one model of one vendor, asked once. Time-outs, budgets and routing are the gateway's."""
+"""The base of all backends: one model of one vendor, asked once. Time-outs, budgets and routing are the gateway's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Emitter, Event, Sink
 from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.models.model_sizes import parameters_by_name
+from nightshift.models.model_table import parameters_by_name
 from nightshift.models.server_facts import ServerFacts
 from nightshift.models.token_estimates import TokenEstimator
 
@@ -48,7 +48,7 @@ is for the owner where they are not."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendSettings:
-    """What the owner set, for all backends alike; each takes what concerns it (`BaseModelHandler.configured`).
+    """Settings of the owner's for all backends alike; each takes its own (`BaseModelHandler.configured`).
 
     `runs` is the way into the sandbox, for backends that run code; None where there is to be none. `repair_s` bounds a
     search of the built-in engine where the request says nothing else.
@@ -68,7 +68,6 @@ class BackendSettings:
     gpt4all_model_path: Path | None = None
     llama_cpp_model_path: Path | None = None
     num_ctx: int | None = None
-    max_tokens: int = 8192
     connect_s: float = 5.0
     runs: SandboxRuns | None = None
     repair_s: float = 60.0
@@ -82,29 +81,32 @@ class BaseModelHandler(ABC):
     Attributes:
         name: its short name, that of its entry point.
         setup: one line for an owner who has no model yet: what to do to get this one.
-        streams: whether `on_text` is called while the reply is written; if not, only the total time-out can notice a
-            backend that hangs.
+        streams: whether `on_text` is called all the time while the reply is written; if not, only the total time-out
+            can notice a backend that hangs.
+        needs_sandbox: whether it works in the sandbox, which is not there yet when models are looked at first.
+        own_tools: whether it looks around and changes files by itself, so that it is offered no tools.
         parallel: how many requests it takes at once; None leaves it to the server behind it.
         protocols: how its models can be offered tools, the usual way first. Only those with `NATIVE` get requests with
             `tools`; for all others the tools are in the messages' texts already.
+        model: the model that answers; empty while `is_available` has not chosen it.
+        detail: why it is not available and how to mend it, in words for the owner; empty when all is well.
+        offered: the models that the server listed when it was last looked at; none where it lists none.
+        facts: lessons of refusals about its server.
+        token_estimator: how long texts are for its model: prompts are made, and held against its context, by it.
     """
 
     name: ClassVar[str]
     setup: ClassVar[str] = ""
     streams: ClassVar[bool] = True
+    needs_sandbox: ClassVar[bool] = False
+    own_tools: ClassVar[bool] = False
     parallel: int | None = None
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.TEXT,)
 
     def __init__(self, *, model: str | None = None) -> None:
-        self._model = model
-        self._detail = ""
-        self._offered: tuple[str, ...] = ()
-        self._listed_b = dict[str, float]()
-        """Billions of parameters by model, as the server lists them."""
-        self.facts = ServerFacts()
-        """What refusals taught of its server."""
-        self.token_estimator = TokenEstimator()
-        """How long texts are for its model: prompts are made, and held against its context, by this one figure."""
+        self.model, self.detail = model or "", ""
+        self.offered: tuple[str, ...] = ()
+        self.facts, self.token_estimator = ServerFacts(), TokenEstimator()
 
     @classmethod
     def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
@@ -116,24 +118,14 @@ class BaseModelHandler(ABC):
         return None
 
     @property
-    def model(self) -> str:
-        """The model that answers; empty while that is still to be found out by `is_available`."""
-        return self._model or ""
-
-    @property
-    def detail(self) -> str:
-        """Why it is not available and how to mend it, in words for the owner; empty when all is well."""
-        return self._detail
+    def label(self) -> str:
+        """`backend=model`, or the backend alone while its model is not known."""
+        return f"{self.name}={self.model}" if self.model else self.name
 
     @property
     def advice(self) -> str:
-        """What the owner could do better although it is available, in words for him."""
+        """Advice for an owner whose backend is available, but could work better."""
         return ""
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        """The models that the server named when it was last looked at; none where it names none."""
-        return self._offered
 
     @property
     def free(self) -> bool:
@@ -147,23 +139,13 @@ class BaseModelHandler(ABC):
 
     @property
     def parameters_b(self) -> float | None:
-        """The billions of parameters of its model, where its server lists them or its name tells them."""
-        return self._listed_b.get(self.model) or parameters_by_name(self.model)
+        """The billions of parameters of its model, where its name tells them."""
+        return parameters_by_name(self.model)
 
     @property
     def known_window(self) -> int | None:
         """The smaller one of its `window` and the one that a refusal named."""
         return min((size for size in (self.window, self.facts.window) if size), default=None)
-
-    @property
-    def needs_sandbox(self) -> bool:
-        """Whether it works in the sandbox, which is not there yet when models are looked at first."""
-        return False
-
-    @property
-    def own_tools(self) -> bool:
-        """Whether it looks around and changes files by itself, so that it is offered no tools."""
-        return False
 
     @property
     def account(self) -> str:
@@ -174,7 +156,7 @@ class BaseModelHandler(ABC):
     def is_available(self) -> bool:
         """Look whether it could answer now. Blocking, but for a few seconds at most; called in a thread; never raises.
 
-        Sets `detail`, and `model` where none was named.
+        Sets `detail`, `offered`, and `model` where none was named.
         """
 
     async def load(self) -> None:  # noqa: B027 - not abstract: most small backends have nothing to load
@@ -199,8 +181,7 @@ class BaseModelHandler(ABC):
 def events_about(request: ModelRequest, sink: Sink) -> Emitter:
     """Emits events about a request, which name its step by `step_no`, so that a line of the log leads there."""
 
-    def placed(event: Event) -> None:
-        sink(replace(event, data={**event.data, "step_no": request.step_no}))
+    def emit(event: Event) -> None:
+        sink(event if request.task_id is None else replace(event, data={**event.data, "step_no": request.step_no}))
 
-    known = sink if request.task_id is None else placed
-    return Emitter(known, request.task_id, request.attempt, request.iteration, request.phase)
+    return Emitter(emit, request.task_id, request.attempt, request.iteration, request.phase)

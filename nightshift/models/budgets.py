@@ -1,4 +1,4 @@
-"""Budgets and prices: what one call, one task, one UTC day and all time may cost.
+"""Budgets and prices: limits of one call, one task, one UTC day and all time.
 
 Room for a call is reserved in every budget before it is made, so that calls at the same time cannot overspend.
 """
@@ -25,7 +25,7 @@ from nightshift.core.text.formats import money
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits:
-    """What may be spent by one call, in one UTC day, and ever; None is unlimited. Tokens are prompt and reply."""
+    """Limits of one call, of one UTC day, and of all time; None is unlimited. Tokens are prompt and reply."""
 
     call_tokens: int | None = None
     call_cost_usd: float | None = None
@@ -37,7 +37,7 @@ class SpendingLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a model costs, in USD for a million tokens; None: tokens of the prompt cache cost like any others."""
+    """The price of a model, in USD for a million tokens; None: tokens of the prompt cache cost like any others."""
 
     input_per_million_usd: float
     output_per_million_usd: float
@@ -45,17 +45,17 @@ class Price:
     cache_write_per_million_usd: float | None = None
 
     def of(self, completion: Completion) -> float:
-        """What this reply costs, in USD."""
+        """The cost of a reply, in USD."""
         read = int(completion.extra.get("cached_tokens", 0))
         written = int(completion.extra.get("cache_write_tokens", 0))
-        plain = max(0, completion.tokens_in - read - written)
-        each = self.input_per_million_usd
-        prompt = (
-            plain * each
-            + read * (each if self.cached_per_million_usd is None else self.cached_per_million_usd)
-            + written * (each if self.cache_write_per_million_usd is None else self.cache_write_per_million_usd)
+        usual = self.input_per_million_usd
+        parts = (
+            (max(0, completion.tokens_in - read - written), usual),
+            (read, usual if self.cached_per_million_usd is None else self.cached_per_million_usd),
+            (written, usual if self.cache_write_per_million_usd is None else self.cache_write_per_million_usd),
+            (completion.tokens_out, self.output_per_million_usd),
         )
-        return (prompt + completion.tokens_out * self.output_per_million_usd) / 1e6
+        return sum(tokens * price for tokens, price in parts) / 1e6
 
 
 FREE = Price(input_per_million_usd=0.0, output_per_million_usd=0.0)
@@ -77,7 +77,7 @@ LEAST_REPLY = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEstimate:
-    """What a call is about to use: its prompt and the longest reply in tokens, and the price where it is known."""
+    """The need of a call: its prompt and the longest reply in tokens, and the price where it is known."""
 
     prompt: int
     reply: int
@@ -181,14 +181,18 @@ class Budget:
 
     def _allowed_reply(self, need: CallEstimate, used: Spent) -> int:
         """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
-        left = [need.reply]
-        if self._calls is not None and used.model_calls >= self._calls:
-            left.append(-1)
+        return min([need.reply, *self._room(need, used).values()])
+
+    def _room(self, need: CallEstimate, used: Spent) -> dict[Measure, int]:
+        """The longest reply that each limit leaves room for, negative when not even the prompt fits."""
+        room = dict[Measure, int]()
+        if self._calls is not None:
+            room[Measure.MODEL_CALLS] = need.reply if used.model_calls < self._calls else -1
         if self._tokens is not None:
-            left.append(self._tokens - used.tokens - need.prompt)
+            room[Measure.TOKENS] = self._tokens - used.tokens - need.prompt
         if self._cost_usd is not None:
-            left.append(self._for_money(need, self._cost_usd - used.cost_usd))
-        return min(left)
+            room[Measure.COST_USD] = self._for_money(need, self._cost_usd - used.cost_usd)
+        return room
 
     def _for_money(self, need: CallEstimate, left_usd: float) -> int:
         if left_usd <= 0 and not (need.price and need.cost_usd(need.reply) == 0):
@@ -199,23 +203,26 @@ class Budget:
 
     def _shortage(self, need: CallEstimate) -> Shortage:
         used, least = self.spent, min(need.reply, LEAST_REPLY)
-        if self._calls is not None and used.model_calls >= self._calls:
-            text = f"the limit of {self._calls} model calls is reached ({used.model_calls} used)"
-            return Shortage(measure=Measure.MODEL_CALLS, short=used.model_calls + 1 - self._calls, text=text)
-        if self._tokens is not None and (short := used.tokens + need.prompt + least - self._tokens) > 0:
-            next_one = f"the next prompt has about {need.prompt:,}"
-            text = f"the limit of {self._tokens:,} tokens is reached ({used.tokens:,} used, {next_one})"
-            return Shortage(measure=Measure.TOKENS, short=short, text=text)
-        each_usd = need.cost_usd(least)
-        next_one = f"the next call costs at least {money(each_usd)}"
-        text = f"the limit of {money(self._cost_usd or 0.0)} is reached ({money(used.cost_usd)} used, {next_one})"
-        short_usd = used.cost_usd + each_usd - (self._cost_usd or 0.0)
-        return Shortage(measure=Measure.COST_USD, short=max(0.0, short_usd), text=text)
+        measure = next(measure for measure, reply in self._room(need, used).items() if reply < least)
+        if measure is Measure.MODEL_CALLS:
+            short: float = used.model_calls + 1 - (self._calls or 0)
+            text = f"{self._calls} model calls is reached ({used.model_calls} used)"
+        elif measure is Measure.TOKENS:
+            short = used.tokens + need.prompt + least - (self._tokens or 0)
+            text = (
+                f"{self._tokens:,} tokens is reached ({used.tokens:,} used, the next prompt has about {need.prompt:,})"
+            )
+        else:
+            limit_usd, call_usd = self._cost_usd or 0.0, need.cost_usd(least)
+            short = max(0.0, used.cost_usd + call_usd - limit_usd)
+            next_call = f"the next call costs at least {money(call_usd)}"
+            text = f"{money(limit_usd)} is reached ({money(used.cost_usd)} used, {next_call})"
+        return Shortage(measure=measure, short=short, text=f"the limit of {text}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedRoom:
-    """What a budget that several machines share says to a call.
+    """The answer of a budget that several machines share to a call.
 
     Attributes:
         reservation: to be settled when the call has ended; None where nothing has to be.
@@ -234,7 +241,7 @@ class SharedRoom:
 
 
 class SharedBudget(Protocol):
-    """What several machines together may spend."""
+    """The budget of several machines together."""
 
     async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
         """Reserve room for a call, or say what is left."""
@@ -248,13 +255,13 @@ class SharedBudget(Protocol):
 Charge = Callable[[Completion], None]
 """Counts what a call used."""
 SpentSince = Callable[[datetime | None], Spent]
-"""What was spent since a moment, or in all (None), as the database knows it."""
+"""The sum that was spent since a moment, or in all (None), as the database knows it."""
 
 _ONE_CALL = "one call"
 _TODAY = "today"
 _ALL_NODES = {"day": "all nodes today", "total": "all nodes, all time"}
 _AGAIN_S = 30.0
-"""What waits for other machines looks again after so long."""
+"""A task that waits for other machines looks again after so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,25 +287,15 @@ class BudgetLedger:
         self._limits, self._clock, self._spent_since = budgets, clock, spent_since
         self._day = self._date()
         self.shared: SharedBudget | None = None
-        self._found_spent: SpentBudget | None = None
+        self._over: SpentBudget | None = None
         self._today = self._new_day()
         self._total = Budget(
             "all time", spent_since(None), tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd
         )
 
-    @property
-    def today(self) -> Spent:
-        """What was spent on this UTC day."""
-        return self._todays_budget().spent
-
-    @property
-    def total(self) -> Spent:
-        """What was ever spent."""
-        return self._total.spent
-
     def set_limits(self, budgets: SpendingLimits) -> None:
         """Set other limits; what was spent stays."""
-        self._limits, self._found_spent = budgets, None
+        self._limits, self._over = budgets, None
         self._todays_budget().limit(tokens=budgets.day_tokens, cost_usd=budgets.day_cost_usd)
         self._total.limit(tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd)
 
@@ -323,14 +320,14 @@ class BudgetLedger:
                 budget.charge(completion.spent)
 
         charge_all: Charge = charge
+        budgets = (one_call, task, self._todays_budget(), self._total)
         async with AsyncExitStack() as stack:
-            budgets = (one_call, task, self._todays_budget(), self._total)
             for budget in budgets:
                 need = await stack.enter_async_context(budget.reserve(need))
             if self.shared:
                 shared_room = self._shared_room(self.shared, need, charge)
                 need, charge_all = await stack.enter_async_context(shared_room)
-            self._found_spent = None
+            self._over = None
             is_limited = self.shared or any(each.is_limited for each in budgets)
             # Without a limit a model may write more than it was asked to, as by another tokenizer's count.
             yield Reservation(reply=need.reply, charge=charge_all, cut_at=need.reply if is_limited else need.reply * 2)
@@ -370,16 +367,16 @@ class BudgetLedger:
     def interruption(self, cause: BudgetExhausted) -> Interruption:
         """How a task that finds a budget spent ends, or until when it waits."""
         if cause.budget.what == _TODAY:
-            over = cause.budget is not self._today  # the day has ended meanwhile
-            until = self._clock() if over else _midnight(self._day + timedelta(days=1))
-            self._found_spent = SpentBudget(reason=str(cause), until=until)
+            is_past = cause.budget is not self._today  # the day has ended meanwhile
+            until = self._clock() if is_past else _midnight(self._day + timedelta(days=1))
+            self._over = SpentBudget(reason=str(cause), until=until)
             return Parked(f"{cause}; going on after midnight UTC, or when DAY_TOKENS or DAY_COST_USD is raised", until)
         if cause.budget is self._total:
-            self._found_spent = SpentBudget(reason=str(cause))
+            self._over = SpentBudget(reason=str(cause))
             return NeedsSettings(f"{cause}; going on when TOTAL_TOKENS or TOTAL_COST_USD is raised", Ending.BUDGET)
         if cause.budget.what in _ALL_NODES.values():
             day_ends = _midnight(self._date() + timedelta(days=1)) if cause.budget.what == _ALL_NODES["day"] else None
-            self._found_spent = SpentBudget(reason=str(cause), until=day_ends)
+            self._over = SpentBudget(reason=str(cause), until=day_ends)
             again = day_ends or self._clock() + timedelta(hours=1)
             return Parked(f"{cause}; going on when the hub's budget is raised ({typed('hub budget')})", again)
         if cause.budget.what == _ONE_CALL:
@@ -388,8 +385,8 @@ class BudgetLedger:
 
     def spent_now(self) -> SpentBudget | None:
         """Today's budget or that of all time, if it had no room for the last call; forgotten when the day is over."""
-        found = self._found_spent
-        return found if found and (found.until is None or self._clock() < found.until) else None
+        over = self._over
+        return over if over and (over.until is None or self._clock() < over.until) else None
 
     def _todays_budget(self) -> Budget:
         if (day := self._date()) != self._day:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thought
 from nightshift.core.tools import ToolCall
 from nightshift.models.base import CallName, CallText, ThoughtText
-from nightshift.models.tool_wire import paired, read_arguments
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ModelResponseStreamEvent
@@ -32,6 +32,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LEAK = re.compile(r"<\|.*|[\s(\[{<].*", re.DOTALL)
 """Tokens of a chat format behind a tool's name, which servers forget to take off."""
 _NO_NAME = "unknown_tool"
+NO_RESULT = "This call has no result."
 
 
 def as_history(
@@ -50,7 +51,7 @@ def as_history(
 
     turns: Iterable[Message] = request.messages
     if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor takes no turn
-        turns = _without_system(request.messages)
+        turns = without_system(request.messages)
     turns = paired(turns, ids)
     if "parallel" in lacks:
         turns = _one_call_each(turns)
@@ -75,7 +76,46 @@ def as_history(
     return found
 
 
-def _without_system(messages: Iterable[Message]) -> tuple[Message, ...]:
+def paired(messages: Iterable[Message], allowed: re.Pattern[str]) -> tuple[Message, ...]:
+    """The messages as every vendor takes them: each call has an id of its own and is answered right behind its turn.
+
+    A conversation may have begun with another vendor, or in the text form, where calls have no ids. Ids that are not
+    `allowed` or come twice are replaced, the same way in each later request; a result whose call is not known becomes a
+    turn of the user's.
+    """
+    found, used, waiting = list[Message](), set[str](), list[tuple[str, str]]()
+    for message in messages:
+        if message.role == "tool" and (pair := _taken(waiting, message.call_id)):
+            waiting.remove(pair)
+            found.append(replace(message, call_id=pair[1]))
+            continue
+        found += _unanswered(waiting)
+        ids = [_fresh(call.id, used, allowed) for call in message.tool_calls]
+        waiting = [(call.id, new) for call, new in zip(message.tool_calls, ids, strict=True)]
+        calls = tuple(replace(call, id=new) for call, new in zip(message.tool_calls, ids, strict=True))
+        role = "user" if message.role == "tool" else message.role
+        found.append(replace(message, role=role, tool_calls=calls, call_id=""))
+    return (*found, *_unanswered(waiting))
+
+
+def _taken(waiting: Sequence[tuple[str, str]], call_id: str) -> tuple[str, str] | None:
+    """The call that a result answers: the one of its id, or the next one where it names none."""
+    return next((pair for pair in waiting if pair[0] == call_id or not call_id), None)
+
+
+def _unanswered(waiting: Iterable[tuple[str, str]]) -> list[Message]:
+    return [Message(role="tool", text=NO_RESULT, call_id=new) for _, new in waiting]
+
+
+def _fresh(call_id: str, used: set[str], allowed: re.Pattern[str]) -> str:
+    # Nine letters and digits are what the strictest server takes (Mistral's).
+    made = (f"call{number:05d}" for number in count(len(used)))
+    new = next(one for one in chain([call_id] if allowed.fullmatch(call_id) else [], made) if one not in used)
+    used.add(new)
+    return new
+
+
+def without_system(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Put the system prompts in front of the first turn of the user's."""
     system = [message.text for message in messages if message.role == "system"]
     rest = [message for message in messages if message.role != "system"]
@@ -153,6 +193,18 @@ def pieces_of(event: ModelResponseStreamEvent) -> Iterator[str]:
 
 def _write_arguments(arguments: str | Mapping[str, Any] | None) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
+
+
+def read_arguments(text: str) -> Mapping[str, Any]:
+    """A tool call's arguments; what is no JSON object is handed on under `text`, and the caller decides.
+
+    Line ends within strings, which JSON wants escaped and models forget to, are taken as they are.
+    """
+    try:
+        read = json.loads(text or "{}", strict=False)
+    except (ValueError, RecursionError):
+        read = None
+    return read if isinstance(read, dict) else {"text": text}
 
 
 def clean_name(name: str) -> str:

@@ -12,40 +12,28 @@ from datetime import UTC, datetime
 from nightshift.core.clock import from_text
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable, PromptTooLong
 from nightshift.core.text.masking import MASK, printable
+from nightshift.models.model_table import PHRASES, TABLE
 from nightshift.models.server_facts import blames_context
 
 RETRYABLE = frozenset({408, 409, 423, 425, 429})
 NO_CREDIT_WAIT_S = 3600.0
 LONGEST_WAIT_S = 31 * 86400.0
 """A server that asks for more than a month does not mean it: it is asked again as if it had said nothing."""
-_RESETS = (
-    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
-    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
-    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-)
-_NO_CREDIT = re.compile(
-    r"insufficient_quota|exceeded_current_quota|credit balance|(no|out of|insufficient) credits?( left| remaining|$)"
-    r"|insufficient (balance|funds)|billing (hard )?limit|(usage|spend(ing)?) limits?|plans? & billing",
-    re.IGNORECASE,
-)
-_LIMIT = re.compile(r"limit|quota|too many", re.IGNORECASE)
 _UNTIL = re.compile(
     r"(?:regain access|resets?|try again|retry|available again|until)\D{0,20}?"
     r"(\d{4}-\d\d-\d\d)(?:\s*(?:at|T)?\s*(\d\d:\d\d(?::\d\d)?))?",
     re.IGNORECASE,
 )
+_LENGTH = r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])"
 _DELAY = re.compile(
-    r"(?:retry|try again|retryDelay|wait|reset)[^.\d]{0,40}?((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|seconds?|minutes?"
-    r"|hours?|days?|secs?|mins?|[smhd])\b[\s,and]*)+)",
-    re.IGNORECASE,
+    rf"(?:retry|try again|retryDelay|wait|reset)[^.\d]{{0,40}}?((?:{_LENGTH}[\s,and]*)+)", re.IGNORECASE
 )
+_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""By the beginning of a unit's name, the first that fits."""
 _WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
 """The keys under which servers say what is wrong, best first."""
 _UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
-"""What the standard library raises for dates that are none."""
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""The standard library's errors for dates that are none."""
 
 
 class BackendMisconfigured(ModelRefused):
@@ -68,6 +56,10 @@ class RequestRefused(ModelRefused):
 
 class TimedOut(ModelUnavailable):
     """A whole time-out went by; the same backend is not asked again at once."""
+
+
+class ThinkingUsedUp(ModelRefused):
+    """Thinking took the whole reply; it is asked for again with less of it, then with more room."""
 
 
 class CircuitOpen(ModelUnavailable):
@@ -112,12 +104,12 @@ def from_status(
         now: the present, for headers that name a time of day, where the server does not say what it takes for it.
     """
     detail = f"{who} answered {status}: {message}"
-    present = _when_sent(headers) or now or datetime.now(UTC)
-    said_s = _read_wait_s(message, present)
-    if "can only afford" not in message and (status == 402 or _NO_CREDIT.search(message)):
+    present = _read_date(headers.get("date", "")) or now or datetime.now(UTC)
+    said_s = _read_words_s(message, present)
+    if "can only afford" not in message and (status == 402 or PHRASES["no_credit"].search(message)):
         wait = f"{detail} (no credit is left at the provider: add some there)"
         return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S if said_s is None else said_s)
-    is_limit = said_s is not None and _LIMIT.search(message) and not blames_context(message)
+    is_limit = said_s is not None and PHRASES["limit"].search(message) and not blames_context(message)
     if status in RETRYABLE or status >= 500 or is_limit:
         asked_s = retry_after_s(headers, present)
         return ModelUnavailable(detail, retry_after_s=said_s if asked_s is None else asked_s)
@@ -126,22 +118,13 @@ def from_status(
     return RequestRefused(detail)
 
 
-def _until_s(message: str, now: datetime) -> float | None:
-    """How long until the date that the words name, in seconds."""
-    if not (named := _UNTIL.search(message)):
-        return None
-    at = datetime.fromisoformat(f"{named[1]}T{named[2] or '00:00'}").replace(tzinfo=UTC)
-    return max(0.0, (at - now).total_seconds())
-
-
-def _read_wait_s(message: str, now: datetime) -> float | None:
-    """The wait that stands in the words alone, such as “Please retry in 21.5s”."""
-    if (until_s := _until_s(message, now)) is not None:
-        return until_s if until_s <= LONGEST_WAIT_S else None
-    if not (named := _DELAY.search(message)):
-        return None
-    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|mil|s|m|h|d)", named[1].lower())
-    return sum(float(count) * _UNITS["ms" if unit == "mil" else unit] for count, unit in parts)
+def _read_words_s(message: str, now: datetime) -> float | None:
+    """The wait that stands in the words alone, such as “Please retry in 21.5s”, in seconds."""
+    if until := _UNTIL.search(message):
+        wait_s = _read_wait_s(f"{until[1]}T{until[2] or '00:00'}", now)
+        return wait_s if wait_s is not None and wait_s <= LONGEST_WAIT_S else None
+    delay = _DELAY.search(message)
+    return _read_wait_s(delay[1], now) if delay else None
 
 
 def words_of(body: object) -> str:
@@ -176,53 +159,42 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     OpenAI (`6m0s`), Anthropic (RFC 3339) and others (seconds, or a Unix time in seconds or milliseconds), of which
     those count whose limit is used up.
     """
-    wait = _wait_s(headers, now)
-    return None if wait is None or wait > LONGEST_WAIT_S else wait
+    if milliseconds := _read_number(headers.get("retry-after-ms")):
+        wait_s: float | None = milliseconds / 1000
+    elif text := headers.get("retry-after"):
+        wait_s = _read_wait_s(text, now)
+    else:
+        used_up = (end for end, left in TABLE["limits"].items() if headers.get(left, "0") == "0")
+        waits = (_read_wait_s(headers.get(end, ""), now) for end in used_up)
+        wait_s = max((wait for wait in waits if wait is not None), default=None)
+    return None if wait_s is None or wait_s > LONGEST_WAIT_S else wait_s
 
 
-def _wait_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    if wait := _number(headers.get("retry-after-ms")):
-        return wait / 1000
-    if text := headers.get("retry-after"):
-        return _when(text, now)
-    waits = [(headers.get(left), _when(headers[reset], now)) for left, reset in _RESETS if reset in headers]
-    used_up = [wait for left, wait in waits if wait is not None and left in {"0", None}]
-    return max(used_up, default=None)
-
-
-def _when_sent(headers: Mapping[str, str]) -> datetime | None:
-    """What time it was for the server: its wait is right by its own clock, whatever ours says."""
-    try:
-        at = email.utils.parsedate_to_datetime(headers.get("date", ""))
-    except _UNREADABLE:
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _when(text: str, now: datetime) -> float | None:
-    """Seconds from now to the time that a header names in one of the usual ways."""
-    number = _number(text)
-    if number is not None:
+def _read_wait_s(text: str, now: datetime) -> float | None:
+    """Seconds from now to the time that a server names in one of the usual ways."""
+    if (number := _read_number(text)) is not None:
         at_s = number / 1000 if number > 1e11 else number
         return max(0.0, at_s - now.timestamp()) if at_s > 1e9 else at_s
-    if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", text.strip()):
-        parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text)
-        return sum(float(count) * _UNITS[unit] for count, unit in parts)
-    return _until(text, now)
+    if at := _read_date(text):
+        return max(0.0, (at - now).total_seconds())
+    lengths = [
+        float(count) * next(_SECONDS[name] for name in _SECONDS if unit.startswith(name))
+        for count, unit in re.findall(_LENGTH, text.lower())
+    ]
+    return sum(lengths) if lengths else None
 
 
-def _until(text: str, now: datetime) -> float | None:
+def _read_date(text: str) -> datetime | None:
     for read in (email.utils.parsedate_to_datetime, from_text):
         try:
             at = read(text.strip())
         except _UNREADABLE:
             continue
-        aware = at if at.tzinfo else at.replace(tzinfo=UTC)
-        return max(0.0, (aware - now).total_seconds())
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
     return None
 
 
-def _number(text: str | None) -> float | None:
+def _read_number(text: str | None) -> float | None:
     try:
         number = float(text or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The gateway to all models: who is asked, how often, for how much, and what happens when nobody answers.
+"""The gateway to all models: the order in which they are asked, patience, budgets, and an end when nobody answers.
 
 A request goes down the chain of backends until one answers. Replies are stored before they are handed out and replayed
 to a step that is resumed; budgets are reserved before a call and charged before the reply is read; when no
@@ -46,7 +46,7 @@ from nightshift.models.budgets import (
     SharedBudget,
     SpendingLimits,
 )
-from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, RequestRefused
+from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, RequestRefused, ThinkingUsedUp
 from nightshift.models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
 from nightshift.models.routing import ClientOrder, Router
 from nightshift.models.services import GatewayServices, RoutingConfig
@@ -78,8 +78,6 @@ class BoundModel:
         return await self._handler.begins(self._of_task(request))
 
     def _of_task(self, request: ModelRequest) -> ModelRequest:
-        if not (self._wanted or self._benchmarked):
-            return request
         return replace(request, wanted=self._wanted or request.wanted, benchmarked=self._benchmarked)
 
 
@@ -170,7 +168,7 @@ class ModelHandler:
             OwnerSpoke: it was interrupted (`interrupt`).
         """
         if request.place is not None and (stored := self._steps.reply(request.place)):
-            self._events.replayed(request, stored)
+            self._events.report_replay(request, stored)
             return replace(stored, replayed=True)
         pool = self._pool
         async with pool.in_use():
@@ -210,7 +208,7 @@ class ModelHandler:
         """Count an answer by whether it had the form that was asked for (`BackendClient.count_form`)."""
         client = self._pool.client_of(completion)
         if client and not completion.replayed and client.count_form(is_usable=is_usable):
-            self._events.plain(client)
+            self._events.report_plain_words(client)
 
     def status(self) -> tuple[ModelStatus, ...]:
         """All backends, in the owner's order."""
@@ -283,7 +281,7 @@ class ModelHandler:
                 causes[client] = error
                 await self._follow_up(request, client, error)
             else:
-                self._events.fallback(request, clients, client, causes)
+                self._events.report_fallback(request, clients, client, causes)
                 return await self._deliver(request, completion, order)
         raise self._nobody(clients, engine, causes)
 
@@ -319,7 +317,7 @@ class ModelHandler:
             if not is_used_up(completion):
                 return completion
             used_up = say_used_up(completion)
-            self._events.report_used_up(again, completion, client)
+            client.report(again, ThinkingUsedUp(f"{client.label}: {used_up}"), 1, None)
             self._steps.save_lost(again, completion)
         raise ModelRefused(used_up)
 
@@ -331,7 +329,7 @@ class ModelHandler:
             yield Reservation(reply=request.max_tokens, charge=lambda completion: task.charge(completion.spent))
             return
         reply = request.max_tokens or pool.config.policy.reply_tokens
-        prompt = client.token_estimator.tokens(client.formed(request))
+        prompt = client.backend.token_estimator.tokens(client.formed(request))
         need = CallEstimate(prompt=prompt, reply=reply, price=client.price)
         async with self._ledger.reserve(task, need) as reserved:
 
@@ -346,7 +344,7 @@ class ModelHandler:
         self, request: ModelRequest, completion: Completion, order: ClientOrder | None = None
     ) -> Completion:
         """Report a reply and store it; only what is durable is handed out."""
-        self._events.answered(request, completion, order.route if order else None)
+        self._events.report_answer(request, completion, order.route if order else None)
         # Shielded: a cancelled step must not take back the writing of a reply that was paid for.
         await asyncio.shield(asyncio.wrap_future(self._steps.save_reply(request, completion)))
         return completion
@@ -354,14 +352,14 @@ class ModelHandler:
     async def _follow_up(self, request: ModelRequest, client: BackendClient, error: Exception) -> None:
         """After a failure: check whether the backend is still there, and report a spent budget once."""
         if isinstance(error, BackendUnfit):
-            self._events.unfit(request, client, error)
+            self._events.report_unfit(request, client, error)
         elif isinstance(error, ModelUnavailable | BackendMisconfigured | RequestRefused) and not isinstance(
             error, CircuitOpen
         ):
             await client.check()
         elif isinstance(error, BudgetExhausted) and not error.budget.reported:
             error.budget.reported = True
-            self._events.budget(request, error.budget.what, str(error))
+            self._events.report_budget(request, error.budget.what, str(error))
 
     # When nobody answers.
 

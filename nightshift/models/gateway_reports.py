@@ -1,4 +1,4 @@
-"""What the gateway reports: who answered, who answered instead, and why a task waits when no backend did."""
+"""Reports of the gateway: the backend that answered, the one that answered instead, and the cause of a wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from nightshift.core.events import (
     BackendData,
     BudgetData,
     CallData,
-    CallFailureData,
     Emitter,
     FallbackData,
     Kind,
@@ -27,7 +26,6 @@ from nightshift.models.base import events_about
 from nightshift.models.budgets import BudgetExhausted
 from nightshift.models.chain import how_to_get_one
 from nightshift.models.errors import BackendMisconfigured, BackendUnfit
-from nightshift.models.thinking import say_used_up
 
 
 class GatewayEvents:
@@ -42,12 +40,14 @@ class GatewayEvents:
         self._emit, self._masker = emit, masker
         self._instead: dict[BackendClient, BackendClient] = {}
 
-    def replayed(self, request: ModelRequest, stored: Completion) -> None:
+    def report_replay(self, request: ModelRequest, stored: Completion) -> None:
         """A stored reply was used."""
         text, data = f"replayed a reply of {stored.model}", BackendData(backend=stored.backend, model=stored.model)
         events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data)
 
-    def answered(self, request: ModelRequest, completion: Completion, route: Mapping[str, Any] | None = None) -> None:
+    def report_answer(
+        self, request: ModelRequest, completion: Completion, route: Mapping[str, Any] | None = None
+    ) -> None:
         """A reply came; `route` tells why this model was asked first, where that was measured."""
         data = CallData(
             backend=completion.backend,
@@ -61,30 +61,22 @@ class GatewayEvents:
             temperature=request.temperature,
             escalation=request.escalation,
         )
-        if saved := completion.extra.get("saved"):
-            data["saved"] = saved
-        if completion.protocol:
-            data["protocol"] = completion.protocol.value
-        if cached := completion.extra.get("cached_tokens"):
-            data["cached_tokens"] = cached
-        if route:
-            data["route"] = {**route, "why": self._masker(route["why"])}
+        optional = {
+            "saved": completion.extra.get("saved"),
+            "protocol": completion.protocol and completion.protocol.value,
+            "cached_tokens": completion.extra.get("cached_tokens"),
+            "route": route and {**route, "why": self._masker(route["why"])},
+        }
+        data |= {name: value for name, value in optional.items() if value}  # type: ignore[typeddict-item]
         events_about(request, self._emit).emit(Kind.MODEL_CALLED, _reply_text(request.phase, completion), **data)
 
-    def report_used_up(self, request: ModelRequest, completion: Completion, client: BackendClient) -> None:
-        """Report that thinking took a whole reply; it is asked for again with less of it, then with more room."""
-        text, about = f"{client.label}: {say_used_up(completion)}", events_about(request, self._emit)
-        told = {"backend": client.backend.name, "model": client.backend.model, "error": "ThinkingUsedUp", "try": 1}
-        data = CallFailureData({**told, "retry_in_s": None, "circuit": client.circuit.state.value})  # type: ignore[typeddict-item]
-        about.emit(Kind.MODEL_FAILED, text, level=Level.WARNING, **data)
-
-    def unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:
+    def report_unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:
         """A backend said that it cannot do this, which is no news but to those who look closely."""
         text, about = self._masker(f"{client.label} cannot do this: {error}"), events_about(request, self._emit)
         seconds = round(error.seconds, 3)
         about.emit(Kind.REPAIR_DECLINED, text, level=Level.DEBUG, why=str(error), seconds=seconds, tried=error.tried)
 
-    def plain(self, client: BackendClient) -> None:
+    def report_plain_words(self, client: BackendClient) -> None:
         """A model sent several replies in a row without the form that was asked for."""
         data = BackendData(backend=client.backend.name, model=client.backend.model)
         text = (
@@ -92,12 +84,12 @@ class GatewayEvents:
         )
         Emitter(self._emit).emit(Kind.REPLY_REFUSED, self._masker(text), level=Level.WARNING, **data)
 
-    def budget(self, request: ModelRequest, what: str, text: str) -> None:
+    def report_budget(self, request: ModelRequest, what: str, text: str) -> None:
         """A budget has no room for the call."""
         about, data = events_about(request, self._emit), BudgetData(budget=what)
         about.emit(Kind.BUDGET_REACHED, text, level=Level.WARNING, **data)
 
-    def fallback(
+    def report_fallback(
         self,
         request: ModelRequest,
         models: Sequence[BackendClient],
@@ -155,7 +147,7 @@ def why_nobody(
     models: Sequence[BackendClient], engine: BackendClient | None, causes: Causes, until: datetime | None
 ) -> str:
     """Why the task waits and until when, what the engine tried, and how to get a model where none is there."""
-    tried = _tried(engine, causes.get(engine) if engine else None)
+    tried = _say_tried(engine, causes.get(engine) if engine else None)
     then = f"going on at {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if until else "going on when a model is there"
     if any(client.health.available for client in models):
         whys = "; ".join(f"{client.label}: {_why(client, causes.get(client))}" for client in models)
@@ -169,7 +161,7 @@ def _why(client: BackendClient, cause: Exception | None) -> str:
     return str(cause) if isinstance(cause, BudgetExhausted) else client.why or "busy"
 
 
-def _tried(engine: BackendClient | None, cause: Exception | None) -> str:
+def _say_tried(engine: BackendClient | None, cause: Exception | None) -> str:
     if engine is None:
         return ""
     why = str(cause).rstrip(". ") if cause else engine.why or "busy"

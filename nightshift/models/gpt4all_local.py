@@ -7,6 +7,7 @@ prompt is still being read, tokens can be counted exactly, and the chat template
 from __future__ import annotations
 
 import asyncio
+import codecs
 import threading
 import time
 from collections.abc import Callable
@@ -19,19 +20,18 @@ from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.errors import ModelRefused, ModelUnavailable
 from nightshift.models.base import BackendSettings, BaseModelHandler, EnsureExtra, OnText
 from nightshift.models.errors import BackendMisconfigured, too_long
-from nightshift.models.gguf import GGUFHeader, read_header, write_chat
 from nightshift.models.llama_cpp import LlamaCppBackend
-from nightshift.models.model_files import ModelFileBackend, in_folder
+from nightshift.models.model_files import GGUFHeader, ModelFileBackend, in_folder, read_header, write_chat
 
-# How many prompt tokens are read at a time, and so between two looks whether to stop.
 BATCH = 128
+"""Tokens of the prompt that are read at a time, and so between two looks whether to stop."""
 TEMPERATURE = 0.2
 LLAMA_CPP_MAY = (
     "llama_cpp knows the models of today: it is asked next with this file where MODEL_TYPE is auto or gpt4all, and "
     "alone where it is llama_cpp; or set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
 )
-# The library reports its own errors as a token of this id.
 ERROR_TOKEN = -1
+"""The library reports its own errors as a token of this id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,44 +46,35 @@ class _Loaded:
 class _Call:
     """Listens to one run of the engine, counts its tokens, and stops it when it has to stop."""
 
-    def __init__(self, loaded: _Loaded, most: int, on_text: OnText, stopped: Callable[[], bool]) -> None:
-        self._loaded, self._most, self._on_text, self._stopped = loaded, most, on_text, stopped
-        self.texts: list[str] = []
+    def __init__(self, loaded: _Loaded, most: int, on_text: OnText, is_stopped: Callable[[], bool]) -> None:
+        self._loaded, self._most, self._on_text, self._is_stopped = loaded, most, on_text, is_stopped
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self.text, self.fault = "", ""
         self.tokens_in = self.tokens_out = 0
-        self.full = False
-        self.fault = ""
+        self.is_full = False
 
-    def on_prompt_token(self, _token: int) -> bool:
+    def take_prompt_token(self, _token: int) -> bool:
         """Called for each token of the prompt; whether to go on."""
         # After the reply the engine reads the end of the template in the same way.
         self.tokens_in += self.tokens_out == 0
-        return not self._stopped()
+        return not self._is_stopped()
 
-    def on_text(self, token: int, text: str) -> bool:
-        """Called for each piece of text that is complete; whether to go on."""
+    def take_token(self, token: int, raw: bytes) -> bool:
+        """Called for each token of the reply, also those that are half a letter; whether to go on."""
         if token == ERROR_TOKEN:
-            self.fault = text
+            self.fault = raw.decode(errors="replace")
             return False
-        self.texts.append(text)
+        # The engine may hand over a few tokens more that it held back.
+        if self.is_full or self._is_stopped() or token in self._loaded.header.control:
+            return False
+        self.tokens_out += 1
+        # At the end of its context the engine would go on by forgetting the beginning of the prompt.
+        at_end = self.tokens_in + self.tokens_out >= self._loaded.num_ctx - 1
+        self.is_full = at_end or self.tokens_out >= self._most
+        text = self._decode(raw)
+        self.text += text
         self._on_text(text)
-        return True
-
-    def decoder(self, callback: Callable[[int, str], bool]) -> Callable[[int, bytes], bool]:
-        """The package's decoder of tokens into texts, with an eye on every token, also those that are half a letter."""
-        engine = self._loaded.engine.model
-        decoded = type(engine)._callback_decoder(engine, callback)  # noqa: SLF001 - the only hook for every token
-
-        def on_token(token: int, raw: bytes) -> bool:
-            # The engine may hand over a few tokens more that it held back.
-            if self.full or self._stopped() or token in self._loaded.header.control:
-                return False
-            self.tokens_out += token != ERROR_TOKEN
-            # At the end of its context the engine would go on by forgetting the beginning of the prompt.
-            at_end = self.tokens_in + self.tokens_out >= self._loaded.num_ctx - 1
-            self.full = at_end or self.tokens_out >= self._most
-            return decoded(token, raw) and not self.full
-
-        return on_token
+        return not self.is_full
 
 
 class GPT4AllBackend(ModelFileBackend):
@@ -144,19 +135,27 @@ class GPT4AllBackend(ModelFileBackend):
     # What runs in the backend's own thread.
 
     def _run(self, request: ModelRequest, on_text: OnText, stop: threading.Event) -> Completion:
-        if stop.is_set():
+        def is_stopped() -> bool:
+            return stop.is_set() or self._closing.is_set()
+
+        began, loaded = time.monotonic(), None if is_stopped() else self._load()
+        if loaded is None:
             raise ModelUnavailable("cancelled before it began")
-        began = time.monotonic()
-        loaded = self._load()
-        call = _Call(
-            loaded, request.max_tokens or loaded.num_ctx, on_text, lambda: stop.is_set() or self._closing.is_set()
-        )
+        call = _Call(loaded, request.max_tokens or loaded.num_ctx, on_text, is_stopped)
         self._prompt(loaded, request, call)
         if call.fault:
             raise too_long(self.model, loaded.num_ctx) if "context window" in call.fault else ModelRefused(call.fault)
-        if stop.is_set() or self._closing.is_set():
+        if is_stopped():
             raise ModelUnavailable("GPT4All was stopped")
-        return self._completion(call, time.monotonic() - began)
+        return Completion(
+            text=call.text,
+            backend=self.name,
+            model=self.model,
+            tokens_in=call.tokens_in,
+            tokens_out=call.tokens_out,
+            latency_s=time.monotonic() - began,
+            finish=Finish.LENGTH if call.is_full else Finish.STOP,
+        )
 
     @property
     def window(self) -> int | None:
@@ -193,12 +192,12 @@ class GPT4AllBackend(ModelFileBackend):
 
     def _prompt(self, loaded: _Loaded, request: ModelRequest, call: _Call) -> None:
         engine = loaded.engine.model
-        engine._prompt_callback = call.on_prompt_token  # noqa: SLF001 - the only way to stop while the prompt is read
-        engine._callback_decoder = call.decoder  # noqa: SLF001 - see `_Call.decoder`
+        engine._prompt_callback = call.take_prompt_token  # noqa: SLF001 - the only way to stop while the prompt is read
+        engine._callback_decoder = lambda _callback: call.take_token  # noqa: SLF001 - the only hook for every token
         engine.prompt_model(
             write_chat(request.messages, loaded.header.chat_template, loaded.header.control),
             "%1",
-            call.on_text,
+            None,
             n_predict=request.max_tokens or loaded.num_ctx,
             temp=TEMPERATURE if request.temperature is None else request.temperature,
             top_p=0.95,
@@ -206,17 +205,6 @@ class GPT4AllBackend(ModelFileBackend):
             n_batch=BATCH,
             reset_context=True,
             special=True,
-        )
-
-    def _completion(self, call: _Call, latency_s: float) -> Completion:
-        return Completion(
-            text="".join(call.texts),
-            backend=self.name,
-            model=self.model,
-            tokens_in=call.tokens_in,
-            tokens_out=call.tokens_out,
-            latency_s=latency_s,
-            finish=Finish.LENGTH if call.full else Finish.STOP,
         )
 
     def _unload(self) -> None:

@@ -1,8 +1,8 @@
-"""What models write just now: one entry for each call under way, for whoever watches; it is gone with the call.
+"""The replies that models write just now: one entry for each call under way, for whoever watches, gone with the call.
 
-Nothing of it is stored: the reply is, once it is whole. So what is kept of a call is bounded, and where nobody watches
-it costs a few bytes a call. Calls are written to on the workers' loop and read from any thread. Texts are as the model
-wrote them: whoever shows them masks them first, and does that over all that was kept, for a secret may come in pieces.
+Nothing of it is stored: the reply is, once it is whole. Calls are written to on the workers' loop and read from any
+thread; those outside of a task are not shown. Texts are as the model wrote them: whoever shows them masks them first,
+and does that over all that is shown, for a secret may come in pieces.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -24,8 +24,8 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BaseModelHandler, CallName, CallText, ThoughtText
 from nightshift.models.thought_tags import open_tag, split_thoughts
 
-KEPT_CHARS = 16_000
-"""Of a longer reply at least so much of its end is kept, and at most twice as much."""
+SHOWN_CHARS = 16_000
+"""Of a longer reply at least so much of its end is shown, and at most twice as much."""
 MOST_ENDED = 50
 """So many calls that ended are kept for a reader that is slow."""
 _KEY_BEGINS, _KEY_ENDS, _LONGEST_KEY = "-----BEGIN ", "-----END ", 8000
@@ -57,7 +57,7 @@ class LiveCall:
         began_at: when the model was asked.
         thinks: it gave a sign of life, though it may have written nothing yet.
         parts: what was written, in order.
-        cut: the beginning is not kept any more.
+        cut: the beginning is not shown.
         tokens: how many it wrote.
         estimated: `tokens` are an estimate, as they are until the backend has counted.
         writing_s: seconds from the first sign of life to the last one.
@@ -83,12 +83,16 @@ class LiveCall:
 
 
 class LiveText:
-    """One call while it lasts, for the one who makes it."""
+    """The reply of one call while it is written, for the one who makes the call.
+
+    Attributes:
+        bytes: its size so far, calls and thoughts included.
+    """
 
     def __init__(self, calls: LiveCalls, first: LiveCall, bytes_per_token: float) -> None:
-        self._calls, self._known, self._bytes_per_token = calls, first, bytes_per_token
-        self._parts: list[LivePart] = []
-        self._bytes = self._chars = 0
+        self._calls, self._first, self._bytes_per_token = calls, first, bytes_per_token
+        self._pieces: list[str] = []
+        self.bytes = 0
         self._first_s: float | None = None
         self._last_s = 0.0
 
@@ -98,53 +102,72 @@ class LiveText:
         if self._first_s is None:
             self._first_s = self._last_s
         if piece:
-            self._add(piece)
-            self._bytes += utf8_size(piece)
-        self._calls.changed(self._known.call)
+            self._pieces.append(piece)
+            self.bytes += utf8_size(piece)
+        self._calls.note_change(self._first.call)
 
-    def _add(self, piece: str) -> None:
-        last = self._parts[-1] if self._parts else None
-        kind = (isinstance(piece, CallText), isinstance(piece, ThoughtText))
-        if isinstance(piece, CallName):
-            self._parts.append(LivePart(tool=str(piece)))
-        elif last is not None and (bool(last.tool), last.is_thought) == kind:
-            self._parts[-1] = replace(last, text=last.text + piece)
-        else:
-            self._parts.append(LivePart(text=str(piece), tool="tool" if kind[0] else "", is_thought=kind[1]))
-        self._chars += len(piece)
-        if self._chars > 2 * KEPT_CHARS:
-            self._drop(self._chars - KEPT_CHARS)
+    @property
+    def text(self) -> str:
+        """The visible text so far."""
+        return "".join(piece for piece in self._pieces if _kind(piece) is str)
 
-    def _drop(self, chars: int) -> None:
-        """Drop so much of the beginning."""
-        self._known, self._chars = replace(self._known, cut=True), self._chars - chars
-        while self._parts and chars >= (size := len(self._parts[0].text) + len(self._parts[0].tool)):
-            chars -= size
-            self._parts.pop(0)
-        if self._parts:
-            text, cut = self._parts[0].text, _cut_at(self._parts[0].text, chars)
-            self._parts[0] = replace(self._parts[0], text=open_tag(text[:cut]) + text[cut:])
+    @property
+    def thoughts(self) -> str:
+        """The thoughts so far that came apart from the text."""
+        return "".join(piece for piece in self._pieces if _kind(piece) is ThoughtText)
 
     def end(self, completion: Completion | None) -> None:
         """End it, with the reply or without one."""
-        self._calls.remove(self._ended(completion))
-
-    def _ended(self, completion: Completion | None) -> LiveCall:
-        if completion is None:
-            return replace(self.now(), end=CallEnd.BROKEN)
-        estimated = bool(completion.extra.get("estimated"))
-        return replace(self.now(), end=CallEnd.ANSWERED, tokens=completion.tokens_out, estimated=estimated)
+        ended = replace(self.now(), end=CallEnd.ANSWERED if completion else CallEnd.BROKEN)
+        if completion:
+            is_estimated = bool(completion.extra.get("estimated"))
+            ended = replace(ended, tokens=completion.tokens_out, estimated=is_estimated)
+        self._calls.remove(ended)
 
     def now(self) -> LiveCall:
         """The call as it stands; may be called from any thread."""
-        first_s = self._first_s
+        first_s, (parts, is_cut) = self._first_s, _cut(_join(self._pieces[:]))
         return replace(
-            self._known,
+            self._first,
             thinks=first_s is not None,
-            parts=tuple(shown for part in self._parts for shown in _split(part)),
-            tokens=round(self._bytes / self._bytes_per_token),
+            parts=tuple(shown for part in parts for shown in _split(part)),
+            cut=is_cut,
+            tokens=round(self.bytes / self._bytes_per_token),
             writing_s=0.0 if first_s is None else self._last_s - first_s,
         )
+
+
+def _kind(piece: str) -> type[str]:
+    return next(kind for kind in (CallText, ThoughtText, str) if isinstance(piece, kind))
+
+
+def _join(pieces: Iterable[str]) -> list[LivePart]:
+    """Join neighbouring pieces of one kind; the name of a call begins a part."""
+    runs = list[list[str]]()
+    for piece in pieces:
+        if not runs or isinstance(piece, CallName) or _kind(piece) is not _kind(runs[-1][0]):
+            runs.append([])
+        runs[-1].append(piece)
+    parts = list[LivePart]()
+    for first, *rest in runs:
+        name, text = (str(first), "".join(rest)) if isinstance(first, CallName) else ("tool", "".join([first, *rest]))
+        kind = _kind(first)
+        parts.append(LivePart(text=text, tool=name if kind is CallText else "", is_thought=kind is ThoughtText))
+    return parts
+
+
+def _cut(parts: list[LivePart]) -> tuple[list[LivePart], bool]:
+    """Drop the beginning of what is long, in steps, so that what is shown begins at the same place for a while."""
+    chars = sum(len(part.text) + len(part.tool) for part in parts)
+    dropped = max(0, chars // SHOWN_CHARS - 1) * SHOWN_CHARS
+    is_cut = dropped > 0
+    while dropped > 0 and parts:
+        first, *rest = parts
+        if dropped < (size := len(first.text) + len(first.tool)):
+            at = _cut_at(first.text, dropped)
+            return [replace(first, text=open_tag(first.text[:at]) + first.text[at:]), *rest], is_cut
+        dropped, parts = dropped - size, rest
+    return parts, is_cut
 
 
 def _split(part: LivePart) -> Iterator[LivePart]:
@@ -161,7 +184,7 @@ def _cut_at(text: str, chars: int) -> int:
     key = text.rfind(_KEY_BEGINS, 0, chars)
     if key >= 0 and chars - key < _LONGEST_KEY and _KEY_ENDS not in text[key:chars]:
         return key
-    space = _SPACE.search(text, chars, chars + KEPT_CHARS // 2)
+    space = _SPACE.search(text, chars, chars + SHOWN_CHARS // 2)
     return space.end() if space else chars
 
 
@@ -180,13 +203,11 @@ class LiveCalls:
         self._ended: deque[LiveCall] = deque(maxlen=MOST_ENDED)
         self._watchers: tuple[Callable[[], None], ...] = ()
 
-    def begin(self, request: ModelRequest, backend: BaseModelHandler) -> LiveText | None:
-        """A call that begins; None for one outside of any task, which nobody watches."""
-        if request.task_id is None:
-            return None
+    def begin(self, request: ModelRequest, backend: BaseModelHandler) -> LiveText:
+        """Begin a call."""
         first = LiveCall(
             call=next(self._numbers),
-            task_id=request.task_id,
+            task_id=request.task_id or 0,
             attempt=request.attempt,
             step_no=request.step_no,
             call_no=request.call_no,
@@ -196,16 +217,18 @@ class LiveCalls:
             began_at=self._clock(),
         )
         text = LiveText(self, first, backend.token_estimator.bytes_per_token)
-        with self._lock:
-            self._open[first.call] = text
-        self.changed(first.call)
+        if request.task_id is not None:
+            with self._lock:
+                self._open[first.call] = text
+            self.note_change(first.call)
         return text
 
-    def changed(self, call: int) -> None:
+    def note_change(self, call: int) -> None:
         """Note that a call has news, and wake who watches once for all that come until he looks."""
         with self._lock:
-            wakes = not self._changed and bool(self._watchers)
-            if self._watchers:
+            is_watched = bool(self._watchers) and call in self._open
+            wakes = is_watched and not self._changed
+            if is_watched:
                 self._changed.add(call)
         if wakes:
             self._wake()
@@ -213,8 +236,7 @@ class LiveCalls:
     def remove(self, ended: LiveCall) -> None:
         """Forget a call that ended; who watches is told how it ended."""
         with self._lock:
-            self._open.pop(ended.call, None)
-            if self._watchers:
+            if self._open.pop(ended.call, None) and self._watchers:
                 self._ended.append(ended)
         self._wake()
 

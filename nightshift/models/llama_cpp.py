@@ -25,8 +25,7 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelRefused, ModelUnavailable
 from nightshift.models.base import BackendSettings, EnsureExtra, OnText
 from nightshift.models.errors import BackendMisconfigured, quote, too_long
-from nightshift.models.gguf import GGUFHeader, defuse, read_header
-from nightshift.models.model_files import ModelFileBackend, in_folder
+from nightshift.models.model_files import GGUFHeader, ModelFileBackend, defuse, in_folder, read_header
 from nightshift.models.openai_api import OpenAIBackend
 
 PROGRAM = Path(__file__).with_name("llama_cpp_process.py")
@@ -70,8 +69,7 @@ class LlamaCppBackend(ModelFileBackend):
         self._server: _Server | None = None
         self._starting = asyncio.Lock()
         self._requests = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self._ending: asyncio.Task[None] | None = None
+        self._idle: asyncio.Task[None] | None = None
         self._closing = False
 
     @classmethod
@@ -85,7 +83,7 @@ class LlamaCppBackend(ModelFileBackend):
     def is_available(self) -> bool:
         """See `ModelFileBackend.is_available`; also whether there is a need."""
         if self._needed and not self._needed():
-            self._detail = "it is asked only if GPT4All cannot load this file"
+            self.detail = "it is asked only if GPT4All cannot load this file"
             return False
         return super().is_available()
 
@@ -104,8 +102,8 @@ class LlamaCppBackend(ModelFileBackend):
         began = time.monotonic()
         self._requests += 1
         try:
-            server = await self._running()
-            completion = await self._ask(server, self._defused(request), on_text)
+            server = await self._ensure_server()
+            completion = await self._ask(server, self._defuse(request), on_text)
         finally:
             self._requests -= 1
             self._rest()
@@ -116,12 +114,11 @@ class LlamaCppBackend(ModelFileBackend):
         self._closing = True
         if self._server:
             self._server.kill()
-        if self._timer:
-            self._timer.cancel()
+        self._rest()
         async with self._starting:
             await self._end()
 
-    async def _running(self) -> _Server:
+    async def _ensure_server(self) -> _Server:
         """The process with the model loaded, started if need be.
 
         Raises:
@@ -158,6 +155,7 @@ class LlamaCppBackend(ModelFileBackend):
         return BackendMisconfigured(f"llama.cpp cannot load {self._path}: {why}; {advice}")
 
     async def _ask(self, server: _Server, request: ModelRequest, on_text: OnText | None) -> Completion:
+        assert server.api, "the model is loaded first"
         try:
             return await server.api.generate(request, on_text=on_text)
         except ModelRefused as error:
@@ -171,23 +169,21 @@ class LlamaCppBackend(ModelFileBackend):
                 raise ModelUnavailable(f"{ending}; the next request starts it again") from error
             raise
 
-    def _defused(self, request: ModelRequest) -> ModelRequest:
+    def _defuse(self, request: ModelRequest) -> ModelRequest:
         """The request with no control token in its texts, so that no text of a repository ends a turn or begins one."""
         control = self._header.control if self._header else {}
         safe = tuple(replace(message, text=defuse(message.text, control)) for message in request.messages)
         return replace(request, messages=safe)
 
     def _rest(self) -> None:
-        """Begin the time of rest anew."""
-        if self._timer:
-            self._timer.cancel()
-        if not self._closing:
-            self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._rested)
+        """Begin the time of rest anew; when this is closed, there is none."""
+        if self._idle:
+            self._idle.cancel()
+        self._idle = None if self._closing else asyncio.create_task(self._end_when_idle())
 
-    def _rested(self) -> None:
-        self._ending = asyncio.get_running_loop().create_task(self._end_idle())
-
-    async def _end_idle(self) -> None:
+    async def _end_when_idle(self) -> None:
+        await asyncio.sleep(self._idle_s)
+        self._idle = None  # from here on it is not to be cancelled
         async with self._starting:
             if not self._requests:
                 await self._end()
@@ -210,9 +206,9 @@ class _Server:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._said = b""
+        self._stderr = b""
         self._listening = asyncio.create_task(self._listen())
-        self._api: _Api | None = None
+        self.api: _Api | None = None
 
     @classmethod
     async def start(cls) -> Self:
@@ -226,12 +222,6 @@ class _Server:
     def is_alive(self) -> bool:
         """Whether it runs, as far as is known."""
         return self._process.returncode is None
-
-    @property
-    def api(self) -> _Api:
-        """The client of its API."""
-        assert self._api, "the model is loaded first"
-        return self._api
 
     async def load(self, path: Path, num_ctx: int) -> str:
         """Let it load the model; why it cannot, or nothing.
@@ -251,7 +241,7 @@ class _Server:
             self.kill()
             await self._listening
             return (self._lines() or [quote(fault)])[0]
-        self._api = _Api(model=path.name, api_key=key, base_url=f"{read['address']}/v1")
+        self.api = _Api(model=path.name, api_key=key, base_url=f"{read['address']}/v1")
         return ""
 
     async def ending(self) -> str:
@@ -273,19 +263,19 @@ class _Server:
     async def close(self) -> None:
         """End it and let go of everything."""
         self.kill()
-        if self._api:
-            await self._api.aclose()
+        if self.api:
+            await self.api.aclose()
         await self._process.wait()
         await self._listening
 
     async def _listen(self) -> None:
-        """Keep the end of what the library complains about."""
+        """Keep the end of the library's complaints."""
         stderr = self._process.stderr
         assert stderr
         while part := await stderr.read(KEPT_BYTES):
-            self._said = (self._said + part)[-KEPT_BYTES:]
+            self._stderr = (self._stderr + part)[-KEPT_BYTES:]
 
     def _lines(self) -> list[str]:
-        """What was said, without the stamps of time."""
-        said = _STAMP.sub("", self._said.decode("utf-8", "replace"))
-        return [quote(line) for line in said.splitlines() if line.strip()]
+        """The complaints, without the stamps of time."""
+        text = _STAMP.sub("", self._stderr.decode("utf-8", "replace"))
+        return [quote(line) for line in text.splitlines() if line.strip()]

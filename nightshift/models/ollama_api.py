@@ -8,9 +8,10 @@ badly: Ollama's own parsers of calls fail with many models, often for a whole re
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -18,17 +19,14 @@ from typing import Any, ClassVar, Self
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thinking, Thought
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.core.tools import ToolCall
+from nightshift.core.tools import ToolCall, ToolSpec
 from nightshift.models.base import BackendSettings, CallName, CallText, OnText, ThoughtText
-from nightshift.models.choosing import PULL, SUGGESTED, choose
-from nightshift.models.conversation import ENDS, clean_name
+from nightshift.models.conversation import ENDS, clean_name, paired
 from nightshift.models.errors import quote, too_long, words_of
-from nightshift.models.http_access import WHOLE_S, Probe, fetch_json, is_loopback, load_authorities
-from nightshift.models.model_sizes import read_parameters
+from nightshift.models.http_access import WHOLE_S, Probe, is_loopback, load_authorities
+from nightshift.models.model_table import PULL, SUGGESTED, WIDE, choose_window, memory_bytes, read_cache_bytes
 from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
-from nightshift.models.tool_wire import functions, paired, written_arguments
 from nightshift.models.vendor import VendorBackend
-from nightshift.models.windows import WIDE, choose_window, memory_bytes, read_cache_bytes
 
 KEEP_ALIVE = "30m"
 
@@ -53,7 +51,7 @@ class _Received:
             name, arguments = clean_name(each.function.name), dict(each.function.arguments)
             call = ToolCall(name=name, arguments=arguments, id=f"call_{number}")
             self.tools.append(call)
-            yield from (CallName(call.name), CallText(written_arguments(call)))
+            yield from (CallName(call.name), CallText(json.dumps(arguments)))
 
 
 class OllamaBackend(VendorBackend):
@@ -62,62 +60,43 @@ class OllamaBackend(VendorBackend):
     name = "ollama"
     vendor = "Ollama"
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.TEXT, ToolProtocol.NATIVE)
-    setup = f"install Ollama from https://ollama.com and run {PULL}"
+    needs_key = False
     paths = re.compile(r"/(v1|api)(/.*)?$")
+    listing = "/api/tags"
+    rank = "size"
+    setup = f"install Ollama from https://ollama.com and run {PULL}"
     ids: ClassVar[re.Pattern[str]] = re.compile(r".+")
 
-    def __init__(
-        self,
-        *,
-        model: str | None,
-        base_url: str,
-        num_ctx: int | None = None,
-        connect_s: float = 5.0,
-        parallel: int | None = None,
-    ) -> None:
-        super().__init__(model=model, api_key=None, base_url=base_url, connect_s=connect_s)
+    def __init__(self, *, num_ctx: int | None = None, parallel: int | None = None, **more: Any) -> None:
+        super().__init__(**more)
         self.parallel, self._num_ctx = parallel, num_ctx
         self._pinned: dict[str, int] = {}
         self._thinks: dict[str, bool] = {}
-        self._sizes = dict[str, int]()
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+    def configured(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
         """Always a candidate: whether it runs is seen by looking."""
-        return cls(
-            model=model, base_url=settings.ollama_base_url, num_ctx=settings.num_ctx, connect_s=settings.connect_s
-        )
+        return super().configured(settings, model, num_ctx=settings.num_ctx, **more)
 
     @property
     def free(self) -> bool:
         """Models of this machine cost nothing; those that Ollama forwards to its cloud are named so."""
         return not self.model.endswith(("-cloud", ":cloud"))
 
-    def is_available(self) -> bool:
-        """Whether the server answers and has the model; the strongest one is taken where none was named."""
-        probe = fetch_json(f"{self._base_url}/api/tags", {})
-        rows = sorted(probe.rows("models"), key=_size, reverse=True)
-        names = [str(row.get("name") or row.get("model")) for row in rows]
-        if not self._named and self._model not in names:
-            self._model = choose(names)
-        self._sizes = dict(zip(names, map(_size, rows), strict=True))
-        sizes = zip(names, map(read_parameters, rows), strict=True)
-        listed = {name: billions for name, billions in sizes if billions}
-        self._listed_b = {**{name.removesuffix(":latest"): billions for name, billions in listed.items()}, **listed}
-        self._offered = (*names, *(name.removesuffix(":latest") for name in names if name.endswith(":latest")))
-        self._detail = self._fault(probe)
-        return not self._detail
+    def _read_listing(self, probe: Probe) -> dict[str, Mapping[str, Any]]:
+        rows = super()._read_listing(probe)
+        return {**rows, **{name.removesuffix(":latest"): row for name, row in rows.items()}}
 
-    def _fault(self, probe: Probe) -> str:
+    def _find_fault(self, probe: Probe) -> str:
         if probe.status != 200 or probe.fault:
-            return f"Ollama at {self._base_url} {probe.fault}; start it (`ollama serve`), or {self.setup}"
-        if not self._model:
+            return f"{self._where} {probe.fault}; start it (`ollama serve`), or {self.setup}"
+        if not self.model:
             return f"Ollama has no model that can chat: run `ollama pull {SUGGESTED}`"
-        if self._model not in self._offered:
-            return f"Ollama does not have the model {self._model}: run `ollama pull {self._model}`"
+        if self.model not in self.offered:
+            return f"Ollama does not have the model {self.model}: run `ollama pull {self.model}`"
         return ""
 
-    async def _connected(self) -> Any:
+    async def _connect(self) -> Any:
         """The client of the package, which holds its connections; it is made in a thread, as importing takes time."""
         async with self._loading:
             self._http = self._http or await asyncio.to_thread(self._new_api, None)
@@ -164,13 +143,13 @@ class OllamaBackend(VendorBackend):
 
     async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
         """Ask once. A prompt that would not fit the context is refused: Ollama would cut it."""
-        client, received = await self._connected(), _Received()
-        with watch_stream(lambda: take("")) as watch, self._translated(watch):
+        client, received = await self._connect(), _Received()
+        with watch_stream(lambda: take("")) as watch, self._translate_errors(watch):
             options = self._options(request, await self._context(client))
             stream = await client.chat(
                 model=self.model,
-                messages=_turns(request.messages, self.author),
-                tools=functions(request.tools) or None,
+                messages=_turns(request.messages, self.label),
+                tools=_functions(request.tools) or None,
                 stream=True,
                 think=self._think(request),
                 format="json" if request.json_reply else None,
@@ -185,7 +164,7 @@ class OllamaBackend(VendorBackend):
                 await stream.aclose()
             if received.last is None:
                 raise ModelUnavailable("Ollama: the stream ended without its final part")
-        return self._fill_counts(request, self._completion(received))
+        return self._completion(received)
 
     async def _context(self, client: Any) -> int:
         """The pinned context size: the setting or what fits, and no more than the model was made for."""
@@ -196,11 +175,11 @@ class OllamaBackend(VendorBackend):
                     shown = await client.show(self.model)
                 self._thinks[self.model], info = "thinking" in (shown.capabilities or ()), shown.modelinfo or {}
             except TimeoutError:
-                raise ModelUnavailable(f"Ollama at {self._base_url} does not say what {self.model} is") from None
+                raise ModelUnavailable(f"{self._where} does not say what {self.model} is") from None
             except ValueError:  # servers that only resemble Ollama leave parts of the answer out
                 pass
             lengths = (size for key, size in info.items() if key.endswith(".context_length") and isinstance(size, int))
-            file = self._sizes.get(self.model) or self._sizes.get(f"{self.model}:latest", 0)
+            file = self._row.get("size") or 0
             memory = memory_bytes() if is_loopback(self._base_url) else math.inf
             needed = file + WIDE * read_cache_bytes(info)
             self._pinned[self.model] = choose_window(self._num_ctx, next(lengths, None), needed, memory)
@@ -223,8 +202,8 @@ class OllamaBackend(VendorBackend):
         return options if request.temperature is None else {**options, "temperature": request.temperature}
 
     @contextmanager
-    def _translated(self, watch: StreamWatch) -> Iterator[None]:  # noqa: ARG002 - each line is read by the package
-        import httpx  # noqa: PLC0415 - loaded by `_connected`
+    def _translate_errors(self, watch: StreamWatch) -> Iterator[None]:  # noqa: ARG002 - each line is read by the package
+        import httpx  # noqa: PLC0415 - loaded by `_connect`
         import ollama  # noqa: PLC0415
 
         try:
@@ -235,7 +214,7 @@ class OllamaBackend(VendorBackend):
             raise ModelUnavailable(self._broken_off(error)) from error
         except (ValueError, TypeError, AttributeError) as error:
             # JSON and pydantic errors, and attributes that are missing: this is not Ollama's format.
-            raise ModelUnavailable(f"Ollama at {self._base_url} does not speak its own format") from error
+            raise ModelUnavailable(f"{self._where} does not speak its own format") from error
 
     def _completion(self, received: _Received) -> Completion:
         last, thought = received.last, "".join(received.thoughts)
@@ -249,7 +228,7 @@ class OllamaBackend(VendorBackend):
             finish=Finish.TOOL if received.tools and finish is Finish.STOP else finish,
             tool_calls=tuple(received.tools),
             thoughts=(Thought(text=thought, id="thinking"),) if thought else (),
-            author=self.author,
+            author=self.label,
         )
 
 
@@ -268,6 +247,9 @@ def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
     return turns
 
 
-def _size(row: Mapping[str, Any]) -> int:
-    size = row.get("size")
-    return size if isinstance(size, int) else 0
+def _functions(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
+    """Tools as the API takes them."""
+    return [
+        {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.schema}}
+        for s in specs
+    ]

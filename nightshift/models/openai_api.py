@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from nightshift.core.dialogue import ModelRequest, Thinking
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.base import BackendSettings
-from nightshift.models.choosing import family_of
 from nightshift.models.http_access import Probe, fetch_json
-from nightshift.models.model_sizes import read_parameters
+from nightshift.models.model_table import family_of, listed_window, started_window, trained_window, window_by_name
 from nightshift.models.vendor import VendorBackend
-from nightshift.models.windows import listed_window, started_window, trained_window, window_by_name
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 OFFICIAL = "https://api.openai.com/v1"
-PREFERRED = (r"^gpt-[\d.]+-mini(-|$)", r"^gpt-[\d.]+(-|$)", r"^gpt-4o")
-"""The vendor's own models where none is named: first those that cost little."""
 NEVER = "\x00"
 """A tag that no model writes: thoughts within a text are taken out by `thought_tags`, which knows all tags."""
 
@@ -29,69 +25,66 @@ class OpenAIBackend(VendorBackend):
     """Chat completions or Responses, streamed.
 
     Args:
-        model: see `VendorBackend`.
-        api_key: the key.
-        base_url: the address as the owner wrote it.
-        connect_s: how long to wait for a connection.
         api: `chat`, `responses`, or `auto`: Responses at OpenAI's own address.
+        more: see `VendorBackend`.
     """
 
     name = "openai"
     vendor = "OpenAI"
+    official = OFFICIAL
+    needs_key = False
     paths = re.compile(r"/(chat/completions|completions|responses|models)/?$")
+    listing = "/models"
+    rank = "created"
+    preferred = (r"^gpt-[\d.]+-mini(-|$)", r"^gpt-[\d.]+(-|$)", r"^gpt-4o")
     setup = "set OPENAI_API_KEY, or OPENAI_BASE_URL for any server that speaks OpenAI's API"
 
-    def __init__(
-        self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0, api: str = "auto"
-    ) -> None:
-        super().__init__(model=model, api_key=api_key, base_url=base_url, connect_s=connect_s)
+    def __init__(self, *, api: str = "auto", **more: Any) -> None:
+        super().__init__(**more)
         self._api_kind = api
-        self._windows = dict[str, int]()
+        self._started_windows = dict[str, int]()
         self._is_ollama = False
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+    def configured(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
         """A key or an address of its own suffices; local servers want no key."""
-        if not (settings.openai_api_key or settings.openai_base_url):
-            return None
-        return cls(
-            model=model,
-            api_key=settings.openai_api_key,
-            base_url=settings.openai_base_url or OFFICIAL,
-            connect_s=settings.connect_s,
-            api=settings.openai_api,
-        )
+        return super().configured(settings, model, api=settings.openai_api, **more)
 
     @property
     def _is_responses(self) -> bool:
         return self._api_kind == "responses" or (self._api_kind == "auto" and self._base_url == OFFICIAL)
 
     def is_available(self) -> bool:
-        """Ask for the list of models: it shows that the server is there and takes the key.
+        """See `VendorBackend.is_available`; a server of llama.cpp is asked for its window too.
 
         An address that lacks its scheme or `/v1` is tried with them, and what works is used from then on.
         """
-        if not self._has_usable_key():
-            return False
-        probe = self._probe_forms()
-        rows = sorted(probe.rows("data"), key=lambda row: str(row.get("created", "")), reverse=True)
-        names = [str(row["id"]) for row in rows if row.get("id")]
-        is_usable = self._check_listing(probe, names, PREFERRED)
-        self._look_at_listing(rows)
+        is_usable = super().is_available()
+        trained = None if listed_window(self._row) else trained_window(self._row)
+        if trained and self.model not in self._started_windows:
+            started = started_window(fetch_json(f"{self._root}/props", {}).data)
+            self._started_windows[self.model] = started or trained
         return is_usable
 
-    def _probe_forms(self) -> Probe:
-        """The list of models, of the first form of the address that has one; the first answer where none has."""
-        head, first = {"Authorization": f"Bearer {self._key}"} if self._key else {}, None
+    def _read_listing(self, probe: Probe) -> dict[str, Mapping[str, Any]]:
+        rows = super()._read_listing(probe)
+        if not self._is_ollama and any(row.get("owned_by") == "library" for row in rows.values()):
+            self._is_ollama = fetch_json(f"{self._root}/api/version", {}).status == 200
+            if self._is_ollama:  # whose own parser of calls fails with many models
+                self.protocols = tuple(sorted(self.protocols, key=lambda each: each is not ToolProtocol.TEXT))
+        return rows
+
+    def _fetch_listing(self) -> Probe:
+        """Fetch it by the first form of the address that has one; the first answer where none has."""
+        probes = list[Probe]()
         for address in self._forms():
-            probe = fetch_json(f"{address}/models", head)
-            first = first or probe
+            probe = fetch_json(f"{address}{self.listing}", self._headers)
             if probe.status == 200 and isinstance(probe.data, Mapping) and isinstance(probe.data.get("data"), list):
                 if address != self._base_url:
                     self._base_url, self._api, self._http = address, None, None
                 return probe
-        assert first
-        return first
+            probes.append(probe)
+        return probes[0]
 
     def _forms(self) -> dict[str, None]:
         """The forms that the address may be meant to have, likely ones first."""
@@ -103,8 +96,8 @@ class OpenAIBackend(VendorBackend):
 
     @property
     def window(self) -> int | None:
-        """What the server lists of the model, or what is known of its name."""
-        return self._windows.get(self.model) or window_by_name(self.model)
+        """The window that the server lists or was started with, or that is known of the model's name."""
+        return listed_window(self._row) or self._started_windows.get(self.model) or window_by_name(self.model)
 
     @property
     def advice(self) -> str:
@@ -117,20 +110,6 @@ class OpenAIBackend(VendorBackend):
     @property
     def _root(self) -> str:
         return self._base_url.removesuffix("/v1")
-
-    def _look_at_listing(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Learn the model's window, and whether Ollama is behind this; what is known already is not asked again."""
-        row = next((row for row in rows if row.get("id") == self._model), {})
-        if billions := read_parameters(row):
-            self._listed_b[self.model] = billions
-        if window := listed_window(row):
-            self._windows[self.model] = window
-        elif self.model not in self._windows and (trained := trained_window(row)):
-            self._windows[self.model] = started_window(fetch_json(f"{self._root}/props", {}).data) or trained
-        if not self._is_ollama and any(row.get("owned_by") == "library" for row in rows):
-            self._is_ollama = fetch_json(f"{self._root}/api/version", {}).status == 200
-            if self._is_ollama:  # whose own parser of calls fails with many models
-                self.protocols = tuple(sorted(self.protocols, key=lambda one: one is not ToolProtocol.TEXT))
 
     def _new_api(self, http: Any) -> Model[Any]:
         import openai  # noqa: PLC0415 - heavy; only needed once this model is asked
@@ -161,7 +140,7 @@ class OpenAIBackend(VendorBackend):
 
     def leave_out_unknown(self, body: dict[str, Any]) -> dict[str, Any]:
         """The body of a request without what the server does not know."""
-        lacks = self.facts.lacks
+        lacks = self.facts.lacks | ({"stream_options"} if "stream" in self.facts.lacks else set())
         body = {name: value for name, value in body.items() if name not in lacks}
         if name := self.facts.limit_name:
             limits = [body.pop(each) for each in ("max_tokens", "max_completion_tokens") if each in body]

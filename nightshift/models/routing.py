@@ -1,16 +1,13 @@
-"""Which models a request asks, in which order: the owner's order, or one decided by what each did with earlier tasks.
+"""Orders the models that a request asks: as their owner did, or by what each did with earlier tasks.
 
-Measured routing decides once for each attempt. The cheapest model begins of those that are rather surely not much worse
-than the best; what a solved task costs is the cost of an attempt divided by the rate at which attempts succeed. Rates
-are Beta posteriors. The prior of a model for one kind of task is what it did with the other kinds, worth a few
-attempts; that itself begins at a half, and a benchmark of the task's repository adds to it (`models.benchmark_prior`).
-Costs are means of what attempts used, begun with a guess that weighs as much as a few. A price that nobody stated is no
-cost that could be compared: such a model is never called cheap.
-
-Which model is the best is never known for sure, so in a share of the attempts the same rule is used on rates that are
-drawn from what is known (Thompson sampling: W. Thompson, Biometrika 25, 1933). The random choices of an attempt follow
-from its number. What is not the best is asked less and less, but never forgotten: old results stop to count
-(`storage.db.model_results.OF_A_KIND`), and what is unknown is tried again.
+Measured routing decides once for each attempt, by Thompson sampling (W. Thompson, Biometrika 25, 1933): for each model
+a success rate is drawn from what is known of it, and the cheapest of those begins whose draw is not much below the best
+one. What is known for sure decides by itself; the less is known of a model, the more often chance tries it. Rates are
+Beta posteriors. The prior of a model for one kind of task is its results with the other kinds, worth a few attempts;
+that itself begins at a half, and a benchmark of the task's repository adds to it (`prior_of`). A solved
+task costs what an attempt costs, divided by the rate. Costs are means of what attempts used, begun with a guess that
+weighs as much as a few. A price that nobody stated is no cost that could be compared: such a model is never called
+cheap, nor tried in order to learn. Old results stop to count (`storage.db.model_results.OF_A_KIND`).
 
 A decision is stored before anybody is asked, so a resumed attempt asks the models that it asked before, whatever other
 tasks have taught since. Requests outside a task, phases of `PHASE_MODELS`, tasks with a model of their own and settings
@@ -21,35 +18,32 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from nightshift.core.clock import Clock
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.routing import ModelResult, Results, Route
+from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.states import CircuitState, Phase
 from nightshift.core.text.formats import money
 from nightshift.models.backend_client import BackendClient
 from nightshift.models.backend_pool import BackendPool, available
-from nightshift.models.benchmark_prior import NOTHING, Prior, priors
 from nightshift.models.budgets import Price
 from nightshift.models.token_estimates import estimate_request
 
 if TYPE_CHECKING:
     from nightshift.storage.db.model_results import ModelResults
 
-PRIOR_RATE = 0.5
-"""Of a model of which nothing is known, either end is as likely."""
+PRIOR_RATE, TRUSTED_RATE = 0.5, 0.8
+"""Of a model of which nothing is known, either end is as likely; the owner names first the one that he trusts most."""
 OVERALL_WEIGHT = 2.0
 """That half is worth two attempts: one solved, one not (Laplace's rule)."""
 KIND_WEIGHT = 1.0
 """What a model did with other kinds is worth one attempt with this one: kinds differ."""
-SURE_Z, DOUBT_Z = 0.84, 1.64
-"""A bound is passed with a chance of 80 %: a wrong guess costs one more model that is asked.
-
-Below one, with 95 %: who is given up wrongly is not tried again for long."""
 TOKENS_IN, TOKENS_OUT = 12_000, 3_000
 """What an attempt uses before any was measured: two tries with a prompt of some files and a reply of one or two."""
 REMOTE_S, LOCAL_S = 60.0, 300.0
@@ -58,6 +52,43 @@ COST_WEIGHT = 3.0
 """Guesses are worth three attempts, first these, then what others used: that varies less than whether one succeeds."""
 USD_PER_HOUR = 0.05
 """What an hour of waiting costs: the power of a machine at work, 150 W. So a free model costs something, if little."""
+
+
+ITEM_WEIGHT = 0.3
+"""So much of a real attempt an item counts as on the day of its own attempt."""
+FORGOTTEN_DAYS = 90.0
+"""What it counts falls evenly to nothing in so many days."""
+MOST = 10.0
+"""Real attempts that a benchmark counts as at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """What a benchmark says of a model, in real attempts; `why` is that in words."""
+
+    solved: float = 0.0
+    count: float = 0.0
+    why: str = ""
+
+
+NOTHING = Prior()
+
+
+def prior_of(found: Benchmarked, now: datetime) -> Prior:
+    """What a benchmark of a model counts as now."""
+    days = max(0.0, (now - found.at).total_seconds() / 86_400)
+    count = min(MOST, found.items * ITEM_WEIGHT * max(0.0, 1 - days / FORGOTTEN_DAYS))
+    if not count:
+        return NOTHING
+    ago = "today" if days < 1 else f"{days:.0f} {'day' if days < 1.5 else 'days'} ago"
+    said = f"solved {found.solved} of {found.items} benchmark items here {ago} (counts as {count:.2g} attempts)"
+    return Prior(solved=count * found.solved / found.items, count=count, why=said)
+
+
+def priors(found: Iterable[Benchmarked], now: datetime) -> dict[str, Prior]:
+    """What benchmarks of models count as now, by `backend=model`; one for each model."""
+    known = {one.model: prior_of(one, now) for one in found}
+    return {model: prior for model, prior in known.items() if prior.count}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +100,14 @@ class Candidate:
         price: None where nobody stated it.
         local: whether it runs on the owner's machine.
         there: whether it can be asked just now.
+        prior_rate: the share of attempts that it solves, before any was measured.
     """
 
     label: str
     price: Price | None = None
     local: bool = False
     there: bool = True
+    prior_rate: float = PRIOR_RATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,27 +135,12 @@ class ModelEstimate:
     benchmark: Prior = NOTHING
 
     @property
-    def known(self) -> float:
-        """The attempts by which it is known, those among them that items of a benchmark count as."""
-        return self.began + self.benchmark.count
-
-    @property
     def rate(self) -> float:
         """The share of attempts that it will probably solve."""
         return self.solved / self.count
 
-    @property
-    def low(self) -> float:
-        """It is rather surely no worse than this."""
-        return _wilson(self.rate, self.count, -SURE_Z)
-
-    @property
-    def high(self) -> float:
-        """It is rather surely no better than this."""
-        return _wilson(self.rate, self.count, DOUBT_Z)
-
-    def drawn(self, dice: Random) -> float:
-        """A rate as it may be: drawn from what is known (Thompson 1933), so the unknown is drawn high at times."""
+    def draw_rate(self, dice: Random) -> float:
+        """A rate as it may be, drawn from what is known."""
         return dice.betavariate(self.solved, self.count - self.solved)
 
     def usd_for_one(self, rate: float) -> float:
@@ -182,7 +200,7 @@ def estimate_of(
         benchmark: what that of the task's repository says.
     """
     others = sum(elsewhere, ModelResult())
-    prior = (others.solved + OVERALL_WEIGHT * PRIOR_RATE) / (others.began + OVERALL_WEIGHT)
+    prior = (others.solved + OVERALL_WEIGHT * candidate.prior_rate) / (others.began + OVERALL_WEIGHT)
     price = candidate.price
     return ModelEstimate(
         label=candidate.label,
@@ -197,23 +215,10 @@ def estimate_of(
     )
 
 
-def _wilson(rate: float, count: float, z: float) -> float:
-    """A bound of the Wilson score interval (E. Wilson, JASA 22, 1927)."""
-    middle = rate + z * z / (2 * count)
-    half = z * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
-    return min(1.0, max(0.0, (middle + half) / (1 + z * z / count)))
-
-
 MARGIN = 0.15
 """So much less often may the cheaper one succeed: what it fails is done by the next stronger one, at little more."""
-LEARN = 0.1
-"""The share of attempts in which rates are drawn: where models are far apart that changes nothing, so it is cheap."""
-MEET = 0.3
-"""The share that an undecided model begins instead, so that a good one is found within some fifty attempts."""
-HARDLY_KNOWN = 5
-"""Before so many attempts a cheaper model is not given up: one that solves 9 of 10 fails the first in 10 % of cases."""
 LEAST_USEFUL_RATE = 0.1
-"""One that surely solves fewer is not asked in easy phases either: it will not follow the format of replies."""
+"""One that solves fewer is not asked in easy phases either: it will not follow the format of replies."""
 TRIES_PER_RUNG = 2
 """After so many tries that failed the next stronger model is asked: the first mends what the feedback names, mostly."""
 SMALL_PROMPT = 3_000
@@ -249,7 +254,7 @@ def decide(
     """
     known = _estimates(candidates, results, kind, benchmark or {})
     there = [estimate for estimate in known if estimate.there] or known
-    first, explored = _first(there, Random(seed))  # noqa: S311 - no secret
+    first, is_drawn = _draw_first(there, Random(seed))  # noqa: S311 - no secret
     # Of equals the owner's first is the strongest: he said that it is his best.
     ladder = sorted(known, key=lambda estimate: (estimate.rate, -known.index(estimate)))
     return Route(
@@ -257,8 +262,8 @@ def decide(
         ladder=tuple(estimate.label for estimate in ladder),
         first=first.label,
         cheap=_cheap(there, first).label,
-        explored=bool(explored),
-        why=_reason(first, there, kind, explored),
+        explored=is_drawn,
+        why=_reason(first, there, kind, is_drawn),
     )
 
 
@@ -310,57 +315,36 @@ def _estimates(
     ]
 
 
-def _first(known: Sequence[ModelEstimate], dice: Random) -> tuple[ModelEstimate, str]:
-    """Who begins, and the reason where chance picked another than the rule would."""
-    share = dice.random()
-    usual = _cheapest_good(known)
-    if len(known) > 1 and share < LEARN:
-        drawn = {estimate.label: estimate.drawn(dice) for estimate in known}
-        # Here and below: one of unknown price is not tried, for what that would cost nobody can say.
-        priced = [estimate for estimate in known if estimate is usual or estimate.attempt_usd is not None]
-        found = _cheapest_good(priced, lambda estimate: drawn[estimate.label])
-        return found, "" if found is usual else "drawn by lot, to learn"
-    undecided = [estimate for estimate in known if _undecided(estimate, usual, max(each.rate for each in known))]
-    if undecided and share < LEARN + MEET:
-        return min(undecided, key=lambda estimate: estimate.count), "drawn by lot, for too little is known of it"
-    return usual, ""
+def _draw_first(known: Sequence[ModelEstimate], dice: Random) -> tuple[ModelEstimate, bool]:
+    """Draw who begins; whether chance picked another than the rates themselves would."""
+    usual = _cheapest_good(known, {estimate.label: estimate.rate for estimate in known})
+    priced = [estimate for estimate in known if estimate is usual or estimate.attempt_usd is not None]
+    first = _cheapest_good(priced, {estimate.label: estimate.draw_rate(dice) for estimate in priced})
+    return first, first is not usual
 
 
-def _undecided(estimate: ModelEstimate, usual: ModelEstimate, best: float) -> bool:
-    """Whether more attempts with this model could change who usually begins, for less money or for more success."""
-    if estimate is usual or estimate.attempt_usd is None:
-        return False
-    if estimate.usd_for_one(estimate.high) < usual.usd_for_one(usual.rate):
-        return estimate.known < HARDLY_KNOWN or estimate.low < best - MARGIN <= estimate.high
-    return estimate.high - MARGIN > usual.rate
-
-
-def _cheapest_good(
-    known: Sequence[ModelEstimate], drawn: Callable[[ModelEstimate], float] | None = None
-) -> ModelEstimate:
-    """The cheapest of those that are not much worse than the best, by bounds or by rates that were drawn."""
-    rate = drawn or (lambda estimate: estimate.rate)
-    low = drawn or (lambda estimate: estimate.low)
-    best = max(known, key=rate)
-    good = [estimate for estimate in known if estimate is best or low(estimate) >= rate(best) - MARGIN]
-    return min(good, key=lambda estimate: estimate.usd_for_one(rate(estimate)))
+def _cheapest_good(known: Sequence[ModelEstimate], rates: Mapping[str, float]) -> ModelEstimate:
+    """The cheapest of those whose rates are not much below the best one."""
+    least = max(rates.values()) - MARGIN
+    good = [estimate for estimate in known if rates[estimate.label] >= least]
+    return min(good, key=lambda estimate: estimate.usd_for_one(rates[estimate.label]))
 
 
 def _cheap(known: Sequence[ModelEstimate], first: ModelEstimate) -> ModelEstimate:
     """Who is asked in easy phases: the cheapest that is not useless; `first` where no price is known."""
-    priced = [estimate for estimate in known if estimate.attempt_usd is not None and estimate.high >= LEAST_USEFUL_RATE]
+    priced = [estimate for estimate in known if estimate.attempt_usd is not None and estimate.rate >= LEAST_USEFUL_RATE]
     return min(priced, key=lambda estimate: estimate.attempt_usd or 0.0, default=first)
 
 
-def _reason(first: ModelEstimate, known: Sequence[ModelEstimate], kind: str, explored: str) -> str:
+def _reason(first: ModelEstimate, known: Sequence[ModelEstimate], kind: str, is_drawn: bool) -> str:
     if len(known) == 1:
         return f"{first.label} is the only one"
-    others = "; ".join(described(estimate) for estimate in known if estimate is not first)
-    reason = explored or "the cheapest of those not much worse than the best"
-    return f"{kind}: {described(first)} ({reason}); beside {others}"
+    others = "; ".join(_describe(estimate) for estimate in known if estimate is not first)
+    reason = "drawn by lot, to learn" if is_drawn else "the cheapest of those not much worse than the best"
+    return f"{kind}: {_describe(first)} ({reason}); beside {others}"
 
 
-def described(estimate: ModelEstimate) -> str:
+def _describe(estimate: ModelEstimate) -> str:
     """An estimate in words."""
     cost = (
         "of unknown price"
@@ -408,7 +392,7 @@ class Router:
         if not available(pool.models):
             await asyncio.gather(*(client.ready() for client in pool.models))
         self._seen = self._routes.results()
-        candidates = [_candidate(client) for client in pool.models]
+        candidates = [_candidate(client, is_trusted=not number) for number, client in enumerate(pool.models)]
         seed, known = f"route:{task_id}:{request.attempt}", priors(request.benchmarked, self._clock())
         route = decide(candidates, self._seen, kind, seed=seed, benchmark=known)
         await asyncio.shield(asyncio.wrap_future(self._routes.keep(task_id, request.attempt, route)))
@@ -420,9 +404,10 @@ class Router:
         return ", ".join(f"{kind} {result.solved} of {result.began}" for kind, result in known.items() if result.began)
 
 
-def _candidate(client: BackendClient) -> Candidate:
+def _candidate(client: BackendClient, *, is_trusted: bool) -> Candidate:
+    rate = TRUSTED_RATE if is_trusted else PRIOR_RATE
     there = client.health.available and client.circuit.state is not CircuitState.OPEN
-    return Candidate(label=client.label, price=client.price, local=client.backend.free, there=there)
+    return Candidate(label=client.label, price=client.price, local=client.backend.free, there=there, prior_rate=rate)
 
 
 def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> ClientOrder:

@@ -12,21 +12,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from nightshift.core.clock import Clock, from_text, to_text, utc_now
-from nightshift.models.choosing import TABLE
+from nightshift.models.model_table import PHRASES, TABLE
 
 HOLDS = timedelta(days=7)
 LEAST_WINDOW, LEAST_REPLY = 512, 128
 """Tokens; a smaller number in a refusal is about something else."""
 
 _MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for row in TABLE["refusals"])
-_PARALLEL = re.compile(r"single tool[- ]call|parallel tool|multiple tool[- ]calls|one tool[- ]call", re.IGNORECASE)
-_TOOLS = re.compile(r"\btools?\b|\btool[-_ ]|function[_ ]call", re.IGNORECASE)
-_NOT_THERE = re.compile(r"support|require|parsing", re.IGNORECASE)
-_CONTEXT = re.compile(
-    r"context (length|window|size)|context_length|exceed_context|too long|too large.{0,80}(tokens|TPM)"
-    r"|input token count|maximum number of tokens|reduce the length|prompt is too long|tokens per minute",
-    re.IGNORECASE,
-)
 _WINDOW = re.compile(
     r"(?:n_ctx\W{1,4}|context (?:length|window|size)(?: of| is|:)?(?: only)? ?\(?|Limit |> "
     r"|tokens allowed \(|maximum of |max(?:imum)? (?:is )?)(\d[\d,]{2,})",
@@ -40,10 +32,6 @@ _REPLY = re.compile(
     r"|limit of)[`'\" ]*(\d[\d,]{2,})|> ?(\d[\d,]{2,}),? which is the max",
     re.IGNORECASE,
 )
-_ABOUT_REPLY = re.compile(
-    r"max(_completion|_output)?_tokens|max(imum)? (output|completion) tokens|maxOutputTokens", re.IGNORECASE
-)
-_BOTH = re.compile(r"context length|context window|context_length", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -57,37 +45,36 @@ class ServerFacts:
     clock: Clock = utc_now
     learnt: dict[str, datetime] = field(default_factory=dict)
 
-    def _holding(self) -> list[str]:
+    def _list_valid(self) -> list[str]:
         now = self.clock()
         return [name for name, at in self.learnt.items() if now - at < HOLDS]
 
     @property
     def lacks(self) -> frozenset[str]:
         """The features that are not there."""
-        return frozenset(name.removeprefix("no ") for name in self._holding() if name.startswith("no "))
+        return frozenset(self._list_values("no"))
 
-    def _number(self, kind: str) -> int | None:
-        found = [int(name.split()[1]) for name in self._holding() if name.startswith(f"{kind} ")]
-        return min(found, default=None)
+    def _list_values(self, kind: str) -> list[str]:
+        return [name.partition(" ")[2] for name in self._list_valid() if name.startswith(f"{kind} ")]
 
     @property
     def window(self) -> int | None:
         """The context in tokens, prompt and reply together."""
-        return self._number("window")
+        return min(map(int, self._list_values("window")), default=None)
 
     @property
     def reply(self) -> int | None:
         """The longest reply in tokens that may be asked for."""
-        return self._number("reply")
+        return min(map(int, self._list_values("reply")), default=None)
 
     @property
     def limit_name(self) -> str:
         """The parameter for the longest reply that the server knows, where it named it."""
-        return next((name.split()[1] for name in self._holding() if name.startswith("call ")), "")
+        return next(iter(self._list_values("call")), "")
 
     def note(self, lesson: str) -> bool:
         """Note a lesson; whether it is news."""
-        is_new = lesson not in self._holding()
+        is_new = lesson not in self._list_valid()
         self.learnt[lesson] = self.clock()
         return is_new
 
@@ -100,11 +87,11 @@ class ServerFacts:
     @property
     def summary(self) -> str:
         """Lessons in words for the owner; empty where there are none."""
-        names = ", ".join(sorted(self._holding()))
+        names = ", ".join(sorted(self._list_valid()))
         return f"learnt of it and kept for a week: {names}" if names else ""
 
     def __str__(self) -> str:
-        return "\n".join(f"{to_text(self.learnt[name])} {name}" for name in self._holding())
+        return "\n".join(f"{to_text(self.learnt[name])} {name}" for name in self._list_valid())
 
     def learn(self, status: int, message: str, sent: Collection[str], reply: int | None) -> bool:
         """Learn from a refusal of parameters or limits; whether the same request is worth another try.
@@ -118,7 +105,7 @@ class ServerFacts:
         if status not in {400, 402, 404, 413, 422}:
             return False
         other = re.search(r"[Uu]se '?(max_completion_tokens|max_tokens)'?", message)
-        if other and _ABOUT_REPLY.search(message):
+        if other and PHRASES["reply"].search(message):
             return self.note(f"call {other[1]}")
         if reply and self._learn_reply(message, reply):
             return True
@@ -129,10 +116,10 @@ class ServerFacts:
 
     def _learn_reply(self, message: str, reply: int) -> bool:
         """Lower the limit of the reply to what the server names, or to half where it names nothing that is lower."""
-        if not _ABOUT_REPLY.search(message) and "can only afford" not in message:
+        if not PHRASES["reply"].search(message) and "can only afford" not in message:
             return False
         used, window = _USED.search(message), _WINDOW.search(message)
-        if used and window and _BOTH.search(message):
+        if used and window and PHRASES["context"].search(message):
             self.note(f"window {_int(window[1])}")
             lower = _int(window[1]) - _int(used[1])
         else:
@@ -157,19 +144,19 @@ class ServerFacts:
 
 def blames_context(message: str) -> bool:
     """Whether a refusal is about the length of the prompt."""
-    return bool(_CONTEXT.search(message))
+    return bool(PHRASES["context"].search(message))
 
 
 def blames_tools(status: int, message: str) -> bool:
     """Whether a refusal is about tools: OpenRouter says so with 404, llama.cpp and Ollama with 500."""
-    if not _TOOLS.search(message) or blames_context(message):
+    if not PHRASES["tools"].search(message) or blames_context(message):
         return False
-    return status in {400, 422} or (status in {404, 500, 501} and bool(_NOT_THERE.search(message)))
+    return status in {400, 422} or (status in {404, 500, 501} and bool(PHRASES["no_tools"].search(message)))
 
 
 def blames_parallel_calls(message: str) -> bool:
     """Whether a refusal is about several calls in one turn."""
-    return bool(_PARALLEL.search(message))
+    return bool(PHRASES["parallel"].search(message))
 
 
 def _int(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Watches responses below the vendors' packages: each byte, whether a stream came to its end, and what its bytes are.
+"""Watches responses below the vendors' packages: each byte, whether a stream came to its end, and how it began.
 
 The packages drop comments and pings, take a stream that broke off for one that ended, and stumble over empty frames
 and over servers that answer a request for a stream with one JSON document. A hook of the HTTP client sets all that
@@ -120,8 +120,7 @@ async def _correct_frames(parts: AsyncIterator[bytes], watch: StreamWatch, kind:
     if kind == "json":
         document = b"".join([part async for part in parts])
         watch.is_done = True
-        yield _as_events(document)
-        return
+        parts = _as_parts(_as_events(document))
     open_line, numbers = b"", CallNumbers()
     async for part in parts:
         *lines, open_line = (open_line + part).split(b"\n")
@@ -153,18 +152,20 @@ class CallNumbers:
         return json.dumps(chunk).encode()
 
     def _number(self, call: dict[str, Any]) -> int:
-        place, call_id, given = call.get("index"), call.get("id") or "", call.get("function") or {}
-        known, arguments = self._open.get(place), given.get("arguments") or ""
-        another = bool(known and call_id and known[1] and call_id != known[1])
-        if known is None or another or (given.get("name") and not call_id and _is_whole(known[2])):
-            known = self._open[place] = [self._count, call_id, ""]
+        index, call_id, function = call.get("index"), call.get("id") or "", call.get("function") or {}
+        before, arguments = self._open.get(index), function.get("arguments") or ""
+        is_other = bool(before and call_id and before[1] and call_id != before[1])
+        if before is None or is_other or (function.get("name") and not call_id and _is_object(before[2])):
+            before = self._open[index] = [self._count, call_id, ""]
             self._count += 1
-        known[1] = known[1] or call_id
-        known[2] += arguments if isinstance(arguments, str) else json.dumps(arguments)
-        return int(known[0])
+        else:
+            function.pop("name", None)  # some servers repeat it in each piece, and the package would join them
+        before[1] = before[1] or call_id
+        before[2] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+        return int(before[0])
 
 
-def _is_whole(arguments: str) -> bool:
+def _is_object(arguments: str) -> bool:
     try:
         return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
@@ -180,8 +181,6 @@ def _as_events(document: bytes) -> bytes:
     choices = data.get("choices") if isinstance(data, Mapping) else None
     if isinstance(choices, list):
         chunks = [{**data, "choices": [{**choice, "delta": choice.get("message") or {}} for choice in choices]}]
-        for choice in chunks[0]["choices"]:
-            choice["delta"] = {**choice["delta"], "tool_calls": _number_calls(choice["delta"].get("tool_calls"))}
     elif isinstance(data, Mapping) and data.get("error"):
         error = data["error"]
         chunks = [{"error": error if isinstance(error, Mapping) else {"message": str(error)}}]
@@ -190,5 +189,6 @@ def _as_events(document: bytes) -> bytes:
     return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 
-def _number_calls(calls: object) -> list[Any]:
-    return [{**call, "index": number} for number, call in enumerate(calls)] if isinstance(calls, list) else []
+async def _as_parts(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part

@@ -33,8 +33,6 @@ _QUOTES = frozenset("`'\"“‘")
 def split_thoughts(text: str) -> tuple[str, str]:
     """The thoughts in a text, and the text without them; what never ends is all thought."""
     thoughts, visible, rest = list[str](), list[str](), text
-    if not _has_tag(text):
-        return "", text
     while opening := _opening(rest):
         before, inside = rest[: opening.start()], rest[opening.end() :]
         end = _end_of(inside, opening)
@@ -53,14 +51,8 @@ def split_thoughts(text: str) -> tuple[str, str]:
 
 def open_tag(text: str) -> str:
     """The tag of the thoughts that a text begins and does not end; empty where there are none."""
-    opening = _opening(text) if _has_tag(text) else None
+    opening = _opening(text)
     return opening[0] if opening and not _end_of(text[opening.end() :], opening) else ""
-
-
-def _has_tag(text: str) -> bool:
-    return any(
-        mark in text for mark in ("think", "thought", "THINK", "reasoning", "reflection", "scratchpad", "<|channel")
-    )
 
 
 def _opening(text: str) -> re.Match[str] | None:

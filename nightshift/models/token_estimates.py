@@ -12,14 +12,17 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge, utf8_size
 from nightshift.core.model_profile import ModelProfile
 from nightshift.core.tools import ToolCall
-from nightshift.models.tool_wire import functions, written_arguments
 
 TOKENS_PER_MESSAGE = 4
+MAX_TOKENS = 100_000_000
+"""No prompt and no reply has so many."""
 KEPT_REPORTS = 32
 LEAST_REPORTS = 3
 LEAST_BYTES = 1000
@@ -45,16 +48,27 @@ def estimate_reply(reply: Completion) -> int:
     return estimate_tokens(["".join([reply.text, *thoughts, *_written(reply.tool_calls)])])
 
 
+def fill_counts(request: ModelRequest, reply: Completion) -> Completion:
+    """The reply with estimates in the place of counts that its server did not give, or that are none."""
+    counts = (reply.tokens_in, reply.tokens_out)
+    is_empty = not (reply.text or reply.tool_calls)
+    is_counted = all(isinstance(count, int) and 0 <= count <= MAX_TOKENS for count in counts)
+    if reply.backend == BUILT_IN or (is_counted and counts[0] and (counts[1] or is_empty)):
+        return reply
+    extra = {**reply.extra, "estimated": True}
+    return replace(reply, tokens_in=estimate_request(request), tokens_out=estimate_reply(reply), extra=extra)
+
+
 def _sent(request: ModelRequest) -> Iterator[str]:
     """The texts that a model is sent: one for each message, and one for the tools."""
     for message in request.messages:
         yield "".join([message.text, *(each.text for each in message.thoughts), *_written(message.tool_calls)])
     if request.tools:
-        yield json.dumps(functions(request.tools))
+        yield json.dumps([[tool.name, tool.description, tool.schema] for tool in request.tools])
 
 
 def _written(calls: Iterable[ToolCall]) -> Iterator[str]:
-    return (call.name + written_arguments(call) for call in calls)
+    return (call.name + json.dumps(dict(call.arguments)) for call in calls)
 
 
 class TokenEstimator:

@@ -1,8 +1,8 @@
 """A vendor's HTTP API, spoken by pydantic_ai's model layer over the vendor's own package.
 
-The library knows the wire: how turns, tools and thoughts are written, and how a stream is read. What is ours is below
-it (`stream_watch`: what really arrived), around it (its errors become ours, a refusal teaches what a server does not
-have), and what it must not do: it never retries, and nothing is stored at the vendor's.
+The library knows the wire: how turns, tools and thoughts are written, and how a stream is read. Ours are the look at
+what arrives below it (`stream_watch`), the meaning of errors, the lessons of refusals, and two bans: the library never
+retries, and nothing is stored at the vendor's.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ import hashlib
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from nightshift.core.dialogue import Completion, ModelRequest, Thinking
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
 from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.models.base import BaseModelHandler, OnText
-from nightshift.models.choosing import choose
+from nightshift.models.base import BackendSettings, BaseModelHandler, OnText
 from nightshift.models.conversation import as_completion, as_history, parameters_of, pieces_of
 from nightshift.models.errors import (
     BackendMisconfigured,
@@ -32,17 +31,16 @@ from nightshift.models.errors import (
     too_long,
     words_of,
 )
-from nightshift.models.http_access import Probe, is_loopback, load_authorities, usual_address
+from nightshift.models.http_access import Probe, fetch_json, is_loopback, load_authorities, usual_address
+from nightshift.models.model_table import PHRASES, choose, listed_window, read_parameters, window_by_name
 from nightshift.models.server_facts import blames_context, blames_parallel_calls, blames_tools
 from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
-from nightshift.models.token_estimates import estimate_reply, estimate_request
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"})
 """Kinds of errors in the middle of a stream, where the status is 200 already."""
-NO_MODEL = re.compile(r"not found|not exist|unknown model|invalid model|no such model", re.IGNORECASE)
 THINKING_FIELDS = frozenset({"reasoning_effort", "reasoning", "thinking", "chat_template_kwargs"})
 MOST_LESSONS = 6
 """So many refusals of one request are learnt from; each teaches one thing."""
@@ -55,24 +53,45 @@ class VendorBackend(BaseModelHandler):
 
     Attributes:
         vendor: the name that messages to the owner use.
+        official: its own address; empty where the owner's settings always have one.
+        needs_key: whether an address without a key is of no use.
         paths: what people paste behind its address.
+        listing: the path of the list of models.
+        rank: the field of a listed model by which the first of them is found: the newest, or the largest.
+        preferred: regular expressions of the models to use where none is named, best first.
         ids: the form of a call's id that it takes.
     """
 
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.NATIVE, ToolProtocol.TEXT)
     vendor: ClassVar[str]
+    official: ClassVar[str] = ""
+    needs_key: ClassVar[bool] = True
     paths: ClassVar[re.Pattern[str]]
+    listing: ClassVar[str]
+    rank: ClassVar[str]
+    preferred: ClassVar[tuple[str, ...]] = ()
     ids: ClassVar[re.Pattern[str]] = re.compile(r".{1,40}")
 
-    def __init__(self, *, model: str | None, api_key: str | None, base_url: str, connect_s: float = 5.0) -> None:
+    def __init__(self, *, model: str | None, base_url: str, api_key: str | None = None, connect_s: float = 5.0) -> None:
         super().__init__(model=model)
-        self._named, self._given = bool(model), base_url.strip().rstrip("/")
+        self._is_named, self._given = bool(model), base_url.strip().rstrip("/")
         self._base_url = usual_address(base_url, self.paths)
         self._key, self._connect_s = (api_key or "").strip() or None, connect_s
+        self._row: Mapping[str, Any] = {}
         self._api: Model[Any] | None = None
         self._http: Any = None
         self._loading = asyncio.Lock()
         self._has_called = False
+
+    @classmethod
+    def configured(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
+        """Make one of the key and the address that the owner set under its name."""
+        key = getattr(settings, f"{cls.name}_api_key", None)
+        address = getattr(settings, f"{cls.name}_base_url")
+        if not (key or (address and not cls.needs_key)):
+            return None
+        address = address or cls.official
+        return cls(model=model, api_key=key, base_url=address, connect_s=settings.connect_s, **more)
 
     @property
     def free(self) -> bool:
@@ -91,9 +110,61 @@ class VendorBackend(BaseModelHandler):
         return "" if self._given == self._base_url else f"write {self.name.upper()}_BASE_URL={self._base_url}"
 
     @property
-    def author(self) -> str:
-        """The name under which thoughts are stored, and go back."""
-        return f"{self.name}={self.model}"
+    def window(self) -> int | None:
+        """The window that the server lists of the model, or that is known of its name."""
+        return listed_window(self._row) or window_by_name(self.model)
+
+    @property
+    def parameters_b(self) -> float | None:
+        """The billions of parameters that the server lists, or that the model's name tells."""
+        return read_parameters(self._row) or super().parameters_b
+
+    def is_available(self) -> bool:
+        """Ask for the list of models: it shows that the server is there and takes the key."""
+        if wrong := next((n for n, char in enumerate(self._key or "", 1) if not "!" <= char <= "~"), 0):
+            self.detail = f"{self.name.upper()}_API_KEY: character {wrong} cannot be in a header: paste the key again"
+            return False
+        probe = self._fetch_listing()
+        rows = self._read_listing(probe)
+        self.offered = tuple(rows)
+        if not self._is_named and self.model not in rows:
+            self.model = choose(self.offered, self.preferred) or self.model
+        self._row = rows.get(self.model, self._row)
+        self.detail = self._find_fault(probe)
+        return not self.detail
+
+    def _fetch_listing(self) -> Probe:
+        return fetch_json(f"{self._base_url}{self.listing}", self._headers)
+
+    def _read_listing(self, probe: Probe) -> dict[str, Mapping[str, Any]]:
+        """Read the models by their names, the newest or largest first."""
+        rows = sorted(probe.rows("data") or probe.rows("models"), key=self._rank_of, reverse=True)
+        names = (str(row.get("id") or row.get("name") or row.get("model") or "") for row in rows)
+        return {name.removeprefix("models/"): row for name, row in zip(names, rows, strict=True) if name}
+
+    def _rank_of(self, row: Mapping[str, Any]) -> tuple[float, str]:
+        rank = row.get(self.rank)
+        return rank if isinstance(rank, int | float) else 0, str(rank)
+
+    def _find_fault(self, probe: Probe) -> str:
+        """Say why the server cannot be used, in words for the owner; nothing where it can."""
+        if probe.status in {401, 403}:
+            return f"{self.vendor} does not accept the key: set {self.name.upper()}_API_KEY to a valid one"
+        if probe.is_unusable:
+            return f"{self._where} {probe.fault}"
+        if not self.model:
+            offers = f"offers {', '.join(self.offered[:5])}" if self.offered else "offers no model"
+            return f"{self._where} {offers}: set MODEL_NAME"
+        return ""
+
+    @property
+    def _where(self) -> str:
+        return f"{self.vendor} at {self._base_url}"
+
+    @property
+    def _headers(self) -> Mapping[str, str]:
+        """The headers that show the key."""
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
     @abstractmethod
     def _new_api(self, http: Any) -> Model[Any]:
@@ -118,7 +189,7 @@ class VendorBackend(BaseModelHandler):
         """How much the model is told to think by the library's own setting."""
         return request.thinking if self._profile("supports_thinking") else None
 
-    async def _connected(self) -> Model[Any]:
+    async def _connect(self) -> Model[Any]:
         """The model. It is made in a thread, because importing the packages takes seconds of processor time."""
         async with self._loading:
             if self._api is None or self._api.model_name != self.model:
@@ -129,7 +200,7 @@ class VendorBackend(BaseModelHandler):
 
     async def load(self) -> None:
         """See `BaseModelHandler.load`."""
-        await self._connected()
+        await self._connect()
 
     def _new_http(self) -> Any:
         # The vendors' packages look at `httpx` once it is in `sys.modules`. A thread that begins to import it later for
@@ -156,7 +227,7 @@ class VendorBackend(BaseModelHandler):
             await http.aclose()
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """See `BaseModelHandler.generate`. Without counts of the server they are estimates and say so.
+        """See `BaseModelHandler.generate`.
 
         `extra` tells the tokens read from and written to the prompt cache.
         """
@@ -173,7 +244,7 @@ class VendorBackend(BaseModelHandler):
                 if completion.thoughts and "thinks" not in self.facts.learnt:
                     self.facts.note("thinks")
                 return replace(completion, latency_s=time.monotonic() - began)
-        raise ModelRefused(f"{self.vendor} at {self._base_url} refuses one parameter after the other")
+        raise ModelRefused(f"{self._where} refuses one parameter after the other")
 
     def _within_window(self, request: ModelRequest) -> ModelRequest:
         """The request with a reply no longer than the server allows, and than the window leaves beside the prompt."""
@@ -183,27 +254,23 @@ class VendorBackend(BaseModelHandler):
         return replace(request, max_tokens=min(limits, default=None))
 
     async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
-        api = await self._connected()
-        history = as_history(request, api, self.author, self.ids, self.facts.lacks)
+        api = await self._connect()
+        history = as_history(request, api, self.label, self.ids, self.facts.lacks)
         parameters, settings = parameters_of(request), self._all_settings(request)
         messages = api.prepare_messages(history, parameters)
-        streams = "stream" not in self.facts.lacks
-        with watch_stream(lambda: take(""), expects_events=streams) as watch, self._translated(watch):
-            if not streams:
-                response = await api.request(messages, settings, parameters)  # type: ignore[arg-type]
-            else:
-                try:
-                    async with api.request_stream(messages, settings, parameters) as stream:  # type: ignore[arg-type]
-                        async for event in stream:
-                            for piece in pieces_of(event):
-                                take(piece)
-                finally:
-                    await watch.aclose()
-                response = stream.get()
-                if not (watch.is_done or (response.provider_details or {}).get("finish_reason")):
-                    raise self._cut_off(watch)
+        with watch_stream(lambda: take(""), expects_events=True) as watch, self._translate_errors(watch):
+            try:
+                async with api.request_stream(messages, settings, parameters) as stream:  # type: ignore[arg-type]
+                    async for event in stream:
+                        for piece in pieces_of(event):
+                            take(piece)
+            finally:
+                await watch.aclose()
+            response = stream.get()
+            if not (watch.is_done or (response.provider_details or {}).get("finish_reason")):
+                raise self._cut_off(watch)
             completion = as_completion(response, backend=self.name, model=self.model)
-        return self._fill_counts(request, replace(completion, author=self.author))
+        return replace(completion, author=self.label)
 
     def _all_settings(self, request: ModelRequest) -> dict[str, Any]:
         lacks, thinking = self.facts.lacks, self._thinking(request)
@@ -211,21 +278,10 @@ class VendorBackend(BaseModelHandler):
             "max_tokens": request.max_tokens,
             "temperature": request.temperature if self._takes_temperature() else None,
             "parallel_tool_calls": False if "parallel" in lacks and request.tools else None,
-            "thinking": None if "thinking" in lacks or thinking is None else _level(thinking),
+            "thinking": None if "thinking" in lacks else thinking and (thinking is not Thinking.OFF and thinking.value),
             **self._settings(request),
         }
         return {name: value for name, value in wanted.items() if value is not None}
-
-    def _fill_counts(self, request: ModelRequest, completion: Completion) -> Completion:
-        """The reply with estimates in the place of counts that the server did not give."""
-        if completion.tokens_in and (completion.tokens_out or not (completion.text or completion.tool_calls)):
-            return completion
-        return replace(
-            completion,
-            tokens_in=estimate_request(request),
-            tokens_out=estimate_reply(completion),
-            extra={**completion.extra, "estimated": True},
-        )
 
     def _learn(self, request: ModelRequest, refused: RequestRefused) -> bool:
         """Learn from a refusal; whether the request is worth another try.
@@ -258,9 +314,9 @@ class VendorBackend(BaseModelHandler):
         return {"system", "stream", "stream_options", "store", "include", *sent, *body, *thinks}
 
     @contextmanager
-    def _translated(self, watch: StreamWatch) -> Iterator[None]:
+    def _translate_errors(self, watch: StreamWatch) -> Iterator[None]:
         """Raise our errors instead of those of the library, the vendor's package and the HTTP client below it."""
-        import httpx2  # noqa: PLC0415 - loaded by `_connected`
+        import httpx2  # noqa: PLC0415 - loaded by `_connect`
         from pydantic_ai import exceptions as pai  # noqa: PLC0415
 
         try:
@@ -278,18 +334,16 @@ class VendorBackend(BaseModelHandler):
         except (ValueError, TypeError, AttributeError, LookupError) as error:
             # The packages build their objects without validation: a server that is not what it says shows up as these.
             detail = f"{type(error).__name__}: {quote(error, self._key)}"
-            raise ModelUnavailable(
-                f"{self.vendor} at {self._base_url} does not speak its own format ({detail})"
-            ) from error
+            raise ModelUnavailable(f"{self._where} does not speak its own format ({detail})") from error
 
     def _broken_off(self, error: BaseException) -> str:
         detail = quote(error, self._key) or type(error).__name__
-        return f"{self.vendor} at {self._base_url}: the connection failed or the answer broke off ({detail})"
+        return f"{self._where}: the connection failed or the answer broke off ({detail})"
 
     def _cut_off(self, watch: StreamWatch, error: Exception | None = None) -> ModelUnavailable:
         """A stream that ended without its final event: cut, or never one."""
         if detail := quote(watch.beginning, self._key):
-            return ModelUnavailable(f"{self.vendor} at {self._base_url} answered no stream of events, but: {detail}")
+            return ModelUnavailable(f"{self._where} answered no stream of events, but: {detail}")
         return ModelUnavailable(self._broken_off(error or EOFError("the stream ended without its final event")))
 
     def _status_error(self, error: Any) -> ModelError:
@@ -299,9 +353,9 @@ class VendorBackend(BaseModelHandler):
         return self._refusal(error.status_code, said, "", error.headers or {})
 
     def _refusal(self, status: int, said: str, how: str, headers: Mapping[str, str] | None = None) -> ModelError:
-        is_unknown = self.model in said and NO_MODEL.search(said)
-        if status in {400, 404} and (is_unknown or (self._offered and self.model not in self._offered)):
-            offered = f"; it offers {', '.join(self._offered[:5])}" if self._offered else ""
+        is_missing = status == 404 and bool(self.offered) and self.model not in self.offered
+        if is_missing or (status in {400, 404} and self.model in said and PHRASES["no_model"].search(said)):
+            offered = f"; it offers {', '.join(self.offered[:5])}" if self.offered else ""
             return BackendMisconfigured(f"{self.vendor} has no model {self.model}: {said}{offered}")
         fix = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
         error = from_status(f"{self.vendor} {how}".strip(), status, headers or {}, said, fix=fix)
@@ -312,7 +366,7 @@ class VendorBackend(BaseModelHandler):
     def _elsewhere(self, response: Any) -> ModelUnavailable:
         there = quote(response.headers.get("location", "nowhere"), self._key)
         fix = "where that is the right address, set it; where it is a login page, log in"
-        answered = f"{self.vendor} at {self._base_url} answered {response.status_code}"
+        answered = f"{self._where} answered {response.status_code}"
         return ModelUnavailable(f"{answered} and points to {there}: {fix}")
 
     def _event_error(self, error: Any) -> ModelError:
@@ -326,34 +380,3 @@ class VendorBackend(BaseModelHandler):
         """The error for a server's words in the middle of a stream."""
         is_refusal = blames_context(said) or (kind or "api_error") not in _PASSING
         return self._refusal(400 if is_refusal else 500, said, "broke off")
-
-    def _check_listing(self, probe: Probe, names: list[str], preferred: Iterable[str] = ()) -> bool:
-        """Choose a model of the server's list where none was named; whether the server is usable, else see `detail`."""
-        self._offered = tuple(names)
-        if not self._named and self._model not in names:
-            self._model = choose(names, preferred) or self._model
-        if probe.status in {401, 403}:
-            self._detail = f"{self.vendor} does not accept the key: set {self.name.upper()}_API_KEY to a valid one"
-        elif probe.is_unusable:
-            self._detail = f"{self.vendor} at {self._base_url} {probe.fault}"
-        elif not self._model:
-            offered = f"offers {', '.join(names[:5])}" if names else "offers no model"
-            self._detail = f"{self.vendor} at {self._base_url} {offered}: set MODEL_NAME"
-        else:
-            self._detail = ""
-        return not self._detail
-
-    def _has_usable_key(self) -> bool:
-        """Whether the key can be sent at all; `detail` then says why not."""
-        wrong = next((n for n, char in enumerate(self._key or "", 1) if not "!" <= char <= "~"), 0)
-        self._detail = (
-            f"{self.name.upper()}_API_KEY: character {wrong} cannot be in a header: paste the key again"
-            if wrong
-            else ""
-        )
-        return not wrong
-
-
-def _level(thinking: Thinking) -> Any:
-    """The library's word for how much a model is to think."""
-    return False if thinking is Thinking.OFF else thinking.value

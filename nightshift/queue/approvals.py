@@ -41,7 +41,7 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
         StaleFence: the task is no longer this worker's.
     """
     task = store.owned(tx.conn, *owned).task
-    decided = _decided(tx.conn, task.id) | holding(of_repository(tx.conn, task.id), task.project).keys()
+    decided = _find_decided(tx.conn, task.id) | holding(of_repository(tx.conn, task.id), task.project).keys()
     question = Ask(kind=AskKind.QUESTION, subject="", question=message)
     wanted = [ask for ask in asks or (question,) if ask.subject not in decided]
     to, reason = (Status.WAITING, message) if wanted else (Status.QUEUED, "answered")
@@ -260,7 +260,7 @@ def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
     return [_approval(row) for row in conn.execute(query, (task_id, subject, task_id))]
 
 
-def _decided(conn: Connection, task_id: int) -> set[str]:
+def _find_decided(conn: Connection, task_id: int) -> set[str]:
     """The subjects that the owner has decided on for a task.
 
     That he denied more budget ended the attempt; when he has the task tried again, he may be asked again.

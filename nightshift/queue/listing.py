@@ -43,6 +43,8 @@ class Sort(StrEnum):
     ITERATIONS = "iterations"
     COST = "cost"
     TOKENS = "tokens"
+    NEXT = "next"
+    """Upwards: what runs, then what is claimed next."""
 
 
 _STEPS = " ".join(f"WHEN '{status}' THEN {step}" for step, status in enumerate(STANDING))
@@ -58,6 +60,7 @@ _KEYS = {
     Sort.ITERATIONS: "iterations",
     Sort.COST: COST,
     Sort.TOKENS: TOKENS,
+    Sort.NEXT: f"(CASE status {_STEPS} END) * 4000000 - priority",  # a priority has seven digits at most
 }
 Value = str | int | float
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -22,11 +23,12 @@ from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.amending import NOTHING, Amendment
 from nightshift.core.tasks.change_checks import Approval, Ask
 from nightshift.core.tasks.forking import Fork
+from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.subtasks import Family, SubtaskSpec, whole_of
-from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Language, Spent, Task, TaskSpec
 from nightshift.core.text.masking import Masker
 from nightshift.queue import approvals, leases, listing, messages, pauses, store, transitions
 from nightshift.queue.listing import Listed, Order, Place, TaskFilter
@@ -49,6 +51,7 @@ class QueueManager:
         retry: how often and when failed attempts are tried again; may be changed, as `policy`.
         check_new: raises InvalidTask for a new task that could only fail here; may be changed.
         shares: whether a hub gives turns to a new task; set where this node belongs to one.
+        choose_language: the language of a new task whose owner does not say it; set where repositories can be read.
         lease_s: how long a claim or heartbeat holds, in seconds.
         max_crashes: a task that was running at so many deaths of its daemon without progress in between is failed.
     """
@@ -70,6 +73,7 @@ class QueueManager:
         self.policy, self.check_new = retry or RetryPolicy(), check_new
         self._lease, self._max_crashes = timedelta(seconds=lease_s), max_crashes
         self.shares: Callable[[TaskSpec], bool] = lambda _spec: False
+        self.choose_language: Callable[[TaskSpec], Language] = choose_language
 
     def transaction(self, conn: Connection) -> Transaction:
         """What a change needs inside a transaction of the database that the queue is kept in."""
@@ -99,10 +103,14 @@ class QueueManager:
         refuses it, and when a dependency does not exist or cannot be met any more. `instead_of` is a task that ends for
         this one, unless it has begun; it may have the same key.
         """
-        refused = self._refused(spec, is_new=instead_of is not None)
+        spec = self._complete(spec)
+        refused = self._refuse(spec, is_new=instead_of is not None)
         return refused or self._write(lambda tx: transitions.submit(tx, spec, instead_of=instead_of))
 
-    def _refused(self, spec: TaskSpec, *, is_new: bool = False) -> Future[Submitted] | None:
+    def _complete(self, spec: TaskSpec) -> TaskSpec:
+        return replace(spec, language=self.choose_language(spec)) if spec.language is Language.AUTO else spec
+
+    def _refuse(self, spec: TaskSpec, *, is_new: bool = False) -> Future[Submitted] | None:
         if not is_new and spec.key is not None and store.id_of_key(self._db.reader(), spec.key) is not None:
             return None
         try:
@@ -124,7 +132,7 @@ class QueueManager:
 
         The future fails as that of `submit`.
         """
-        return self._refused(spec) or self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
+        return self._refuse(spec) or self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
 
     def submit_forks(self, forks: Sequence[tuple[TaskSpec, Fork]], state: str) -> Future[list[Submitted]]:
         """Store several forks of one step, all or none.
@@ -257,6 +265,7 @@ class QueueManager:
         One that is done stays as it is. Key and dependencies stay. The future fails with `UnknownTask`, or with
         `InvalidTask` where the new one could only fail here, or words and note are too long together.
         """
+        spec = self._complete(spec)
         try:
             self.check_new(spec)
         except InvalidTask as error:

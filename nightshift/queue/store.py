@@ -26,7 +26,7 @@ from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.subtasks import key_range
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
 from nightshift.core.text.masking import Masker
-from nightshift.storage.db.codec import decode, encode, like, spec_digest, storable
+from nightshift.storage.db.codec import decode, encode_sparse, like, spec_digest, storable
 from nightshift.storage.db.sqlite import Connection, Row
 
 T = TypeVar("T")
@@ -285,7 +285,7 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
         ),
     )
     task_id = int(cursor.lastrowid or 0)
-    text = encode(spec)
+    text = encode_sparse(spec)
     row = (task_id, text, spec_digest(task_id, text))
     conn.execute("INSERT INTO task_specs (task_id, spec, digest) VALUES (?, ?, ?)", row)
     for other in spec.depends_on:
@@ -295,7 +295,7 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
 
 def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
     """Put a task's specification in the place of its old one; what it depends on stays as it is."""
-    text = encode(spec)
+    text = encode_sparse(spec)
     row = (text, spec_digest(task_id, text), task_id)
     conn.execute("UPDATE task_specs SET spec = ?, digest = ? WHERE task_id = ?", row)
     conn.execute("UPDATE tasks SET description = ? WHERE id = ?", (storable(spec.description), task_id))
@@ -457,8 +457,8 @@ def _task(row: Row, spec: TaskSpec) -> Task:
         iterations=row["iterations"],
         commit=row["commit_id"],
         branch=row["branch"],
-        spent=_spent(row["spent"]),
-        spent_before=_spent(row["spent_before"]),
+        spent=_read_spent(row["spent"]),
+        spent_before=_read_spent(row["spent_before"]),
         started_at=_time(row["started_at"]),
         ended_at=_time(row["ended_at"]),
         hub_id=row["hub_id"],
@@ -467,7 +467,7 @@ def _task(row: Row, spec: TaskSpec) -> Task:
     )
 
 
-def _spent(text: str) -> Spent:
+def _read_spent(text: str) -> Spent:
     return _NOTHING if text == "{}" else Spent(**json.loads(text))
 
 

@@ -101,7 +101,7 @@ def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int)
 
 def ranked(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
     """The commits with their ranks, those to be read first in front."""
-    touching, granted, regressions = _by_path(around), _granted(around), _regressions(around)
+    touching, granted, regressions = _by_path(around), _find_granted(around), _regressions(around)
     return ordered(
         rank(commit, Around(
             granted=sorted(granted[commit.task_id]),
@@ -160,7 +160,7 @@ def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureR
     return found
 
 
-def _granted(around: Surroundings) -> Mapping[int, set[str]]:
+def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
     """The findings that an owner let pass himself, by task."""
     found = defaultdict[int, set[str]](set)
     for ask in around.asks:

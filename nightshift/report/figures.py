@@ -82,7 +82,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
     """All figures of one span."""
     log_since = max(since, log.whole_since() or since)
     spans = trends.windows(since, until)
-    ended = _ended(queries, log, spans[0][0], until)
+    ended = _find_ended(queries, log, spans[0][0], until)
     now = last_ends(task for task in ended if task.ended_at >= since)
     all_calls = queries.calls(spans[0][0], until)
     calls = [call for call in all_calls if call.at >= since]
@@ -115,23 +115,23 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
 
 def masked(summary: Summary, mask: Callable[[str], str]) -> Summary:
     """The figures with every text in them passed through `mask`."""
-    found: Summary = _masked(summary, mask)
+    found: Summary = _mask(summary, mask)
     return found
 
 
-def _masked(part: Any, mask: Callable[[str], str]) -> Any:
+def _mask(part: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(part, str):
         return part if isinstance(part, Enum) else mask(part)
     if isinstance(part, list | tuple):
-        return type(part)(_masked(each, mask) for each in part)
+        return type(part)(_mask(each, mask) for each in part)
     if isinstance(part, Mapping):
-        return {_masked(key, mask): _masked(each, mask) for key, each in part.items()}
+        return {_mask(key, mask): _mask(each, mask) for key, each in part.items()}
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{each.name: _masked(getattr(part, each.name), mask) for each in fields(part)})
+        return replace(part, **{each.name: _mask(getattr(part, each.name), mask) for each in fields(part)})
     return part
 
 
-def _ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:
+def _find_ended(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> list[EndedTask]:
     """Every end in the span: the last one of each task as its row has it, earlier ones as the log has them."""
     return [*log.earlier_ends(since, until), *queries.ended(since, until)]
 

@@ -91,11 +91,11 @@ def _table(lines: Iterable[str]) -> list[str]:
     widths = [max(3, *map(_columns, column)) for column in zip(head, *rows, strict=True)]
     right = [cell.endswith(":") for cell in rule]
     rule = ["-" * (width - 1) + (":" if numbers else "-") for width, numbers in zip(widths, right, strict=True)]
-    padded = [[_padded(*cell) for cell in zip(row, widths, right, strict=True)] for row in (head, *rows)]
+    padded = [[_pad(*cell) for cell in zip(row, widths, right, strict=True)] for row in (head, *rows)]
     return ["| " + " | ".join(row) + " |" for row in (padded[0], rule, *padded[1:])]
 
 
-def _padded(cell: str, width: int, right: bool) -> str:
+def _pad(cell: str, width: int, right: bool) -> str:
     space = " " * (width - _columns(cell))
     return space + cell if right else cell + space
 

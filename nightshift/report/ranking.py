@@ -8,11 +8,38 @@ from datetime import datetime, timedelta
 from nightshift.core.events import Kind
 from nightshift.report.commit_figures import Surroundings, ranked
 from nightshift.report.risk import Ranked
+from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.report_queries import ReportLog, ReportQueries
 
 LOOKED_BACK = timedelta(days=30)
 """Failures, asks and regressions of older times change no rank: there are many, and the reports have told of them."""
+
+
+AT_ONCE = 2000
+"""So many commits are counted in one go: each go reads the failures of the last days once."""
+
+
+def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int:
+    """Note the points of commits that have none noted; gives how many that were.
+
+    Raises:
+        StoreError: the database cannot be read or written.
+    """
+    ids = ledger.uncounted(AT_ONCE)
+    if ids:
+        ledger.count({each: one.points for each, one in ranks(database, ids, now).items()}).result()
+    return len(ids)
+
+
+def regressed(database: Database, now: datetime) -> set[str]:
+    """The commits (full ids) since which a test fails, by the log of the last days.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    log = ReportLog(database).events(now - LOOKED_BACK, now, {Kind.REGRESSION})
+    return {str(row.data.get("commit")) for row in log}
 
 
 def ranks(database: Database, ids: Iterable[int], now: datetime) -> dict[int, Ranked]:

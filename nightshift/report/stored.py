@@ -104,11 +104,11 @@ def _report(path: Path) -> Report | None:
         kept = path.stat()
     except OSError:
         return None
-    return _decoded(path, kept.st_mtime_ns, kept.st_size)
+    return _decode(path, kept.st_mtime_ns, kept.st_size)
 
 
 @lru_cache(maxsize=KEPT)
-def _decoded(path: Path, _mtime_ns: int, _size: int) -> Report | None:
+def _decode(path: Path, _mtime_ns: int, _size: int) -> Report | None:
     """The report in a file of this age and size; reading one takes milliseconds, and a list reads many."""
     try:
         text = path.read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ SHM_MB = 16
 FILES = {
     "/etc/passwd": "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\nagent:x:1000:1000::/tmp:/bin/sh\n",
     "/etc/group": "root:x:0:\nnogroup:x:65534:\nagent:x:1000:\n",
-    "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+    "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
 }
 COUNTERS = tuple(
     f"/proc/{name}"
@@ -124,7 +124,7 @@ class BubblewrapSandbox(Isolation):
             group=group,
             limits=job.limits,
             answers=job.answers,
-            proved=lambda finished: _proved(finished, marker),
+            proved=lambda finished: _prove(finished, marker),
         )
 
     def group(self, limits: SandboxLimits) -> Group | None:
@@ -151,7 +151,7 @@ class BubblewrapSandbox(Isolation):
         )
 
 
-def _proved(finished: Finished, marker: str) -> Finished:
+def _prove(finished: Finished, marker: str) -> Finished:
     """What the job itself did; an error when its mark is missing."""
     before, started, output = finished.stderr.partition(f"{marker}\n".encode())
     if not started:
@@ -169,7 +169,7 @@ def _namespaces(job: SandboxJob, descriptors: Sequence[int], writable: Sequence[
     words += [word for fd, path in masked for word in ("--ro-bind-data", str(fd), path)]
     shown = (word for n, layer in enumerate(job.layers) for word in ("--ro-bind", str(layer.host), f"/src/{n}"))
     bound = (word for mount in writable for word in ("--bind", str(mount.host), mount.inside))
-    return [*words, *shown, *bound, *_sealed("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
+    return [*words, *shown, *bound, *_seal("/proc", "/"), "--chdir", WORK, "--seccomp", str(filter_fd), "--"]
 
 
 def namespaces(mounts: Sequence[Mount], files: Sequence[int], *, work_mb: int, tmp_mb: int) -> list[str]:
@@ -190,11 +190,11 @@ def namespaces(mounts: Sequence[Mount], files: Sequence[int], *, work_mb: int, t
         *_tmpfs(WORK, work_mb),
         *(w for fd, path in zip(files, FILES, strict=True) for w in ("--perms", "0444", "--file", str(fd), path)),
         *(word for mount in mounts for word in ("--ro-bind", str(mount.host), mount.inside)),
-        *_sealed("/usr/local", "/dev"),
+        *_seal("/usr/local", "/dev"),
     ]  # fmt: skip
 
 
-def _sealed(*paths: str) -> list[str]:
+def _seal(*paths: str) -> list[str]:
     return [word for path in paths for word in ("--remount-ro", path)]
 
 

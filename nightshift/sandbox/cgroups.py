@@ -32,6 +32,8 @@ PERIOD_US = 100_000
 # version 2 have no common fate of a group that runs out of memory.
 _OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
 _CHUNK = 1 << 16
+# Bytes that version 1 charges in one step at most: so near to its limit a group has reached it.
+_CHARGED = 1 << 20
 SHARES = 1024
 """The weight of one process in version 1."""
 _PARENT = "nightshift"
@@ -44,9 +46,13 @@ class CgroupError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a group used: how many processes the kernel killed for memory, and the peak in bytes where it is known."""
+    """What a group used: how many processes the kernel killed for memory, and the peak in bytes where it is known.
+
+    `is_own_limit` tells that they were killed because the group took more than it may.
+    """
 
     oom_kills: int = 0
+    is_own_limit: bool = True
     peak_bytes: int | None = None
 
 
@@ -78,7 +84,10 @@ class Group:
         folder = self.folders[0]
         events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
-        return Usage(oom_kills=events.get("oom_kill", 0), peak_bytes=peak)
+        # Where its own limit was never reached, the machine's memory was short, or that of a group around it.
+        limit = _number(folder / "memory.limit_in_bytes") or 0
+        is_own_limit = bool(events["oom"]) if "oom" in events else (peak or limit) >= limit - _CHARGED
+        return Usage(oom_kills=events.get("oom_kill", 0), is_own_limit=is_own_limit, peak_bytes=peak)
 
     def cpu_s(self) -> float | None:
         """The processor time that the group has used; None where version 1 counts it in a hierarchy of its own."""

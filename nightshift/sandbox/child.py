@@ -63,7 +63,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How a job ended; `ended` is EXITED, TIMEOUT or OUTPUT_LIMIT."""
+    """How a job ended; `ended` is KILLED where a signal ended its process itself, and never OUT_OF_MEMORY."""
 
     exit_code: int
     ended: Ended
@@ -172,7 +172,7 @@ class Running:
         finally:
             await uninterrupted(self.end())
         # A program that floods and exits at once may be gone before its flood is read.
-        flooded = ended is Ended.EXITED and (self.stdout.is_full or self.stderr.is_full)
+        flooded = ended is not Ended.TIMEOUT and (self.stdout.is_full or self.stderr.is_full)
         return self._finished(self._handle.exited.result(), Ended.OUTPUT_LIMIT if flooded else ended)
 
     def _begin(self, stdin: bytes) -> None:
@@ -204,7 +204,9 @@ class Running:
         await self._wait({exited, self._flooded}, patience)
         if self._flooded.done():
             return Ended.OUTPUT_LIMIT
-        return Ended.EXITED if exited.done() else Ended.TIMEOUT
+        if not exited.done():
+            return Ended.TIMEOUT
+        return Ended.KILLED if exited.result() < 0 else Ended.EXITED
 
     async def end(self) -> None:
         """Kill what is left, wait for the end, and take what the pipes still hold without waiting for more.

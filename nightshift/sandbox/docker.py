@@ -24,6 +24,7 @@ from nightshift.core.isolation import WORK, Ended, SandboxJob, SandboxResult
 from nightshift.core.text.masking import printable
 from nightshift.sandbox import child, docker_engine, launcher, seccomp
 from nightshift.sandbox.docker_engine import Engine, ImageGoneError, Streams
+from nightshift.sandbox.grouped import refuse_killed
 
 NAME = "docker"
 START_S = 60.0
@@ -169,7 +170,8 @@ class Container:
     """A container that was started and waits for its input. Good for one job."""
 
     def __init__(self, engine: Engine, name: str, streams: Streams, job: SandboxJob) -> None:
-        self._engine, self._name, self._streams, self._limits = engine, name, streams, job.limits
+        self._engine, self._name, self._streams = engine, name, streams
+        self._limits, self._answers = job.limits, job.answers
 
     async def finish(self, stdin: bytes) -> SandboxResult:
         """As `see`, for a command that waits for its input: one that has ended by now never had it.
@@ -198,12 +200,14 @@ class Container:
             state = await child.uninterrupted(asyncio.to_thread(self._stop, ended))
         finally:
             await self.discard()
-        killed = ended is Ended.EXITED and 128 < state.exit_code < 192
         if state.out_of_memory and ended is not Ended.OUTPUT_LIMIT:
             ended = Ended.OUT_OF_MEMORY
+        exit_code = 128 - state.exit_code if 128 < state.exit_code < 192 else state.exit_code
+        if self._answers and ended is Ended.EXITED:
+            refuse_killed(exit_code)
         return SandboxResult(
-            exit_code=128 - state.exit_code if 128 < state.exit_code < 192 else state.exit_code,
-            ended=Ended.KILLED if killed and ended is Ended.EXITED else ended,
+            exit_code=exit_code,
+            ended=Ended.KILLED if exit_code < 0 and ended is Ended.EXITED else ended,
             stdout=bytes(self._streams.stdout),
             stderr=bytes(self._streams.stderr),
             duration_s=duration_s,

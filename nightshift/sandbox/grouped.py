@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +33,7 @@ class GroupedJob:
         """Hand the input over and see the job to its end.
 
         Raises:
-            SandboxError: the job was not started.
+            SandboxError: the job was not started, or was ended from outside.
         """
         if self.running.is_over:
             await self.discard()
@@ -40,13 +41,13 @@ class GroupedJob:
         if self.answers and (answer := await self._answered(stdin)):
             usage = self.group.usage() if self.group else None
             _in_background(self.discard())
-            return _result(self.proved(answer), usage)
+            return _result(self.proved(answer), usage, answers=True)
         try:
             finished = await self.running.finish(stdin, self._patience)
             usage = self.group.usage() if self.group else None
         finally:
             await self._remove_group()
-        return _result(self.proved(finished), usage)
+        return _result(self.proved(finished), usage, answers=self.answers)
 
     @property
     def _patience(self) -> Patience:
@@ -87,6 +88,8 @@ class GroupedJob:
             raise
 
 
+# No process of a job can send one of these to the first process of its namespace, or to bubblewrap outside of it.
+_FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 _ending: set[asyncio.Task[None]] = set()
 
 
@@ -97,12 +100,26 @@ def _in_background(work: Coroutine[Any, Any, None]) -> None:
     task.add_done_callback(_ending.discard)
 
 
-def _result(finished: Finished, usage: Usage | None) -> SandboxResult:
-    """A job's result from how its process ended and what its control group says."""
+def refuse_killed(code: int) -> None:
+    """Raise `SandboxUnready` where the first process of a job was ended by a signal that no job can send it."""
+    if -code in _FROM_OUTSIDE:
+        raise SandboxUnready(f"a job was ended from outside by {signal.Signals(-code).name}, as where memory is short")
+
+
+def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> SandboxResult:
+    """A job's result from how its process ended and what its control group says.
+
+    Raises:
+        SandboxUnready: its process was ended from outside.
+    """
     ended = finished.ended
+    if usage and usage.oom_kills and not usage.is_own_limit:
+        raise SandboxUnready("the kernel killed a process of a job, since memory of this machine is short")
     if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
         ended = Ended.OUT_OF_MEMORY
-    elif ended is Ended.EXITED and finished.exit_code < 0:
+    elif ended is Ended.KILLED or (ended is Ended.EXITED and answers):  # of a shell 137 is a status like others
+        refuse_killed(finished.exit_code)
+    if ended is Ended.EXITED and finished.exit_code < 0:
         ended = Ended.KILLED
     return SandboxResult(
         exit_code=finished.exit_code,

@@ -16,7 +16,7 @@ from pathlib import Path
 from nightshift.core.errors import SandboxError
 from nightshift.sandbox import launcher
 
-FALLBACK = Path("/var/tmp")  # noqa: S108 (see `_owned`)
+FALLBACK = Path("/var/tmp")  # noqa: S108 (see `_own`)
 _COVERED = ("/tmp", "/dev", "/work")  # noqa: S108 (what jobs have there is their own)
 _ORIGIN = ".stands-in-for"
 _PUBLIC, _PRIVATE, _PRIVATE_FOR_JOBS = 0o755, 0o700, 0o710
@@ -74,12 +74,12 @@ def _reachable(wanted: Path, mode: int, fallback: Path) -> Path:
     except OSError as error:
         raise SandboxError(f"{wanted} cannot be made: {error.strerror}") from error
     if enterable(wanted.parent):
-        return _owned(wanted, mode)
-    above = _owned(fallback / f"nightshift-{os.geteuid()}", _PUBLIC)
+        return _own(wanted, mode)
+    above = _own(fallback / f"nightshift-{os.geteuid()}", _PUBLIC)
     _sweep(above)
     folder = _stand_in(wanted, fallback)
     folder.with_suffix(_ORIGIN).write_text(str(wanted.resolve()))
-    return _owned(folder, mode)
+    return _own(folder, mode)
 
 
 def _stand_in(wanted: Path, fallback: Path) -> Path:
@@ -98,7 +98,7 @@ def _sweep(above: Path) -> None:
             note.unlink(missing_ok=True)
 
 
-def _owned(folder: Path, mode: int) -> Path:
+def _own(folder: Path, mode: int) -> Path:
     try:
         folder.mkdir(mode=mode, exist_ok=True)
         found = folder.lstat()

@@ -49,7 +49,7 @@ from nightshift.sandbox.grouped import GroupedJob
 from nightshift.sandbox.isolation import Begun, Isolation
 from nightshift.sandbox.runtime import SUITES, Runtime
 
-START_S = 20.0
+START_S = 60.0
 TREES = "/trees"
 """Where a fork server is shown the folder of its jobs' layers; `inside/nested.py` has the same name."""
 MOST_SERVERS = 6
@@ -184,7 +184,7 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                server = cls(_spawned(runtime, entry, trees, theirs.fileno(), nice), ours)
+                server = cls(_spawn(runtime, entry, trees, theirs.fileno(), nice), ours)
         except SandboxError:
             ours.close()
             raise
@@ -210,7 +210,7 @@ class ForkServer:
         self.overlays = answer == b"ready overlays"
         if not answer.startswith(b"ready"):
             said = printable(bytes(self.running.stderr.kept)).strip()[-500:] or "it gave no reason"
-            raise SandboxError(
+            raise SandboxUnready(
                 f"the process that sandboxes are forked from did not come up: {said or 'it gave no reason'}"
             )
 
@@ -246,7 +246,7 @@ class ForkServer:
         await child.uninterrupted(self.running.end())
 
 
-def _spawned(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
+def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
     """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks stand back as it does."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     shown = [*runtime.mounts_for(entry), *([Mount(host=trees, inside=TREES)] if trees else [])]

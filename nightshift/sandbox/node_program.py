@@ -91,7 +91,7 @@ def find(copies: Path) -> Node | None:
         return None
     if _ask((*launcher.drop_root(), *_SHELL, real.path)):
         return _shown(real)
-    copy = _copied(real, copies)
+    copy = _copy(real, copies)
     return copy if _ask((*launcher.drop_root(), *_SHELL, copy.path)) else None
 
 
@@ -119,7 +119,7 @@ def _shown(node: Node) -> Node:
     return node if in_system else Node(path=node.path, version=node.version, folder=str(path.parent))
 
 
-def _copied(node: Node, copies: Path) -> Node:
+def _copy(node: Node, copies: Path) -> Node:
     folder = copies / f"node-{node.version}"
     target = folder / "node"
     if not target.exists():

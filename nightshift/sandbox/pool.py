@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import SandboxJob, SandboxResult
 from nightshift.core.ports import Sandbox
 from nightshift.sandbox import selftest
@@ -26,6 +26,8 @@ from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.runtime import Runtime
 
 _REMEMBERED = 32
+# So often a job is run again whose sandbox did not come up or was ended from outside: that says nothing of the job.
+_REPEATS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +56,19 @@ class Pool:
         """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
 
         Raises:
-            SandboxError: the isolation could not be set up; the job was not started.
+            SandboxError: the isolation could not be set up, or the job was ended from outside again and again.
         """
         shape = replace(job, stdin=b"")
         begun = self._take(shape)
-        if self._known(shape):
+        if self._remember(shape):
             self._spawn(self._begin(shape))
-        if begun is None:
-            return await self._isolation.run(job)
-        try:
-            return await begun.finish(job.stdin)
-        except SandboxError:  # it died while it waited; the job was not started
-            return await self._isolation.run(job)
+        if begun is not None:
+            with contextlib.suppress(SandboxError):  # it died while it waited, or was ended from outside
+                return await begun.finish(job.stdin)
+        for _ in range(_REPEATS):
+            with contextlib.suppress(SandboxUnready):
+                return await self._isolation.run(job)
+        return await self._isolation.run(job)
 
     async def aclose(self) -> None:
         """End all that wait."""
@@ -82,7 +85,7 @@ class Pool:
                 return entry[1].begun
         return None
 
-    def _known(self, shape: SandboxJob) -> bool:
+    def _remember(self, shape: SandboxJob) -> bool:
         """Tell whether this shape came before, and remember it."""
         known = shape in self._seen
         self._seen[shape] = None
@@ -139,15 +142,15 @@ async def warmed(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
         nested = NestedSandbox(sandbox, runtime)
         if why := await _fault(nested, runtime):
             await nested.aclose()
-            return _pooled(sandbox, size, f"not nested: {why}")
-        pooled = _pooled(nested, size, "nested, kept warm")
+            return _pool(sandbox, size, f"not nested: {why}")
+        pooled = _pool(nested, size, "nested, kept warm")
         return Warmed(sandbox=pooled.sandbox, remark=pooled.remark, closers=(*pooled.closers, nested.aclose))
     if isinstance(sandbox, DockerSandbox):
-        return _pooled(sandbox, size, "containers started ahead")
+        return _pool(sandbox, size, "containers started ahead")
     return Warmed(sandbox=Exclusive(sandbox), remark="")
 
 
-def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
+def _pool(isolation: Isolation, size: int, remark: str) -> Warmed:
     # A verdict may take three kinds of runs: tests, plain ones and calls; commands are a fourth, a search has its own.
     pool = Pool(isolation, size=4 * size + 1)
     return Warmed(sandbox=Exclusive(pool), remark=remark, closers=(pool.aclose,))
@@ -156,7 +159,7 @@ def _pooled(isolation: Isolation, size: int, remark: str) -> Warmed:
 async def _fault(nested: NestedSandbox, runtime: Runtime) -> str:
     """Why nested sandboxes may not be used; empty when they hold."""
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(selftest.PROBE_S):
             found = await selftest.probe(nested, runtime)
     except (SandboxError, TimeoutError) as error:
         return str(error) or "they did not come up in time"

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.core.errors import SandboxError
-from nightshift.core.isolation import WORK, Ended, SandboxJob, SandboxResult
+from nightshift.core.isolation import WORK, SandboxJob, SandboxResult
 from nightshift.sandbox import child, launcher
 
 NAME = "process"
@@ -56,10 +56,9 @@ class ProcessSandbox:
             raise SandboxError(f"the job's folder could not be filled: {error}") from error
         finally:
             await child.uninterrupted(asyncio.to_thread(_remove, folder))
-        killed = finished.ended is Ended.EXITED and finished.exit_code < 0
         return SandboxResult(
             exit_code=finished.exit_code,
-            ended=Ended.KILLED if killed else finished.ended,
+            ended=finished.ended,
             stdout=finished.stdout,
             stderr=finished.stderr,
             duration_s=finished.duration_s,
@@ -101,7 +100,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
         argv=[
             *launcher.prefix(job.limits, (), address_space=True, nice=nice),
             *bound,
-            *(_translated(word, places) for word in job.argv),
+            *(_translate(word, places) for word in job.argv),
         ],
         env={
             **launcher.ENV,
@@ -119,7 +118,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
     )
 
 
-def _translated(word: str, places: dict[str, str]) -> str:
+def _translate(word: str, places: dict[str, str]) -> str:
     """A word of the command with a path inside replaced by the path outside."""
     for inside, outside in places.items():
         if word == inside or word.startswith(inside + "/"):
@@ -141,12 +140,12 @@ def _processes() -> int:
 def _kill(pid: int, mark: bytes) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    for other in _marked(mark):
+    for other in _find_marked(mark):
         with contextlib.suppress(ProcessLookupError):
             os.kill(other, signal.SIGKILL)
 
 
-def _marked(mark: bytes) -> Iterator[int]:
+def _find_marked(mark: bytes) -> Iterator[int]:
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
             with contextlib.suppress(OSError):

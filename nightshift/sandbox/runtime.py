@@ -55,6 +55,12 @@ _OURS = (SUITES, CALLS, COMMANDS)
 _ALONE = ("-I", "-S", "-B")
 """The interpreter takes nothing from its environment."""
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
+_IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Owner"), ("EMAIL", "owner@localhost"))
+}
+"""Tests that commit find an identity, as on the machine of whoever wrote them."""
 _PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
 
 
@@ -140,7 +146,7 @@ class Runtime:
     def of_process(self) -> dict[str, str]:
         """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
         path = {"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {}
-        return {**dict(self.variables), **self.of_services, **path}
+        return {**_IDENTITY, **dict(self.variables), **self.of_services, **path}
 
     @property
     def of_services(self) -> dict[str, str]:

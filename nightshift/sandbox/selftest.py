@@ -26,6 +26,8 @@ from nightshift.sandbox.runtime import Runtime
 
 PROBED_MB = 96
 PROBED_PIDS = 24
+PROBE_S = 60.0
+"""So long a probe may take: a machine at its boot, or full of other work, needs it, and the probes stand back."""
 NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
 """The probes, in their order."""
 """What the names of bait files begin with; the number of their process follows."""
@@ -81,7 +83,7 @@ def _job(runtime: Runtime, name: str, told: dict[str, object]) -> SandboxJob:
         argv=(*runtime.python, "-I", "-S", "-B", "-c", code, runtime.code, name),
         mounts=runtime.mounts,
         stdin=json.dumps(told).encode(),
-        limits=SandboxLimits(wall_s=10, memory_mb=PROBED_MB, pids=PROBED_PIDS, output_bytes=1 << 16),
+        limits=SandboxLimits(wall_s=PROBE_S, memory_mb=PROBED_MB, pids=PROBED_PIDS, output_bytes=1 << 16),
     )
 
 

@@ -104,7 +104,7 @@ class TreeStore:
 
     def __init__(self, folder: Path, keep: int = 8, idle_s: float = IDLE_S) -> None:
         self._folder, self._keep, self._idle_s = job_folders.private(folder), keep, idle_s
-        with self._locked():
+        with self._lock():
             self._make_room()
 
     def get(self, tree: Tree) -> Laid:
@@ -114,7 +114,7 @@ class TreeStore:
             SandboxError: it has names that cannot be staged, or the disk refused it.
         """
         try:
-            with self._locked():
+            with self._lock():
                 if not self._index(tree.commit).exists():
                     self._lay_out(tree)
                     self._make_room()
@@ -123,7 +123,7 @@ class TreeStore:
             raise SandboxError(f"the tree of {tree.commit[:12]} could not be laid out: {error.strerror}") from error
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """One at a time: two jobs on the same commit wait for the same folder."""
         with (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -158,7 +158,7 @@ class TreeStore:
 
     def _whole(self) -> Iterator[str]:
         """The trees that differ from no other, of those used last."""
-        for path in self._used()[:LOOKS]:
+        for path in self._list_by_use()[:LOOKS]:
             with path.open("rb") as index:
                 if not json.loads(index.readline())["from"]:
                     yield path.name.removesuffix(_INDEX)
@@ -175,18 +175,18 @@ class TreeStore:
             index.writelines(f"{json.dumps((path, *_save(tree, path, folder, made)))}\n" for path in paths)
         draft.replace(self._index(tree.commit))
 
-    def _used(self) -> list[Path]:
+    def _list_by_use(self) -> list[Path]:
         """The indexes of the trees, that of the one used last first."""
         return sorted(self._folder.glob(f"*{_INDEX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
     def _make_room(self) -> None:
         """Remove what nobody used for a while, what was begun by the dead, and what an older version left."""
         now = time.time()
-        for place, index in enumerate(self._used()):
+        for place, index in enumerate(self._list_by_use()):
             unused_s = now - index.stat().st_mtime
             if unused_s > UNUSED_S or (place >= self._keep and unused_s > self._idle_s):
                 index.unlink()
-        known = {path.name.removesuffix(_INDEX) for path in self._used()}
+        known = {path.name.removesuffix(_INDEX) for path in self._list_by_use()}
         for path in self._folder.iterdir():
             if path.name.removesuffix(_INDEX) not in known and path.name != ".lock":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

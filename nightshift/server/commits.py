@@ -115,7 +115,7 @@ class CommitsQuery(Query):
     task: Id | None = Field(None, description="only those of this task")
     since: Bound | None = Field(None, description="only those made at this time or later; `today` is since midnight")
     until: Bound | None = Field(None, description="only those made before this time")
-    order: Literal["newest", "risk"] = Field("newest", description="what comes first; of risk, the newest 500 alone")
+    order: Literal["newest", "risk"] = Field("newest", description="what comes first")
     limit: int = Field(50, ge=1, le=500, description="at most so many")
     after: Id | None = Field(None, description="the last id of the page before")
 

@@ -9,7 +9,7 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import UnknownCommit
 from nightshift.core.text.masking import Masker
 from nightshift.queue.manager import QueueManager
-from nightshift.report.ranking import ranks
+from nightshift.report.ranking import ranks, regressed
 from nightshift.server.commits import CommitRow, Commits, CommitsQuery, Reviewed, ReviewIn, commit_row
 from nightshift.server.context import settled
 from nightshift.server.query import BadQuery, moment
@@ -19,7 +19,7 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import Commit, StateStore
 
 MOST = 500
-"""So many commits are looked at by risk."""
+"""So many commits are ranked anew by what happened around them, those with the most points that were counted."""
 _BEGINNING = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
@@ -53,8 +53,9 @@ class Reviewing:
             unread=query.unread,
             integrated=query.standing or query.integrated,
             drafts=query.drafts,
-            since=moment(query.since),
-            until=moment(query.until),
+            span=(moment(query.since), moment(query.until)),
+            # Points that were counted know nothing of tests that fail since, which outweigh all else around a commit.
+            riskiest=regressed(self._database, self._clock()) if by_risk else None,
         )
         rows = self._rows(found if by_risk else found[: query.limit], by_risk=by_risk)[: query.limit]
         return Commits(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -202,6 +203,13 @@ def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
         dropped=data["dropped"],
         duration_s=report["duration_s"],
     )
+
+
+def was_killed(result: SandboxResult, key: bytes) -> bool:
+    """Tell whether a child of the trusted parent was ended by SIGKILL, which that one sends at a limit alone."""
+    reports = (_signed(result, key) or {}).values()
+    ends = ((each.get("ended"), each.get("exit")) for each in reports if isinstance(each, dict))
+    return ("exited", -signal.SIGKILL) in ends
 
 
 def _signed(result: SandboxResult, key: bytes) -> Any:

@@ -25,7 +25,7 @@ _ASKS = frozenset({FindingKind.ASSET, FindingKind.TOOK_MORE, FindingKind.GONE})
 """What is asked of the owner, where the finding has a subject."""
 DOUBTS = frozenset({
     FindingKind.GIVEN_IDLE, FindingKind.IDLE, FindingKind.COPY, FindingKind.SEAL, FindingKind.FORGED,
-    FindingKind.GREEN_BEFORE,
+    FindingKind.GREEN_BEFORE, FindingKind.VALUE,
 })  # fmt: skip
 """What makes a passing change doubtful where it does not refuse it."""
 MOST_NAMED = 10

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from nightshift.core.code.tree import Linked, Tree
+from nightshift.core.code.tree import Linked, Tree, read_submodules
 from nightshift.core.isolation import SandboxJob, SandboxLimits
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox import packing, services
@@ -110,7 +110,9 @@ def _entry(plan: Plan) -> str:
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
     """The files over the base; where only a part of the base is seen, that part as well."""
     texts = dict(plan.texts)
-    if plan.closure is not None:
+    if plan.closure is None:
+        texts = {**read_submodules(base), **texts}
+    else:
         texts |= {path: base.read(path) for path in sorted(plan.closure - texts.keys() - set(plan.removed))}
     return texts
 
@@ -131,6 +133,7 @@ def _instructions(
         "is_module": plan.is_module,
         "has_conftest": plan.has_conftest,
         "files": plan.order,
+        "without": plan.without,
         "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
         "environ": runtime.of_process,
         "executable": runtime.executable,

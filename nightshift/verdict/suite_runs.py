@@ -8,6 +8,7 @@ import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from nightshift.core.code.dependencies import ImportCache
@@ -163,6 +164,8 @@ class SuiteRuns:
     ) -> tuple[Staged, SandboxResult]:
         """A plan as it was staged, and what the isolation says of its run. The arguments are those of `run`.
 
+        A run of which somebody killed a process runs once more: only what kills itself does it again.
+
         Raises:
             SandboxError: nothing could be run.
         """
@@ -170,8 +173,13 @@ class SuiteRuns:
         limits = job.sandbox_limits(self._limits)
         time = time or self.time(job)
         share = ALONE if alone else SHARE
-        ready = await asyncio.to_thread(staged, planned, job.base, runtime, self._trees, limits, time, share)
-        return ready, await self.sandbox.run(replace(ready.job, alone=alone))
+        stage = partial(staged, planned, job.base, runtime, self._trees, limits, time, share)
+        ready = await asyncio.to_thread(stage)
+        result = await self.sandbox.run(replace(ready.job, alone=alone))
+        if answer.was_killed(result, ready.key):
+            ready = await asyncio.to_thread(stage)
+            result = await self.sandbox.run(replace(ready.job, alone=alone))
+        return ready, result
 
     async def base(self, job: SuiteJob) -> NativeRun | None:
         """The run without the change, and without the tests that came with the task; None where no test is left.

@@ -14,6 +14,7 @@ import pytest
 from nightshift.attempt.trouble import Troubles, find_lack, find_trouble
 from nightshift.core.errors import (
     GitError,
+    GitKilled,
     MergeConflict,
     NightshiftError,
     ReferenceLocked,
@@ -44,6 +45,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
         (GitError("git could not be started in x: Too many open files"), "open files of this process (`ulimit -n`)"),
         (ReferenceLocked("x.lock is a day old"), "a lock in {repo}: x.lock is a day old"),
         (SandboxUnready("no namespace"), "the sandbox: no namespace"),
+        (GitKilled("git mktree, which was ended by SIGKILL"), "git mktree, which was ended by SIGKILL"),
         (caused(SandboxError("not filled"), OSError(errno.ENOSPC, "x", "/tmp/job")), "disk of /tmp/job is full"),
         (ExceptionGroup("both", [ValueError(), OSError(errno.ENOSPC, "x")]), "disk of {repo} is full"),
         (GitError("base: there is no branch, tag or commit 'x'"), ""),

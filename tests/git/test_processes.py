@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nightshift.core.errors import GitError, GitStopped
+from nightshift.core.errors import GitError, GitKilled, GitStopped
 from nightshift.git import protocol
 from nightshift.git.commands import Git
 from nightshift.git.processes import Output, Processes, communicate
@@ -124,6 +124,18 @@ def test_a_stop_ends_what_runs_and_nothing_starts_after_it(repo: Path, tmp_path:
         slow.ask("version")
 
 
+@pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV"])
+def test_a_command_that_another_one_ended_is_no_answer(tmp_path: Path, name: str) -> None:
+    """Whatever ended git, nothing is known of what was asked; the task waits instead of failing."""
+    (tmp_path / "git").write_text(f"#!/bin/sh\nkill -{name} $$\n")
+    (tmp_path / "git").chmod(0o755)
+    killed = Git(tmp_path, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    with pytest.raises(GitKilled, match=f"git write-tree, which was ended by SIG{name}"):
+        killed("write-tree")
+    with pytest.raises(GitKilled):
+        killed.ask("cat-file")
+
+
 def test_what_a_process_prints_is_read_by_lines_and_by_bytes_until_it_ends(processes: Processes) -> None:
     process = start(processes, "sh", "-c", "printf 'one\\n'; sleep 0.05; printf 'two\\nthree fo'; printf 'ur'")
     assert process.stdout
@@ -152,6 +164,6 @@ class _Late(subprocess.Popen[bytes]):
 
 
 def test_what_a_process_prints_at_its_end_is_read_however_late_it_ends() -> None:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with _Late(("sh", "-c", "sleep 0.3; echo done; echo wrong >&2"), **pipes) as process:
+    command, pipe = ("sh", "-c", "sleep 0.3; echo done; echo wrong >&2"), subprocess.PIPE
+    with _Late(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert communicate(process, b"", LONG_S) == (b"done\n", b"wrong\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.git.objects import RawCommit
 from nightshift.git.registry import Repositories
 from nightshift.git.repository import TREES, Repository
+from tests.support.git_repo import make_repo
 
 BY = b"A <a@b> 1700000000 +0000"
 
@@ -51,3 +54,36 @@ def test_a_commit_that_is_not_there_is_an_error_and_not_kept(own: Repository) ->
         with pytest.raises(GitError, match="is not in"):
             own.tree("0" * 40)
     assert not own.trees
+
+
+@pytest.mark.parametrize(
+    ("change", "looks", "id_format"),
+    [
+        ([], 0, "sha1"),
+        (["git config user.name B"], 1, "sha1"),
+        (["git config user.name B", "git config user.name C"], 2, "sha1"),
+        (["rm -rf .git && git init -q"], 1, "sha1"),
+        (["rm -rf .git && git init -q --object-format=sha256"], 1, "sha256"),
+    ],
+)
+def test_git_is_asked_for_its_configuration_again_only_where_that_changed(
+    tmp_path: Path, change: list[str], looks: int, id_format: str
+) -> None:
+    repo, starts = make_repo(tmp_path / "repo"), tmp_path / "starts"
+    starts.touch()
+    (tmp_path / "bin").mkdir()
+    real = shutil.which("git")
+    (tmp_path / "bin" / "git").write_text(f'#!/bin/sh\necho "$@" >> {starts}\nexec {real} "$@"\n')
+    (tmp_path / "bin" / "git").chmod(0o755)
+    environ = {"PATH": f"{tmp_path / 'bin'}:{os.defpath}", "HOME": str(tmp_path)}
+    repositories = Repositories(tmp_path / "workspace", Author(name="A", email="a@b"), lambda _author: BY, environ)
+    first = repositories.find(str(repo))
+    starts.write_text("")
+    found = first
+    for words in change or ["true"]:
+        subprocess.run(words, shell=True, cwd=repo, check=True)
+        for _ in range(3):
+            found = repositories.find(str(repo))
+    assert len([line for line in starts.read_text().splitlines() if "config" in line]) == looks
+    assert (found.id_format, found.git is first.git) == (id_format, id_format == "sha1")
+    repositories.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.errors import GitError
-from nightshift.git.discovery import discovered
+from nightshift.git.discovery import discover
 from nightshift.git.usable import refuse_unusable_place
 from tests.support.git_repo import OWNER, fingerprint, git, make_repo
 
@@ -90,7 +90,7 @@ def test_the_author_is_the_one_that_git_reads(tmp_path: Path, config: bytes, aut
     (home / "work").write_text("[user]\n\temail = ann@work.example\n")
     repo = make_repo(tmp_path / "shop")
     git(repo, "remote", "add", "origin", "https://work/shop.git")
-    found = discovered(repo, {"PATH": OWNER["PATH"], "HOME": str(home)}).configuration.author
+    found = discover(repo, {"PATH": OWNER["PATH"], "HOME": str(home)}).configuration.author
     assert f"{found.name} <{found.email}>" == author
 
 
@@ -112,7 +112,7 @@ def test_only_the_owner_s_configuration_says_what_is_safe(
     (tmp_path / ".gitconfig").write_text(f"[safe]\n\t{theirs}\n".replace("PARENT", str(tmp_path)))
     with (repo / ".git" / "config").open("a") as stream:
         stream.write(own)
-    assert discovered(repo, {"PATH": OWNER["PATH"], "HOME": str(tmp_path)}).configuration.is_safe(repo) is is_safe
+    assert discover(repo, {"PATH": OWNER["PATH"], "HOME": str(tmp_path)}).configuration.is_safe(repo) is is_safe
 
 
 def test_a_base_that_is_no_ref_is_told_with_the_nearest(tmp_path: Path) -> None:

@@ -263,6 +263,9 @@ def recall(store: Store) -> None:
         ("model_stats", lambda store: [done(store, ending=None) for _ in range(5)], {"calls_days": 100}, 5),
         ("steps", done, {"work_days": 100}, 0),
         ("recalls", recall, {"calls_days": 100}, 0),
+        ("iterations", done, {"calls_days": 100}, 0),
+        ("iterations", done, {"calls_days": 365}, 1),
+        ("iterations", lambda store: done(store, ending=None), {"calls_days": 100}, 1),
     ],
 )
 async def test_what_grew_for_ever_is_bounded_by_a_setting(

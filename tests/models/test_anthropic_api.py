@@ -8,7 +8,7 @@ import pytest
 
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.tasks.states import Phase
-from nightshift.models.anthropic_api import AnthropicBackend
+from nightshift.models.anthropic_api import USUAL_REPLY, AnthropicBackend
 from tests.support.wire_server import WireServer
 
 
@@ -20,9 +20,7 @@ def server() -> WireServer:
 @pytest.fixture
 async def backend(server: WireServer) -> AsyncIterator[AnthropicBackend]:
     with server:
-        made = AnthropicBackend(
-            model=server.model, api_key="sk-ant-1234567890", base_url=server.anthropic_base_url, max_tokens=555
-        )
+        made = AnthropicBackend(model=server.model, api_key="sk-ant-1234567890", base_url=server.anthropic_base_url)
         yield made
         await made.aclose()
 
@@ -45,7 +43,7 @@ async def test_the_end_of_the_system_prompt_is_marked_for_the_cache(
     assert body["system"][-1]["text"].endswith("The rules.")
     assert body["system"][-1]["cache_control"]["type"] == "ephemeral"
     assert server.requests[0].messages[-1] == {"role": "user", "content": "Hello"}
-    assert body["max_tokens"] == 555
+    assert body["max_tokens"] == USUAL_REPLY
     assert "sk-ant-1234567890" in str(server.requests[0].headers)
 
 

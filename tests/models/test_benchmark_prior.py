@@ -10,9 +10,8 @@ import pytest
 
 from nightshift.core.routing import ModelResult
 from nightshift.core.tasks.benchmarked import Benchmarked
-from nightshift.models.benchmark_prior import MOST, Prior, prior_of, priors
 from nightshift.models.budgets import Price
-from nightshift.models.routing import Candidate, decide
+from nightshift.models.routing import MOST, Candidate, Prior, decide, prior_of, priors
 from tests.support import tiers
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -229,7 +229,7 @@ def test_no_mix_of_calls_spends_more_than_any_budget(
         await asyncio.wait_for(asyncio.gather(*map(one, asked)), 30)
 
     asyncio.run(all_of_them())
-    today, ever = ledger.today, ledger.total
+    today, ever = ledger._todays_budget().spent, ledger._total.spent
     assert all(isinstance(why, Parked | BudgetSpent) for why in refused)
     assert not above(biggest[0], of_call)
     assert not any(above(each.spent.tokens, of_task) for each in budget_of.values())
@@ -293,7 +293,7 @@ async def test_a_call_that_ends_after_midnight_counts_for_the_new_day_and_its_re
     async with ledger.reserve(task, CallEstimate(prompt=500, reply=100)) as room:
         clock.at += timedelta(hours=13)
         room.charge(Completion(text="", backend="b", model="m", tokens_in=500, tokens_out=100))
-    assert ledger.today.tokens == 600
+    assert ledger._todays_budget().spent.tokens == 600
     with pytest.raises(BudgetExhausted) as caught:
         await spend(ledger, task, 500)
     clock.at += timedelta(days=1)

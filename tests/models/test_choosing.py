@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.models.choosing import ADVICE, choose, strength
-from nightshift.models.model_sizes import parameters_by_name
+from nightshift.models.model_table import ADVICE, choose, parameters_by_name, strength
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.core.dialogue import Message
-from nightshift.models.gguf import defuse, is_gguf, read_header, write_chat
+from nightshift.models.model_files import defuse, is_gguf, read_header, write_chat
 from tests.support import tiers
 from tests.support.tiny_gguf import CHAT_TEMPLATE, write_tiny_gguf
 

@@ -10,7 +10,7 @@ import pytest
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.tasks.states import Phase
 from nightshift.models.base import CallName, CallText
-from nightshift.models.live import KEPT_CHARS, MOST_ENDED, CallEnd, LiveCalls, LivePart, LiveText
+from nightshift.models.live import MOST_ENDED, SHOWN_CHARS, CallEnd, LiveCalls, LivePart, LiveText
 from tests.models.test_call import Script
 
 BEGAN = datetime(2026, 11, 26, 4, 0, tzinfo=UTC)
@@ -94,7 +94,11 @@ def test_nothing_is_kept_for_nobody() -> None:
     text.take("x")
     text.end(None)
     assert (calls.open(), calls.news()) == ([], [])
-    assert calls.begin(ModelRequest(phase=Phase.CODING, messages=()), Script([])) is None
+    unseen = calls.begin(ModelRequest(phase=Phase.CODING, messages=()), Script([]))
+    calls.watch(lambda: None)
+    unseen.take("x")
+    unseen.end(None)
+    assert (calls.open(), calls.news()) == ([], [])
 
 
 def test_of_a_long_reply_the_end_is_kept() -> None:
@@ -105,7 +109,7 @@ def test_of_a_long_reply_the_end_is_kept() -> None:
     (call,) = calls.open()
     assert call.cut
     kept = said(calls)
-    assert KEPT_CHARS - 10 <= len(kept) <= 2 * KEPT_CHARS
+    assert SHOWN_CHARS - 10 <= len(kept) <= 2 * SHOWN_CHARS
     assert kept.endswith("19998 19999 ")
     assert kept.split()[0] == str(20_000 - len(kept.split())), "no word is cut in two"
     assert call.tokens > 20_000, "all that was written counts"
@@ -122,7 +126,7 @@ def test_thoughts_in_tags_are_apart_from_the_first_word_on_however_long_they_are
         text.take(piece)
     first = calls.open()[0].parts[0]
     assert (first.text.strip(), first.is_thought) == ("hm", True)
-    for _ in range(KEPT_CHARS):
+    for _ in range(SHOWN_CHARS):
         text.take("hm ")
     assert [part.is_thought for part in calls.open()[0].parts] == [True]
     for piece in (*closing, "x = 1"):
@@ -136,18 +140,18 @@ def test_whole_parts_go_first() -> None:
     text = begun(calls)
     for number in range(9):
         text.take(CallName(f"tool_{number}"))
-        text.take(CallText("x" * (KEPT_CHARS // 2 - 100)))
+        text.take(CallText("x" * (SHOWN_CHARS // 2 - 100)))
     (call,) = calls.open()
     assert [part.tool for part in call.parts][-2:] == ["tool_7", "tool_8"]
-    assert sum(len(part.text) for part in call.parts) <= 2 * KEPT_CHARS
+    assert sum(len(part.text) for part in call.parts) <= 2 * SHOWN_CHARS
 
 
 def test_what_is_dropped_does_not_hide_that_a_key_began() -> None:
     calls = LiveCalls()
     text = begun(calls)
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA\n" * 200 + "-----END RSA PRIVATE KEY-----\n"
-    text.take("a" * (KEPT_CHARS - 1500) + "\n" + key)
-    text.take("b " * ((KEPT_CHARS - len(key)) // 2 + 1000))
+    text.take("a" * (SHOWN_CHARS - 1500) + "\n" + key)
+    text.take("b " * ((SHOWN_CHARS - len(key)) // 2 + 1000))
     kept = said(calls)
     assert calls.open()[0].cut
     assert kept.startswith("-----BEGIN RSA PRIVATE KEY-----"), kept[:80]

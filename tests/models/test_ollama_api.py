@@ -10,10 +10,11 @@ import pytest
 from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
+from nightshift.models.call import CallPolicy, call_once
 from nightshift.models.errors import ToolsRefused
+from nightshift.models.model_table import choose_window, read_cache_bytes
 from nightshift.models.ollama_api import OllamaBackend
 from nightshift.models.token_estimates import LEAST_REPORTS
-from nightshift.models.windows import choose_window, read_cache_bytes
 from tests.models.test_tools import READ
 from tests.support.wire_server import Reply, WireServer
 
@@ -84,7 +85,7 @@ async def test_a_prompt_that_ollama_would_cut_is_refused_before_it_is_sent(
 
 async def test_missing_counts_are_estimated_and_say_so(backend: OllamaBackend, server: WireServer) -> None:
     server.reply = lambda _phase, _messages: Reply(text="x" * 350, usage=False)
-    completion = await backend.generate(request())
+    completion = await call_once(backend, request(), CallPolicy(), lambda _lost: None)
     assert completion.extra == {"estimated": True}
     assert completion.tokens_out > 90
 

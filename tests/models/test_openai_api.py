@@ -13,6 +13,7 @@ from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BackendSettings
+from nightshift.models.call import CallPolicy, call_once
 from nightshift.models.chain import build_chain
 from nightshift.models.http_access import usual_address
 from nightshift.models.openai_api import OFFICIAL, OpenAIBackend
@@ -71,14 +72,14 @@ async def test_a_complaint_about_something_else_is_a_refusal(backend: OpenAIBack
 
 async def test_missing_counts_are_estimated_and_say_so(backend: OpenAIBackend, server: WireServer) -> None:
     server.reply = lambda _phase, _messages: Reply(text="x" * 350, usage=False)
-    completion = await backend.generate(REQUEST)
+    completion = await call_once(backend, REQUEST, CallPolicy(), lambda _lost: None)
     assert completion.extra["estimated"] is True
     assert 90 < completion.tokens_out < 120
     assert completion.tokens_in > 4
 
 
 async def test_broken_arguments_of_a_tool_call_are_handed_on_as_text(backend: OpenAIBackend) -> None:
-    from nightshift.models.tool_wire import read_arguments
+    from nightshift.models.conversation import read_arguments
 
     assert read_arguments('{"a": 1}') == {"a": 1}
     assert read_arguments('{"a": ') == {"text": '{"a": '}
@@ -171,7 +172,7 @@ def test_another_library_of_http_is_loaded_before_it_is_asked() -> None:
 import asyncio, sys
 from nightshift.models.openai_api import OpenAIBackend
 assert "httpx" not in sys.modules
-asyncio.run(OpenAIBackend(model="m", api_key="k", base_url="http://127.0.0.1:1/v1")._connected())
+asyncio.run(OpenAIBackend(model="m", api_key="k", base_url="http://127.0.0.1:1/v1")._connect())
 print(sys.modules["httpx"].Timeout.__name__)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

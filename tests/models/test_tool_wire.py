@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.dialogue import Message
 from nightshift.core.tools import ToolCall
-from nightshift.models.tool_wire import NO_RESULT, paired
+from nightshift.models.conversation import NO_RESULT, paired
 
 STRICT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 IDS = st.sampled_from(["", "a", "b", "call00000", "call00001", "functions.read:0", "x" * 80])

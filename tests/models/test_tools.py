@@ -25,7 +25,7 @@ from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText
 from nightshift.models.errors import ToolsRefused
 from nightshift.models.openai_api import OpenAIBackend
-from nightshift.models.token_estimates import estimate_request
+from nightshift.models.token_estimates import estimate_request, fill_counts
 from nightshift.storage.db import tool_forms
 from tests.support.gateway import KEY, QUICK, GatewaySetup, backend
 from tests.support.tiny_gguf import write_tiny_gguf
@@ -230,7 +230,7 @@ async def test_tools_and_their_turns_count_in_estimates(rig: Rig) -> None:
     say(rig.server, Reply(text="", finish="tool", usage=False, tools=[("write_file", {"content": "x" * 700})]))
     plain, full = ask(tools=()), ask(*conversation())
     assert estimate_request(full) > estimate_request(ask()) + 20 > estimate_request(plain) + 100
-    completion = await rig.backend.generate(full)
+    completion = fill_counts(full, await rig.backend.generate(full))
     if rig.name != "anthropic":  # which always counts
         assert completion.tokens_in == estimate_request(full)
         assert completion.tokens_out > 200

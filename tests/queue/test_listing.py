@@ -7,14 +7,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import pytest
+
+from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.submission import parse_spec
-from nightshift.core.tasks.task import Kind
-from nightshift.queue.listing import OWN, Order, TaskFilter
+from nightshift.core.tasks.task import Kind, TaskSpec
+from nightshift.queue.listing import OWN, Order, Sort, TaskFilter
 from nightshift.queue.manager import QueueManager
 from nightshift.storage.db import migrations
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import connect, connect_draft
+from tests.support.store import open_store
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as Tables
@@ -79,3 +83,20 @@ def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> No
     with Database(path) as database:
         queue = QueueManager(database, EventLog(database))
         assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
+
+
+@pytest.mark.parametrize("priorities", [[1, 1, 1], [1, 5, 1, -2], [-1_000_000, 1_000_000, 0, 0]])
+def test_the_queue_is_listed_in_the_order_in_which_it_is_claimed(tmp_path: Path, priorities: list[int]) -> None:
+    queue = open_store(tmp_path / "a.sqlite").queue
+    running = queue.submit(TaskSpec(description="runs", priority=-9)).result().task_id
+    queue.claim("w").result()
+    for priority in priorities:
+        queue.submit(TaskSpec(description="waits", priority=priority)).result()
+    waiting = TaskFilter(statuses=frozenset({Status.RUNNING, Status.QUEUED}))
+    page = queue.listed(waiting, Order(by=Sort.NEXT, descending=False), 2)
+    found = [place.task_id for place in page.places]
+    while page.places and len(found) <= len(priorities):
+        page = queue.listed(waiting, Order(by=Sort.NEXT, descending=False), 2, page.places[-1])
+        found += [place.task_id for place in page.places]
+    claimed = [task.id for _ in priorities if (task := queue.claim("w").result())]
+    assert found == [running, *claimed]

@@ -153,3 +153,29 @@ def test_both_versions_count_processor_time(name: str, text: str, tmp_path: Path
     (tmp_path / "cpu" / name).write_text(text)
     assert Group((tmp_path, tmp_path / "cpu")).cpu_s() == 1.5
     assert Group((tmp_path,)).cpu_s() is None
+
+
+MAX = {"memory.limit_in_bytes": "96000000\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "kills", "is_own"),
+    [
+        ({"memory.events": "oom 1\noom_kill 2\n"}, 2, True),
+        ({"memory.events": "oom 0\noom_kill 2\n"}, 2, False),
+        ({"memory.events": "oom 0\noom_kill 0\n"}, 0, False),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX, "memory.max_usage_in_bytes": "96000000\n"}, 1, True),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX, "memory.max_usage_in_bytes": "95900000\n"}, 1, True),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX, "memory.max_usage_in_bytes": "50000000\n"}, 1, False),
+        ({"memory.oom_control": "oom_kill 1\n", **MAX}, 1, True),
+        ({"memory.oom_control": "oom_kill 1\n"}, 1, True),
+        ({}, 0, True),
+    ],
+)
+def test_a_group_tells_whether_its_own_limit_killed(
+    tmp_path: Path, files: dict[str, str], kills: int, is_own: bool
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    used = Group((tmp_path,)).usage()
+    assert (used.oom_kills, used.is_own_limit) == (kills, is_own)

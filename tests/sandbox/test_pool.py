@@ -3,14 +3,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+import psutil
 import pytest
 
-from nightshift.core.isolation import SandboxJob, SandboxLimits
+from nightshift.core.errors import SandboxUnready
+from nightshift.core.isolation import Ended, SandboxJob, SandboxLimits
+from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 from nightshift.sandbox.isolation import Begun, Isolation
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.pool import Pool, warmed
-from tests.support.sandboxes import bubblewrap, hierarchy, own_groups, runtime
+from tests.support.processes import words
+from tests.support.sandboxes import bubblewrap, hierarchy, opened, own_groups, runtime
 
 JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLimits(wall_s=10, memory_mb=128))
 
@@ -112,3 +117,37 @@ async def test_bubblewrap_is_nested_and_pooled_after_its_own_self_test() -> None
     assert (found.remark, found.sandbox.name) == ("nested, kept warm", "bubblewrap")
     assert (await found.sandbox.run(JOB)).stdout == b"left\n"
     await found.aclose()
+
+
+def kill_first(word: str) -> None:
+    """End the newest process below this one whose command has a word, as the kernel does where memory is short."""
+    below = [one for one in psutil.Process().children(recursive=True) if word in words(one)]
+    max(below, key=lambda one: one.create_time()).kill()
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("name", "victim"),
+    [("bubblewrap", "bwrap"), ("nested", "bwrap"), ("nested", "30.125")],
+    ids=["bubblewrap", "the sandbox that others are nested in", "the job itself"],
+)
+async def test_a_job_that_was_ended_from_outside_runs_again_and_is_given_up_at_last(
+    tmp_path: Path, name: str, victim: str, times: int
+) -> None:
+    job = replace(JOB, argv=("/bin/sleep", "30.125"))
+    async with opened(name, tmp_path) as box:
+        assert isinstance(box, BubblewrapSandbox | NestedSandbox)
+        pool = Pool(box, size=1)
+        running = asyncio.create_task(pool.run(replace(job, limits=replace(JOB.limits, wall_s=5 if times < 3 else 60))))
+        for _ in range(times):
+            async with asyncio.timeout(20):
+                while not any("30.125" in words(p) for p in psutil.Process().children(recursive=True)):  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            kill_first(victim)
+            await asyncio.sleep(0.3)
+        if times < 3:
+            assert (await running).ended is Ended.TIMEOUT, "its last run came to the end that it has alone"
+        else:
+            with pytest.raises(SandboxUnready, match="SIGKILL"):
+                await running
+        await pool.aclose()

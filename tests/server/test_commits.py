@@ -9,7 +9,9 @@ from urllib.parse import quote
 import pytest
 
 from nightshift.core.clock import to_text, utc_now
+from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.remarks import Gravity, Remark
+from nightshift.report.ranking import count_points
 from nightshift.server.context import AppContext
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.commit_signs import ChangedFile, Signs
@@ -204,6 +206,41 @@ def test_the_riskiest_come_first_and_what_was_read_last(client: Client, risky: S
     assert order("&unread=1&integrated=1") == ["aa11", "dd55"]
     refused = client.get("/api/commits?order=risk&after=3")
     assert (refused.status, "after" in refused.json["fields"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "before", "since"),
+    [
+        ("", ["cc44", "aa11"], ["cc44", "dd55", "aa11"]),
+        ("&limit=1", ["cc44"], ["cc44"]),
+        ("&unread=1&integrated=1", ["cc44", "aa11"], ["cc44", "dd55", "aa11"]),
+        ("&task=3", ["dd55"], ["dd55"]),
+        ("&integrated=0", ["aa22", "bb33"], ["aa22", "bb33"]),
+    ],
+)
+def test_the_riskiest_of_all_are_found_however_few_are_ranked_anew(
+    context: AppContext,
+    client: Client,
+    risky: StateStore,
+    monkeypatch: pytest.MonkeyPatch,
+    query: str,
+    before: list[str],
+    since: list[str],
+) -> None:
+    """Those with the most points that were counted are among them, and those since which a test fails."""
+    monkeypatch.setattr("nightshift.server.reviewing.MOST", 2)
+    ledger = CommitLedger(context.database, context.events)
+    assert count_points(context.database, ledger, utc_now()) == 5
+    assert count_points(context.database, ledger, utc_now()) == 0
+
+    def first() -> list[str]:
+        return [row["commit"][:4] for row in client.get(f"/api/commits?order=risk{query}").json["commits"]]
+
+    assert first() == before
+    data = {"commit": "dd55" + "0" * 36, "tests": ["test_a.py::test_b"]}
+    context.events.emit(Event(kind=Kind.REGRESSION, message="fails", data=data))
+    context.database.write(lambda conn: None).result()
+    assert first() == since
 
 
 def test_commits_are_found_by_when_they_were_made_and_where_they_went(client: Client, ledger: StateStore) -> None:

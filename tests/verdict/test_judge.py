@@ -99,6 +99,7 @@ ROWS = {
     ),
     "a copy passes": Row(native=GOOD, findings=(found(FindingKind.COPY),), label=Label.DOUBTFUL),
     "a replayed value is wrong": Row(native=GOOD, findings=(found(FindingKind.VALUE, Control.VALUE),), says="value"),
+    "a replayed call fails": Row(native=GOOD, findings=(found(FindingKind.VALUE),), label=Label.DOUBTFUL),
     "an object for a plain value": Row(native=GOOD, findings=(found(FindingKind.OBJECT),), label=Label.TESTS_PASSED),
     "a held-out value is wrong": Row(native=GOOD, findings=(found(FindingKind.HELD, Control.VALUE),), says="held"),
     "an outside function is another": Row(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from nightshift.core.isolation import Layer, RunLimits, SandboxJob, SandboxResult
@@ -130,3 +132,40 @@ async def test_a_large_tree_is_judged_where_it_lies(
     host = box.layers[0][0].host
     lying = {str(path.relative_to(host)): path.read_text() for path in files_in(host)}
     assert lying == base.files
+
+
+@dataclass
+class Deadly(Noted):
+    """Kills what the trusted parents of its first runs have started, as the kernel does where memory is short."""
+
+    deaths: int = 1
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        before = {one.pid for one in psutil.Process().children(recursive=True)}
+        running = asyncio.create_task(super().run(job))
+        if len(self.told) < self.deaths:
+            await asyncio.sleep(2)  # the test sleeps
+            for one in psutil.Process().children(recursive=True):
+                if one.pid not in before and not one.children() and one.ppid() not in before:
+                    one.kill()
+        return await running
+
+
+SLOW = {"tests/test_slow.py": "import time\nfrom solution import add\n\n\ndef test_a():\n    time.sleep(3)\n"
+        "    assert add(2, 3) == 5\n"}  # fmt: skip
+DYING = {"tests/test_dying.py": "import os, signal\nfrom solution import add\n\n\ndef test_a():\n"
+         "    assert add(2, 3) == 5\n    os.kill(os.getpid(), signal.SIGKILL)\n"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("deaths", "given", "passes", "runs"),
+    [(0, SLOW, True, 1), (1, SLOW, True, 2), (2, SLOW, False, 2), (0, DYING, False, 3)],
+    ids=["nothing is killed", "killed once", "killed again", "kills itself, beside its copies"],
+)
+async def test_a_run_of_which_a_process_was_killed_runs_once_more(
+    sandbox: Sandbox, folder: Path, deaths: int, given: dict[str, str], passes: bool, runs: int
+) -> None:
+    box = Deadly(sandbox, deaths=deaths)
+    verdict = await judged(box, folder, RIGHT, given)
+    assert verdict.passed == passes, verdict.reason
+    assert len(box.told) == runs

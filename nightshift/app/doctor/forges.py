@@ -9,7 +9,7 @@ from pathlib import Path
 from nightshift.app.doctor.context import CheckContext, Finding, fault, ok, warning
 from nightshift.app.forges import connections_of
 from nightshift.core.errors import ConfigError, GitError, NightshiftError
-from nightshift.git.discovery import discovered
+from nightshift.git.discovery import discover
 from nightshift.remote.forges.connections import Connection, open_forge
 from nightshift.remote.forges.port import Watch
 
@@ -35,7 +35,7 @@ def _looked_at(context: CheckContext, connection: Connection) -> Iterator[Findin
         yield fault(name, "there is no token for it", f"set {variable}, or forge_tokens for its host")
         return
     try:
-        place = discovered(Path(connection.repo).expanduser(), context.settings.process_environment)
+        place = discover(Path(connection.repo).expanduser(), context.settings.process_environment)
         if not place.configuration.remote_url:
             yield fault(name, f"{connection.repo} has no remote to push to", f"git -C {connection.repo} remote add …")
     except GitError as error:

@@ -12,7 +12,7 @@ from nightshift.core.program import typed
 from nightshift.git import protocol
 from nightshift.git.commands import Git
 from nightshift.git.configuration import Configuration
-from nightshift.git.discovery import discovered
+from nightshift.git.discovery import discover
 
 FSCK_S, DEEP_S, REMOTE_S = 20.0, 600.0, 10.0
 OLD_S = 600.0
@@ -25,7 +25,7 @@ def check_workspace(context: CheckContext) -> Iterator[Finding]:
     if not (folder / "HEAD").exists():
         yield note("workspace", f"{place} does not exist yet; the first task makes it")
         return
-    configuration = discovered(place, context.settings.process_environment).configuration
+    configuration = discover(place, context.settings.process_environment).configuration
     yield _identity(context, configuration)
     yield from _sound(context, folder)
     yield from _locks(folder)

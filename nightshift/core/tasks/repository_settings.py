@@ -26,7 +26,7 @@ from nightshift.core.tasks.submission import (
     RunLimitsIn,
     WordIn,
 )
-from nightshift.core.tasks.task import Language, Limits, TaskSpec
+from nightshift.core.tasks.task import Language, Limits, Lint, TaskSpec
 from nightshift.core.text.strict import Strict
 
 HELP: Mapping[str, str] = {
@@ -37,7 +37,8 @@ HELP: Mapping[str, str] = {
     "integrate": "whether commits move that branch: on or off",
     "review": "whether a model reads each change: on or off",
     "audit": "whether a model looks for weaknesses of security: on or off",
-    "linters": "the linters whose findings send a change back: some of " + ", ".join(Linter) + ", or none",
+    "linters": "the linters that look at a change: some of " + ", ".join(Linter) + ", or none",
+    "lint": "what their findings are: noted in the commit, or required to be mended before it",
     "allow": "checker rules that do not apply here; for example python.subprocess",
     "packages": "packages that tasks here may use; for example requests",
     "iterations": "the tries of one attempt; for example 15",
@@ -83,6 +84,7 @@ class RepositorySettingsIn(RunLimitsIn):
     review: StrictBool | None = None
     audit: StrictBool | None = None
     linters: Annotated[list[Linter], Field(max_length=MAX_NAMES)] | None = None
+    lint: Lint | None = None
     allow: Annotated[list[RuleIn], Field(max_length=MAX_NAMES)] | None = None
     packages: Annotated[list[PackageIn], Field(max_length=MAX_NAMES)] | None = None
     benchmark: Annotated[list[BenchmarkedIn], Field(max_length=MAX_NAMES)] | None = None
@@ -108,6 +110,7 @@ class RepositorySettings:
     review: bool | None = None
     audit: bool | None = None
     linters: tuple[Linter, ...] | None = None
+    lint: Lint | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     benchmark: tuple[Benchmarked, ...] = ()
@@ -125,6 +128,7 @@ class RepositorySettings:
             integrate=_first(spec.integrate, self.integrate),
             review=_first(spec.review, self.review),
             audit=_first(spec.audit, self.audit),
+            lint=spec.lint or self.lint,
             allow=tuple(dict.fromkeys((*spec.allow, *self.allow, *sorted(left_out)))),
             packages=tuple(dict.fromkeys((*spec.packages, *packages))),
             limits=spec.limits.over(self.limits),

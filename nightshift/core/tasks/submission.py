@@ -30,9 +30,10 @@ from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks import case_input
 from nightshift.core.tasks.case_input import MAX_CASES, CaseIn
 from nightshift.core.tasks.held_out import ValueCase
+from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.projects import name_fault
 from nightshift.core.tasks.subtasks import RESERVED
-from nightshift.core.tasks.task import Explore, Kind, Language, Limits, TaskSpec
+from nightshift.core.tasks.task import Explore, Kind, Language, Limits, Lint, TaskSpec
 from nightshift.core.text import plain_data
 from nightshift.core.text.strict import Strict, without_nul
 
@@ -59,6 +60,7 @@ def _no_version(name: object) -> object:
     return name
 
 
+_MAY_BE_PYTHON = (Language.PYTHON, Language.AUTO)
 _NO_TEXT = "must be a text; put it in quotes"
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
 ExploreIn = Annotated[Explore, BeforeValidator(Explore.typed), WithJsonSchema({"enum": [*Explore, True, False]})]
@@ -103,7 +105,7 @@ class TaskIn(Strict):
     base: BranchIn | None = None
     project: Annotated[str, Field(max_length=100)] | None = None
     kind: Kind | None = None
-    language: Language = Language.PYTHON
+    language: Language = Language.AUTO
     tests: FilesIn = Field(default_factory=dict)
     test_command: list[WordIn] = Field(default_factory=list, max_length=MAX_WORDS)
     files: FilesIn = Field(default_factory=dict)
@@ -117,6 +119,7 @@ class TaskIn(Strict):
     clarify: StrictBool | None = None
     split: StrictBool | None = None
     integrate: StrictBool | None = None
+    lint: Lint | None = None
     allow: list[RuleIn] = Field(default_factory=list, max_length=MAX_NAMES)
     packages: list[PackageIn] = Field(default_factory=list, max_length=MAX_NAMES)
     mcp: list[ToolNameIn] = Field(default_factory=list, max_length=MAX_NAMES)
@@ -205,9 +208,9 @@ class TaskIn(Strict):
     def _one_judge(self) -> TaskIn:
         if self.tests and self.test_command:
             raise ValueError("give either tests or test_command, not both")
-        if (self.cases or self.oracle) and self.language is not Language.PYTHON:
+        if (self.cases or self.oracle) and self.language not in _MAY_BE_PYTHON:
             raise ValueError("cases and oracle are for tasks in Python")
-        if self.packages and self.language is not Language.PYTHON:
+        if self.packages and self.language not in _MAY_BE_PYTHON:
             raise ValueError("packages are for tasks in Python; nothing is installed for others, leave it out")
         if why := case_input.fault(self.cases, self.oracle):
             raise ValueError(why)
@@ -238,15 +241,17 @@ def parse_spec(data: object) -> TaskSpec:
         read = TaskIn.model_validate(dict(data), context=case_input.limit_for_all())
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
-    if found := unreadable(read.language, read.tests, read.files, read.description):
-        raise InvalidTask(found)
     values = read.model_dump()
     values["limits"] = Limits(**values["limits"])
     values["cases"] = tuple(map(case_input.to_case, read.cases))
     values["oracle"] = case_input.oracle_files(read.cases, read.oracle)
     values |= {name: tuple(dict.fromkeys(values[name])) for name in ("depends_on", "allow", "packages", "mcp", "needs")}
     values["test_command"] = tuple(read.test_command)
-    return TaskSpec(**values)
+    spec = TaskSpec(**values)
+    language = choose_language(spec) if spec.language is Language.AUTO else spec.language
+    if found := unreadable(language, spec.tests, spec.files, spec.description):
+        raise InvalidTask(found)
+    return spec
 
 
 def as_input(spec: TaskSpec) -> dict[str, Any]:
@@ -254,7 +259,7 @@ def as_input(spec: TaskSpec) -> dict[str, Any]:
 
     `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
     """
-    changed = _changed_fields(spec, TaskSpec(description=""))
+    changed = _changed_fields(spec, TaskSpec(description="", language=Language.AUTO))
     return changed | ({"limits": limits} if (limits := _changed_fields(spec.limits, Limits())) else {})
 
 

@@ -60,10 +60,19 @@ class Language(StrEnum):
     PYTHON = "python"
     JAVASCRIPT = "javascript"
     GO = "go"
+    AUTO = "auto"
+    """Chosen when the task is stored (`core.tasks.language_choice`); no stored task has it."""
 
     @classmethod
     def _missing_(cls, value: object) -> Language | None:
         return cls.JAVASCRIPT if value == "typescript" else None
+
+
+class Lint(StrEnum):
+    """Whether the linters of a repository are heard before a commit: their findings are notes, or are to be mended."""
+
+    NOTED = "noted"
+    REQUIRED = "required"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +146,7 @@ class TaskSpec:
     clarify: bool | None = None
     split: bool | None = None
     integrate: bool | None = None
+    lint: Lint | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()

@@ -12,6 +12,9 @@ from nightshift.core.tasks.findings import Finding
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.task import Change, Files, Language
 
+HELD_OUT = "HeldOut"
+"""The kind of a failure on cases that no prompt shows."""
+
 
 class Label(StrEnum):
     """How much a passing verdict is worth, shown wherever a commit is."""
@@ -154,8 +157,7 @@ class Verdict(SuiteReport):
 
     `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
     they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
-    what held-out cases expect: they never reach a model, nor the memory that models are told from. `tampering` says
-    what came over a channel of the run that nothing but an attack puts there; it ends the attempt. `unmet` are
+    what held-out cases expect: they never reach a model, nor the memory that models are told from. `unmet` are
     sentences on what the words of the task say and the change, although it passed, does not do. `findings` are what the
     checks observed, whether or not it decided.
     """
@@ -164,7 +166,6 @@ class Verdict(SuiteReport):
     evidence: Evidence
     weak: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    tampering: str = ""
     unmet: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -210,7 +211,8 @@ class SuiteJob:
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
     tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
     tests of the base judge it. `gone` are test files of the base that go with the change.
-    `told_weak` tells that the agent's tests were sent back once already for proving nothing.
+    `told_weak` tells that the agent's tests were sent back once already for proving nothing, `held_tries` how many
+    tries before failed on held-out cases.
     `asked` are the words of the task, to which a change that passes is held; None holds to nothing. `granted` and
     `denied` are what the owner has decided on test assets, by subject.
     """
@@ -237,6 +239,7 @@ class SuiteJob:
     gone: tuple[str, ...] = ()
     asked: str | None = None
     told_weak: bool = False
+    held_tries: int = 0
     granted: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
 

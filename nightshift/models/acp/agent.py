@@ -1,4 +1,4 @@
-"""The agent that the owner configured: its command, what it is shown and may reach, and one run of it in a sandbox."""
+"""The agent that the owner configured: its command, the folders and hosts that it gets, and a run in a sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nightshift.core.isolation import WORK, Mount, SandboxJob, SandboxLimits, SandboxResult
-from nightshift.models.acp.connection import MOST_LINE, Connection, Handler
+from nightshift.models.acp.protocol import MOST_LINE, Connection, Handler
 from nightshift.models.acp.working_copy import WorkingCopy
 from nightshift.sandbox import job_folders
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
@@ -20,7 +20,7 @@ from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments import proxied
 from nightshift.verdict.environments.proxied import ProxiedRun
 from nightshift.verdict.environments.registries import CERTIFICATES, Registries
-from nightshift.verdict.environments.registry_proxy import Endpoint, RegistryProxy, Traffic
+from nightshift.verdict.environments.registry_proxy import Endpoint, RegistryProxy
 
 TMP = "/tmp"  # noqa: S108 (inside)
 HOME = f"{TMP}/home"
@@ -35,7 +35,7 @@ GRACE_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """What the owner set.
+    """Settings of the owner's.
 
     Attributes:
         command: the program and its arguments.
@@ -71,20 +71,18 @@ class AgentSettings:
                 return f"ACP_FOLDERS: {folder} holds your home; name the folder of the program alone"
             if not job_folders.enterable(folder):
                 return f"ACP_FOLDERS: the sandbox's user may not enter {folder}; install the agent elsewhere"
-        found = self.program
-        if not found:
+        if not self.program:
             where = "in /usr/bin, /usr/local/bin or a folder of ACP_FOLDERS"
             return f"ACP_COMMAND: there is no program {self.command[0]!r} {where}"
-        real = Path(found).resolve()
-        hidden = next((path for path in (Path(found), real) if not self._shows(path)), None)
-        if hidden is not None:
+        program = Path(self.program)
+        if hidden := next((path for path in (program, program.resolve()) if not self._shows(path)), None):
             return f"ACP_COMMAND: the sandbox does not show {hidden}; name a folder that holds it in ACP_FOLDERS"
         return ""
 
     def _shows(self, path: Path) -> bool:
-        if any(path.is_relative_to(folder) or path.is_relative_to(folder.resolve()) for folder in self.folders):
-            return True
-        return any(path.is_relative_to(system) for system in _SYSTEM) and not path.is_relative_to(_HIDDEN)
+        folders = [*self.folders, *(folder.resolve() for folder in self.folders)]
+        is_system = any(map(path.is_relative_to, _SYSTEM)) and not path.is_relative_to(_HIDDEN)
+        return is_system or any(map(path.is_relative_to, folders))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +116,9 @@ class AgentRun:
     ended: asyncio.Task[SandboxResult]
     proxy: RegistryProxy
 
-    @property
-    def traffic(self) -> Traffic:
-        """What it reached and what was refused to it."""
-        return self.proxy.traffic
-
 
 @asynccontextmanager
-async def started(
+async def start_agent(
     settings: AgentSettings, place: AgentPlace, copy: WorkingCopy, handler: Handler
 ) -> AsyncIterator[AgentRun]:
     """Start the agent on a copy; with the block it ends, and nothing of it runs any more.
@@ -184,17 +177,13 @@ def _job(settings: AgentSettings, runtime: Runtime, network: Registries, root: P
 
 
 def _order(settings: AgentSettings, runtime: Runtime, network: Registries, talks: list[int]) -> bytes:
-    words = dict(word.split("=", 1) for word in runtime.python if "=" in word)
-    certificates = {name: value for name, value in network.variables.items() if value == CERTIFICATES}
-    places = [str(folder / "bin") for folder in settings.folders]
-    if runtime.node and runtime.node.folder:
-        places.append(str(runtime.node.folder))
+    node = [str(runtime.node.folder)] if runtime.node and runtime.node.folder else []
     environ = {
         **dict(runtime.variables),
-        **words,
-        **certificates,
+        **dict(word.split("=", 1) for word in runtime.python if "=" in word),
+        **{name: value for name, value in network.variables.items() if value == CERTIFICATES},
         **settings.variables,
-        "PATH": ":".join([*places, "/usr/bin", "/bin"]),
+        "PATH": ":".join([*(str(folder / "bin") for folder in settings.folders), *node, "/usr/bin", "/bin"]),
         "HOME": HOME,
         "TMPDIR": TMP,
         "LANG": "C.UTF-8",

@@ -1,4 +1,4 @@
-"""An agent as a backend of the chain: what it changes in its copy of the files is the reply, in the form of a model's.
+"""An agent as a backend of the chain: its change of its copy of the files is the reply, in the form of a model's.
 
 It is asked what a model is asked. Where files are wanted (CODING, TESTING), those that it left changed are put into the
 reply, and from there on nobody knows who wrote them: they are taken, checked and judged like any other. In all other
@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -26,22 +26,25 @@ from nightshift.core.reply_text import file_block
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.encoding import encode
 from nightshift.core.text.masking import printable
-from nightshift.models.acp.agent import GRACE_S, AgentPlace, AgentRun, AgentSettings, started
-from nightshift.models.acp.connection import PeerFault, PeerGone, RpcError
-from nightshift.models.acp.session import AgentSession, NotLoggedIn, Turn
+from nightshift.models.acp.agent import GRACE_S, AgentPlace, AgentRun, AgentSettings, start_agent
+from nightshift.models.acp.protocol import AgentSession, NotLoggedIn, PeerFault, PeerGone, RpcError, Turn
 from nightshift.models.acp.working_copy import Harvest, OutsideCopy, WorkingCopy
 from nightshift.models.base import BackendSettings, BaseModelHandler, OnText, events_about
 from nightshift.models.errors import BackendMisconfigured, TimedOut
-from nightshift.models.token_estimates import estimate_request, estimate_tokens
 
 log = logging.getLogger(__name__)
 
 WRITES = frozenset({Phase.CODING, Phase.TESTING})
 """The phases whose replies are files."""
-HEARTBEAT_S = 5.0
+_ENDS = {
+    Ended.TIMEOUT: "took too long",
+    Ended.OUTPUT_LIMIT: "wrote too much to its standard error",
+    Ended.OUT_OF_MEMORY: "took too much memory",
+}
 _LAST_CHARS = 600
 _MOST_SUMMARY = 180
 _SUMMARY = re.compile(r"^\W{0,4}Summary\W{0,4}[:=][ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+_MARKS = str.maketrans("", "", "`~<")
 _WRITE = (
     f"You work in {WORK}, which is a copy of the repository with the change so far. Do what is asked below by changing "
     "files there with your own tools: where the text asks you to send files or edits in a form, change the files in "
@@ -67,6 +70,8 @@ class AcpBackend(BaseModelHandler):
     """
 
     name = "acp"
+    streams = False  # a tool call may be silent for minutes; its time is bounded by the turn's
+    needs_sandbox = own_tools = True
     setup = "set ACP_COMMAND to an agent that speaks the Agent Client Protocol, and ACP_HOSTS and ACP_VARIABLES for it"
 
     def __init__(
@@ -81,21 +86,11 @@ class AcpBackend(BaseModelHandler):
         made = settings.acp_agent(model) if settings.acp_agent else None
         return made if isinstance(made, cls) else None
 
-    @property
-    def needs_sandbox(self) -> bool:
-        """It works in one."""
-        return True
-
-    @property
-    def own_tools(self) -> bool:
-        """It looks around by itself."""
-        return True
-
     def is_available(self) -> bool:
         """Whether its program is there and shown inside, and there is a sandbox for it."""
         place = self._place()
-        self._detail = self._settings.fault or (place if isinstance(place, str) else "")
-        return not self._detail
+        self.detail = self._settings.fault or (place if isinstance(place, str) else "")
+        return not self.detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """Have it work for one turn."""
@@ -105,27 +100,27 @@ class AcpBackend(BaseModelHandler):
         with _folder(place.folder) as root:
             copy = WorkingCopy(root / "work")
             await asyncio.to_thread(copy.lay_out, list(_files(request.material)))
-            session = AgentSession(on_text or _unheard)
-            turn, run = await self._worked(place, session, copy, request, on_text or _unheard)
+            session = AgentSession(on_text or (lambda _piece: None))
+            turn, run = await self._work(place, session, copy, request)
             writes = request.phase in WRITES and request.material is not None
-            harvest = await asyncio.to_thread(_harvested, copy) if writes else Harvest()
+            harvest = await asyncio.to_thread(_take_harvest, copy) if writes else Harvest()
         self._report(request, turn, run, harvest)
         text, finish = _reply(turn, harvest)
-        counted = turn.tokens or (estimate_request(request), estimate_tokens([text]))
+        tokens_in, tokens_out = turn.tokens or (0, 0)
         return Completion(
             text=text,
             backend=self.name,
             model=self.model,
-            tokens_in=counted[0],
-            tokens_out=counted[1],
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
             cost_usd=turn.cost_usd,
             latency_s=time.monotonic() - began_s,
             finish=finish,
-            extra={"own_calls": True} if turn.tokens else {"estimated": True},
+            extra={"own_calls": True} if turn.tokens else {},
         )
 
-    async def _worked(
-        self, place: AgentPlace, session: AgentSession, copy: WorkingCopy, request: ModelRequest, on_text: OnText
+    async def _work(
+        self, place: AgentPlace, session: AgentSession, copy: WorkingCopy, request: ModelRequest
     ) -> tuple[Turn, AgentRun]:
         """The turn and the run that it was; the agent has ended.
 
@@ -133,19 +128,17 @@ class AcpBackend(BaseModelHandler):
             ModelUnavailable: it died, broke the protocol or took more than it may.
             BackendMisconfigured: it wants to be logged in.
         """
-        async with started(self._settings, place, copy, session) as run:
+        async with start_agent(self._settings, place, copy, session) as run:
             talk = asyncio.create_task(self._talk(run, session, request))
             listen = asyncio.create_task(run.connection.listen())
-            beat = asyncio.create_task(_heartbeat(on_text))
             try:
                 await asyncio.wait({talk, listen, run.ended}, return_when=asyncio.FIRST_COMPLETED)
-                if not talk.done():
-                    await asyncio.wait({talk}, timeout=GRACE_S)
+                await asyncio.wait({talk}, timeout=GRACE_S)
                 return await self._outcome(talk, run), run
             finally:
-                for each in (talk, listen, beat):
+                for each in (talk, listen):
                     each.cancel()
-                await asyncio.gather(talk, listen, beat, return_exceptions=True)
+                await asyncio.gather(talk, listen, return_exceptions=True)
 
     async def _outcome(self, talk: asyncio.Task[Turn], run: AgentRun) -> Turn:
         """The turn, or the error that says why there is none."""
@@ -188,38 +181,21 @@ class AcpBackend(BaseModelHandler):
             result = run.ended.result()
         except SandboxError as error:
             return f"{self.model} was ended: {error}"
-        how = {
-            Ended.TIMEOUT: "took too long",
-            Ended.OUTPUT_LIMIT: "wrote too much to its standard error",
-            Ended.OUT_OF_MEMORY: "took too much memory",
-        }.get(result.ended, f"ended with {result.exit_code}")
+        how = _ENDS.get(result.ended, f"ended with {result.exit_code}")
         said = printable(result.stderr[-_LAST_CHARS * 4 :]).strip()[-_LAST_CHARS:]
         return f"{self.model} {how}" + (f"; its last words: {said}" if said else "")
 
     def _report(self, request: ModelRequest, turn: Turn, run: AgentRun, harvest: Harvest) -> None:
         """Tell the timeline what it was refused and what of its work does not count."""
-        if request.material is None or request.material.emit is None:
-            return
-        refused = [
+        lines = [
             *(f"{what} (refused)" for what in turn.refused),
-            *(f"{what} (no network)" for what in run.traffic.refused),
+            *(f"{what} (no network)" for what in run.proxy.traffic.refused),
+            *(f"{path}: {why}" for path, why in harvest.dropped.items()),
         ]
-        lines = [*refused, *(f"{path}: {why}" for path, why in harvest.dropped.items())]
-        if lines:
+        if lines and request.material and request.material.emit:
             about = events_about(request, request.material.emit)
             text = printable(f"{self.model} wanted what it may not: {'; '.join(lines[:10])}", max_chars=500)
             about.emit(Kind.AGENT_REFUSED, text, level=Level.WARNING, refused=[printable(line) for line in lines[:20]])
-
-
-def _unheard(_text: str) -> None:
-    """Nobody watches."""
-
-
-async def _heartbeat(on_text: OnText) -> None:
-    """A tool call of an agent may be silent for minutes; its time is bounded by the turn's."""
-    while True:
-        await asyncio.sleep(HEARTBEAT_S)
-        on_text("")
 
 
 @contextlib.contextmanager
@@ -235,7 +211,8 @@ def _files(material: Material | None) -> Iterator[tuple[str, bytes]]:
     """The files as the request's phase sees them: the base, the change so far, and the tests beside it."""
     if material is None:
         return
-    over = _over(material)
+    state = material.state
+    over = {**state.change, **state.test_changes, **material.context.tests_beside(state)}
     for path in material.tree.entries():
         if path not in over:
             yield path, material.tree.read(path)
@@ -244,12 +221,7 @@ def _files(material: Material | None) -> Iterator[tuple[str, bytes]]:
             yield path, encode(text)
 
 
-def _over(material: Material) -> Mapping[str, str | None]:
-    state = material.state
-    return {**state.change, **state.test_changes, **material.context.tests_beside(state)}
-
-
-def _harvested(copy: WorkingCopy) -> Harvest:
+def _take_harvest(copy: WorkingCopy) -> Harvest:
     try:
         return copy.harvest()
     except OutsideCopy as error:
@@ -272,16 +244,14 @@ def _reply(turn: Turn, harvest: Harvest) -> tuple[str, Finish]:
         blocks = [file_block(path, text) for path, text in sorted(harvest.files.items())]
         return "\n\n".join([f"Summary: {_summary(turn, harvest)}", *blocks]) + "\n", Finish.STOP
     if turn.reason == "refusal":
-        raise ModelRefused(f"the agent refuses: {printable(turn.said, max_chars=300) or 'it says no more'}")
+        raise ModelRefused(f"the agent refuses: {printable(turn.text, max_chars=300) or 'it says no more'}")
     if turn.reason == "cancelled":
         raise TimedOut("the agent's time was over before it had changed anything")
-    return turn.said, Finish.LENGTH if turn.reason in {"max_tokens", "max_turn_requests"} else Finish.STOP
+    return turn.text, Finish.LENGTH if turn.reason in {"max_tokens", "max_turn_requests"} else Finish.STOP
 
 
 def _summary(turn: Turn, harvest: Harvest) -> str:
-    """What the change does, in one line without marks: what the agent says may look like a file, and is none."""
-    found = _SUMMARY.search(turn.said)
-    lines = [line.strip() for line in turn.said.splitlines() if line.strip()]
-    said = found[1] if found else (lines[0] if lines else "")
-    plain = " ".join(said.replace("`", "").replace("~", "").replace("<", "").split())[:_MOST_SUMMARY]
-    return plain or f"Change {', '.join(sorted(harvest.files)[:3])}"
+    """The change in one line without marks: the agent's words may look like a file, and are none."""
+    summary = _SUMMARY.search(turn.text)
+    words = (summary[1] if summary else turn.text.strip().partition("\n")[0]).translate(_MARKS)
+    return " ".join(words.split())[:_MOST_SUMMARY] or f"Change {', '.join(sorted(harvest.files)[:3])}"

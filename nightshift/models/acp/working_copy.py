@@ -35,7 +35,7 @@ class OutsideCopy(OSError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harvest:
-    """What became of the files: path to new text, None where one is gone; `dropped` says what else does not count."""
+    """The files after the work: path to new text, None where one is gone; `dropped` says what else does not count."""
 
     files: Mapping[str, str | None] = field(default_factory=dict)
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -63,91 +63,90 @@ class WorkingCopy:
             self._before[path] = (len(content), _digest(content))
 
     def harvest(self) -> Harvest:
-        """What differs from what was laid out; nothing may be running that changes it."""
+        """The difference from the files that were laid out; nothing may be running that changes it."""
         files, dropped, seen = dict[str, str | None](), dict[str, str](), set[str]()
         chars = 0
-        for path, found in self._walked():
+        for path, entry in self._walk():
             seen.add(path)
-            why, text = self._changed(path, found)
-            if why is None and text is None:
-                continue
-            if text is not None:
+            try:
+                if (text := self._read_change(path, entry)) is None:
+                    continue
                 chars += len(text)
-                why = why or (f"the change has more than {MAX_FILES} files" if len(files) >= MAX_FILES else None)
-                why = why or ("the change is too large" if chars > MAX_TOTAL_CHARS else None)
-            if why is None:
+                if len(files) >= MAX_FILES:
+                    raise OutsideCopy(f"the change has more than {MAX_FILES} files")
+                if chars > MAX_TOTAL_CHARS:
+                    raise OutsideCopy("the change is too large")
                 files[path] = text
-            elif len(dropped) < MOST_DROPPED:
-                dropped[path] = why
+            except OutsideCopy as why:
+                if len(dropped) < MOST_DROPPED:
+                    dropped[path] = str(why)
         files |= dict.fromkeys(sorted(self._before.keys() - seen))
         return Harvest(files=files, dropped=dropped)
 
-    def _walked(self) -> Iterator[tuple[str, os.stat_result]]:
+    def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
         """All entries that are no folders, but for new ones that are left out."""
         count, rules = 0, IgnoreRules()
         for root, folders, names in os.walk(self.folder):
-            below = os.path.relpath(root, self.folder)
+            below = Path(os.path.relpath(root, self.folder))
             if NAME in names:
-                rules.add(_joined(below, NAME), self._text(_joined(below, NAME)))
+                rules.add(str(below / NAME), self._read_rules(str(below / NAME)))
             links = [name for name in folders if Path(root, name).is_symlink()]
             folders[:] = sorted(
-                name for name in folders if not self._left_out(_joined(below, name), rules, folder=True)
+                name for name in folders if not self._is_left_out(str(below / name), rules, folder=True)
             )
             for name in sorted((*names, *links)):
-                path = _joined(below, name)
+                path = str(below / name)
                 count += 1
                 if count > MOST_ENTRIES:
                     raise OutsideCopy(f"it left more than {MOST_ENTRIES:,} files behind")
-                if path in self._before or not self._left_out(path, rules):
+                if path in self._before or not self._is_left_out(path, rules):
                     yield path, Path(root, name).lstat()
 
-    def _left_out(self, path: str, rules: IgnoreRules, *, folder: bool = False) -> bool:
+    def _is_left_out(self, path: str, rules: IgnoreRules, *, folder: bool = False) -> bool:
         """Whether a new entry is no part of a change: one of tools, or one that the repository ignores."""
         name = path.rpartition("/")[2]
         if name not in LEFT_OUT and not name.endswith(LEFT_OUT_ENDS) and not rules.ignore(path, folder=folder):
             return False
-        return not any(known == path or known.startswith(f"{path}/") for known in self._before)
+        return not any(f"{before}/".startswith(f"{path}/") for before in self._before)
 
-    def _text(self, path: str) -> str:
+    def _read_rules(self, path: str) -> str:
         """The text of an ignore file; one that cannot be read says nothing, as with git."""
         try:
-            return self._content(path, MOST_READ).decode("utf-8", "surrogateescape")
+            return self._read(path, MOST_READ).decode("utf-8", "surrogateescape")
         except OSError:
             return ""
 
-    def _changed(self, path: str, found: os.stat_result) -> tuple[str | None, str | None]:
-        """Why a file does not count, or its text; neither where it is what it was."""
-        size, digest = self._before.get(path, (-1, ""))
-        if not stat.S_ISREG(found.st_mode):
-            return "is no plain file", None
-        if path_fault(path) and path not in self._before:
-            return path_fault(path), None
-        if set(path) & _NOT_QUOTED:
-            return "has a name that no reply can hold", None
-        if found.st_size > MOST_READ and found.st_size != size:
-            return "is too large", None
-        try:
-            content = self._content(path, max(MOST_READ, size))
-            if len(content) == size and _digest(content) == digest:
-                return None, None
-            return None, content.decode()
-        except UnicodeDecodeError:
-            return "is no text", None
-        except OSError as error:
-            return f"cannot be read: {error}", None
+    def _read_change(self, path: str, entry: os.stat_result) -> str | None:
+        """The text of a file; None where it is what it was.
 
-    def _content(self, path: str, most: int) -> bytes:
+        Raises:
+            OutsideCopy: it does not count.
+        """
+        size, digest = self._before.get(path, (-1, ""))
+        if not stat.S_ISREG(entry.st_mode):
+            raise OutsideCopy("is no plain file")
+        if path not in self._before and (fault := path_fault(path)):
+            raise OutsideCopy(fault)
+        if set(path) & _NOT_QUOTED:
+            raise OutsideCopy("has a name that no reply can hold")
+        if entry.st_size > MOST_READ and entry.st_size != size:
+            raise OutsideCopy("is too large")
+        try:
+            content = self._read(path, max(MOST_READ, size))
+            return None if len(content) == size and _digest(content) == digest else content.decode()
+        except UnicodeDecodeError:
+            raise OutsideCopy("is no text") from None
+        except OSError as error:
+            raise OutsideCopy(f"cannot be read: {error}") from None
+
+    def _read(self, path: str, most: int) -> bytes:
         """The bytes of a file below folders that are no links; a pipe in its place holds nobody up."""
         file = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as stream:
-            found = os.fstat(file)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > most:
                 raise OutsideCopy(f"{path} is no plain file, or has more than {most >> 20} MB")
             return stream.read(most)
-
-
-def _joined(below: str, name: str) -> str:
-    return name if below == "." else f"{below}/{name}"
 
 
 def _digest(content: bytes) -> str:

@@ -139,7 +139,7 @@ class Inbox:
         """Hand all in before waiting for any, so that they share commits; only what others depend on is waited for."""
         sent: dict[str, tuple[Entry, TaskSpec, Future[Submitted]]] = {}
         refused: list[Fault] = []
-        words = {task_id: _compared(task.spec) for task_id, task in gone.items()}
+        words = {task_id: _shorten(task.spec) for task_id, task in gone.items()}
         for entry in entries:
             try:
                 ids = {key: sent[key][2].result().task_id if key in sent else self._ids[key] for key in entry.after}
@@ -148,7 +148,7 @@ class Inbox:
                 continue
             spec = with_ids(entry, ids)
             is_compared = entry.key not in self._ids and len(entries) <= MOST_CORRECTED
-            near = difflib.get_close_matches(_compared(spec), words.values() if is_compared else (), 1, ALIKE)
+            near = difflib.get_close_matches(_shorten(spec), words.values() if is_compared else (), 1, ALIKE)
             old = next((task_id for task_id, text in words.items() if near and text == near[0]), None)
             if old is not None:
                 del words[old]
@@ -169,7 +169,7 @@ def _is_complete(reading: Reading) -> bool:
     return bool(reading.entries) and not reading.faults
 
 
-def _compared(spec: TaskSpec) -> str:
+def _shorten(spec: TaskSpec) -> str:
     return spec.description[:COMPARED_CHARS]
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.submission import TaskIn, as_input, parse_spec
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.core.text.faults import MOST, and_more
 from nightshift.queue.intake.marked_yaml import QUOTES, BrokenFile, Fault, Marked, bounded, parse
 
@@ -139,9 +139,14 @@ def read_tasks(text: str) -> Reading:
     )
 
 
+_AS_EVER = ("language", Language.PYTHON)
+"""The language that a task had in earlier versions where none was said: the key of its content is the same."""
+
+
 def content_key(spec: TaskSpec, after: tuple[str, ...] = ()) -> str:
-    """A key made of what the task says: SHA-256 of its fields that differ from their defaults."""
-    text = json.dumps([as_input(replace(spec, key=None)), list(after)], sort_keys=True, ensure_ascii=False)
+    """A key made of what the task says: SHA-256 of its fields that differ from their defaults; Python is one."""
+    said = {name: value for name, value in as_input(replace(spec, key=None)).items() if (name, value) != _AS_EVER}
+    text = json.dumps([said, list(after)], sort_keys=True, ensure_ascii=False)
     return "file:" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

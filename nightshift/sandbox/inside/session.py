@@ -51,6 +51,7 @@ def prepare(config, libraries):
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
     # Processes of pytest-xdist, and programs that tests start, find what this one has.
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys((*paths, *libraries, inside)))
+    sys.path.append(inside)
     tempfile.gettempdir()  # as pytest's capturing does: a test may import `tempfile.tempdir`, which is None before
     sys.argv[:] = ["pytest", *words(config)]
 

@@ -105,7 +105,7 @@ class BriefQueries:
     def failed(self, since: datetime, until: datetime) -> list[FailedTask]:
         """The tasks that failed in the span, by id."""
         rows = self._rows(_FAILED, TITLE_CHARS, to_text(since), to_text(until))
-        return [_failed(row) for row in rows]
+        return [_read_failed(row) for row in rows]
 
     def spent(self, since: datetime, until: datetime) -> Spent:
         """What the model calls of the span used together."""
@@ -116,7 +116,7 @@ class BriefQueries:
         return self._db.reader().execute(query, values).fetchall()
 
 
-def _failed(row: Row) -> FailedTask:
+def _read_failed(row: Row) -> FailedTask:
     return FailedTask(
         id=row["id"],
         title=row["title"],

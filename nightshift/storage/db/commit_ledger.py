@@ -6,7 +6,7 @@ A commit that was reverted or discarded needs no reading, so both mark it as rea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -49,6 +49,7 @@ class Pending:
     reapply: bool
 
 
+_BY_RISK = "(reviewed_at IS NOT NULL OR reverted_by IS NOT NULL), coalesce(points, 1000) DESC, id"
 _WAITS = "NOT integrated AND reverted_by IS NULL AND discarded_at IS NULL"
 
 
@@ -66,8 +67,8 @@ class CommitLedger:
 
     def page(
         self, limit: int, *, after: int | None = None, task_id: int | None = None, unread: bool = False,
-        integrated: bool | None = None, drafts: bool | None = None, since: datetime | None = None,
-        until: datetime | None = None,
+        integrated: bool | None = None, drafts: bool | None = None,
+        span: tuple[datetime | None, datetime | None] = (None, None), riskiest: Collection[str] | None = None,
     ) -> list[Commit]:  # fmt: skip
         """Commits, the newest first.
 
@@ -78,9 +79,10 @@ class CommitLedger:
             unread: only those that wait to be read.
             integrated: only those that were integrated, or (False) wait on a branch, and were not taken back.
             drafts: only drafts that wait, or (False) no drafts.
-            since: only those made at this time or later.
-            until: only those made before this time.
+            span: only those made at the first time or later, and before the second.
+            riskiest: in no order those with the most points, the undecided before the others, and these (full ids).
         """
+        since, until = span
         where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
         where += " AND reviewed_at IS NULL" if unread else ""
         where += " AND integrated AND reverted_by IS NULL" if integrated else ""
@@ -88,9 +90,28 @@ class CommitLedger:
         where += f" AND {_WAITS} AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
         # Only where they are asked for: with them SQLite reads by time and sorts all rows for the newest few.
         where += (" AND at >= ?" if since else "") + (" AND at < ?" if until else "")
-        query = f"SELECT * FROM git_commits WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608  # constants
-        bounds = [to_text(bound) for bound in (since, until) if bound]
-        return self._rows(query, after, after, task_id, task_id, *bounds, limit)
+        asked = [after, after, task_id, task_id, *(to_text(bound) for bound in span if bound)]
+        query = f"SELECT * FROM git_commits WHERE {where}"  # noqa: S608  # constants
+        if riskiest is None:
+            return self._rows(f"{query} ORDER BY id DESC LIMIT ?", *asked, limit)
+        these = f"{query} AND commit_id IN (SELECT value FROM json_each(?))"  # noqa: S608  # constants
+        union = f"SELECT * FROM ({query} ORDER BY {_BY_RISK} LIMIT ?) UNION {these}"  # noqa: S608  # constants
+        return self._rows(union, *asked, limit, *asked, json.dumps(list(riskiest)))
+
+    def uncounted(self, limit: int) -> list[int]:
+        """The ids of commits whose points are not counted, the newest first."""
+        query = "SELECT id FROM git_commits WHERE points IS NULL ORDER BY id DESC LIMIT ?"
+        return [int(row[0]) for row in self._db.reader().execute(query, (limit,))]
+
+    def count(self, points: Mapping[int, int]) -> Future[None]:
+        """Note the points of commits, by their ids."""
+
+        def job(conn: Connection) -> None:
+            conn.executemany(
+                "UPDATE git_commits SET points = ? WHERE id = ?", [(n, each) for each, n in points.items()]
+            )
+
+        return self._db.write(job)
 
     def entry(self, entry_id: int) -> Commit | None:
         """One row by its id."""
@@ -126,7 +147,7 @@ class CommitLedger:
             for each in found:
                 conn.execute("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", (at, each.id))
             if found:
-                self._events.append(conn, _reviewed(found))
+                self._events.append(conn, _tell_reviewed(found))
             return found
 
         return self._db.write(job)
@@ -141,7 +162,7 @@ class CommitLedger:
             for each in found:
                 conn.execute("UPDATE git_commits SET reviewed_at = NULL WHERE id = ?", (each.id,))
             if found:
-                self._events.append(conn, _reviewed(found, "marked as unread again"))
+                self._events.append(conn, _tell_reviewed(found, "marked as unread again"))
             return [replace(each, reviewed_at=None) for each in found]
 
         return self._db.write(job)
@@ -200,7 +221,8 @@ class CommitLedger:
         def job(conn: Connection) -> None:
             conn.execute(
                 "UPDATE OR REPLACE git_commits SET commit_id = ?, base = ?, subject = ?, label = ?, integrated = 1, "
-                "target = ?, discarded_at = NULL, files = coalesce(?, files), signs = coalesce(?, signs) WHERE id = ?",
+                "target = ?, discarded_at = NULL, points = NULL, files = coalesce(?, files), "
+                "signs = coalesce(?, signs) WHERE id = ?",
                 (
                     *(done.commit, done.base, storable(done.subject), done.label, done.target),
                     *(files_text(files), signs_text(signs), done.entry),
@@ -232,7 +254,7 @@ class CommitLedger:
         return [commit_of(row, workspace) for row in rows]
 
 
-def _reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:
+def _tell_reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:
     tasks = sorted({each.task_id for each in found})
     many = f"{len(found)} commits" if len(found) > 1 else found[0].commit[:10]
     return Event(

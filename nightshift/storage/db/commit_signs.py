@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nightshift.core.tasks.remarks import Remark
-from nightshift.storage.db.codec import decode, encode
+from nightshift.storage.db.codec import decode, encode_sparse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def files_of(text: str | None) -> tuple[ChangedFile, ...] | None:
 
 def signs_text(signs: Signs | None) -> str | None:
     """The signs as the ledger stores them; None stays None: not known."""
-    return None if signs is None else encode(signs)
+    return None if signs is None else encode_sparse(signs)
 
 
 def signs_of(text: str | None) -> Signs | None:

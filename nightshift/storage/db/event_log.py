@@ -60,7 +60,7 @@ class EventLog:
 
     def append(self, conn: Connection, event: Event) -> int:
         """Store an event inside a write job; returns its id."""
-        data = _fitted(conn, encode(self._mask.shown_data(plain(event.data)))) if event.data else "{}"
+        data = _fit(conn, encode(self._mask.shown_data(plain(event.data)))) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -177,7 +177,7 @@ class EventLog:
         return low
 
 
-def _fitted(conn: Connection, data: str) -> str:
+def _fit(conn: Connection, data: str) -> str:
     """The JSON text, or the name of the artifact that it became because it is too long."""
     if len(data) <= MAX_DATA_BYTES:
         return data
@@ -323,10 +323,10 @@ class LogReader:
             return events, events[-1].id if len(events) == limit else end
         query = f"SELECT id, message FROM execution_logs {tail}"  # noqa: S608  question marks
         rows = self.conn.execute(query, (after, upto, *values)).fetchall()
-        ids, reached = self._accepted(rows, limit, until, end)
+        ids, reached = self._accept(rows, limit, until, end)
         return self._events(f"{_NAMED} ORDER BY id {order}", [json.dumps(ids)]), reached
 
-    def _accepted(self, rows: list[Row], limit: int, until: float, end: int) -> tuple[list[int], int]:
+    def _accept(self, rows: list[Row], limit: int, until: float, end: int) -> tuple[list[int], int]:
         """The ids of the first `limit` rows whose message is accepted, and how far that was looked for."""
         assert self.accepts is not None
         found: list[int] = []

@@ -56,10 +56,10 @@ class RotatingFile:
         Raises:
             OSError: they could not be written; the file is as it was.
         """
-        file = self._opened(now)
+        file = self._open_anew(now)
         if self._size and (self._size + len(lines) > self._max_bytes or now - self._began >= self._span):
             self._rotate(now)
-            file = self._opened(now)
+            file = self._open_anew(now)
         if now - self._swept >= SWEEP:
             self._sweep(now)
         if os.write(file, lines) != len(lines):
@@ -73,7 +73,7 @@ class RotatingFile:
             os.close(self._file)
             self._file = None
 
-    def _opened(self, now: datetime) -> int:
+    def _open_anew(self, now: datetime) -> int:
         """The file that has the name now, opened."""
         if self._file is not None and self._is_still_there(self._file):
             return self._file
@@ -96,9 +96,9 @@ class RotatingFile:
         self.close()
         for number in range(self._keep, 0, -1):
             with contextlib.suppress(FileNotFoundError):
-                self._numbered(number - 1).replace(self._numbered(number))
+                self._number(number - 1).replace(self._number(number))
         with contextlib.suppress(FileNotFoundError):
-            os.utime(self._numbered(1), (now.timestamp(), now.timestamp()))  # the sweep goes by the daemon's own clock
+            os.utime(self._number(1), (now.timestamp(), now.timestamp()))  # the sweep goes by the daemon's own clock
         self._sweep(now)
 
     def _sweep(self, now: datetime) -> None:
@@ -110,7 +110,7 @@ class RotatingFile:
                 if _OURS.fullmatch(number) and (old or int(number) > self._keep):
                     path.unlink()
 
-    def _numbered(self, number: int) -> Path:
+    def _number(self, number: int) -> Path:
         return self._path.with_name(f"{self._path.name}.{number}") if number else self._path
 
 

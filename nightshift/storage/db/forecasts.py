@@ -81,8 +81,8 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
     dependants: dict[int, set[int]] = {}
     for task_id, depends_on in conn.execute(_EDGES):
         dependants.setdefault(depends_on, set()).add(task_id)
-    for_owner = _reached(waiting, dependants)
-    for_later = _reached({row[0] for row in rows if row[2] and from_text(row[2]) - now > SOON}, dependants) - for_owner
+    for_owner = _reach(waiting, dependants)
+    for_later = _reach({row[0] for row in rows if row[2] and from_text(row[2]) - now > SOON}, dependants) - for_owner
     running = tuple(row for row in rows if row[0] not in for_owner | for_later)
     return OpenTasks(
         tasks=tuple(
@@ -100,7 +100,7 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
     )
 
 
-def _reached(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
+def _reach(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
     """These tasks, and all that wait for one of them."""
     found, left = set(begin), list(begin)
     while left:

@@ -75,6 +75,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0027_summed_calls", _make_step(schema.SUMMED_CALLS)),
     ("0028_own_commits", _make_step(schema.OWN_COMMITS)),
     ("0029_spans", _make_step(schema.SPANS)),
+    ("0030_risk", _make_step(schema.RISK)),
 )
 
 
@@ -110,7 +111,7 @@ def pending(conn: Connection, path: Path) -> list[str]:
         StoreTooNew: it has steps that this program does not know.
         StoreDamaged: and lacks one that it does know, which no version leaves behind.
     """
-    known, applied = [name for name, _ in STEPS], _applied(conn)
+    known, applied = [name for name, _ in STEPS], _read_applied(conn)
     lacking = [name for name in known if name not in applied]
     if unknown := sorted(applied - set(known)):
         if lacking:
@@ -122,7 +123,7 @@ def pending(conn: Connection, path: Path) -> list[str]:
     return lacking
 
 
-def _applied(conn: Connection) -> set[str]:
+def _read_applied(conn: Connection) -> set[str]:
     """Read sqlite-utils' own record by hand: importing it is worth its time only when there is something to do."""
     table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlite_migrations'"
     if conn.execute(table).fetchone() is None:

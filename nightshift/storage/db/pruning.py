@@ -3,9 +3,9 @@
 Events go by their age. Steps, replies and tool calls of a task, and which models its attempts were given, go by the
 age of its end: a resumed attempt reads them, and only an open task is ever resumed; a task that is asked for again
 begins a new attempt, which reads none of an earlier one.
-Tasks, iterations, approvals and the ledger of commits are never touched, and neither is the case file at which a fork
-begins. Old calls of models are summed up by the day, so that what was spent stays known; lessons go by their use
-(`storage.memory.rows.prune`).
+Tasks, approvals and the ledger of commits are never touched, and neither is the case file at which a fork begins. Old
+calls of models are summed up by the day, so that what was spent stays known, and iterations and recalls go with them;
+lessons go by their use (`storage.memory.rows.prune`).
 
 A stored text (`storage.db.artifacts`) is shared by all rows with the same digest. It goes in the transaction in which
 the last row that names it goes, so that at every commit each text is named and each name has its text. The columns that
@@ -174,11 +174,17 @@ def sum_calls(conn: Connection, before: datetime) -> int:
     return conn.execute(f"DELETE {_OLD_CALLS}", span).rowcount
 
 
-def prune_recalls(conn: Connection, before: datetime) -> int:
-    """Remove some recalls that are older than a time; how many went."""
-    some = "SELECT task_id, attempt, kind, item FROM recalls WHERE at < ? LIMIT ?"
-    delete = f"DELETE FROM recalls WHERE (task_id, attempt, kind, item) IN ({some})"  # noqa: S608  a constant
-    return conn.execute(delete, (to_text(before), ROWS)).rowcount
+def prune_rounds(conn: Connection, before: datetime) -> int:
+    """Remove some recalls, and iterations of tasks that have ended, which are older than a time; how many went."""
+    return sum(conn.execute(delete, (to_text(before), ROWS)).rowcount for delete in _OLD_ROUNDS)
+
+
+_OLD_ROUNDS = (
+    """DELETE FROM recalls WHERE (task_id, attempt, kind, item) IN
+        (SELECT task_id, attempt, kind, item FROM recalls WHERE at < ? LIMIT ?)""",
+    f"""DELETE FROM iterations WHERE rowid IN (SELECT rowid FROM iterations WHERE ended_at < ? AND NOT EXISTS
+        (SELECT 1 FROM tasks WHERE id = task_id AND status IN ({_OPEN})) LIMIT ?)""",  # noqa: S608  our own enum
+)
 
 
 def time_of(conn: Connection, event_id: int) -> datetime | None:

@@ -250,7 +250,7 @@ def _earlier(row: Row) -> EndedTask:
 
 
 def _log_row(row: Row) -> LogRow:
-    return _built(LogRow, row, at=from_text(row["at"]), data=json.loads(row["data"]))
+    return _build(LogRow, row, at=from_text(row["at"]), data=json.loads(row["data"]))
 
 
 TASK_COLUMNS = (
@@ -301,7 +301,7 @@ class ReportQueries:
             "WHERE at >= ? AND at < ? ORDER BY id",
             *(since, until),
         )
-        return [_built(ModelCall, row, at=from_text(row["at"])) for row in rows]
+        return [_build(ModelCall, row, at=from_text(row["at"])) for row in rows]
 
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
         """The commits of the span without drafts, oldest first."""
@@ -389,7 +389,7 @@ class ReportQueries:
 
 def ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
     """Read `TASK_COLUMNS` of a task that has ended."""
-    return _built(
+    return _build(
         EndedTask,
         row,
         status=Status(row["status"]),
@@ -402,7 +402,7 @@ def ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
 
 
 def _commit(row: Row, until: datetime) -> CommitRow:
-    return _built(
+    return _build(
         CommitRow,
         row,
         at=from_text(row["at"]),
@@ -420,16 +420,16 @@ def _commit(row: Row, until: datetime) -> CommitRow:
 
 def _failure(row: Row) -> FailureRow:
     solved = bool(row["solved"])
-    return _built(FailureRow, row, at=from_text(row["at"]), solved=solved, lesson=row["lesson"] if solved else "")
+    return _build(FailureRow, row, at=from_text(row["at"]), solved=solved, lesson=row["lesson"] if solved else "")
 
 
 def _trial(row: Row) -> TrialRow:
-    return _built(TrialRow, row, at=from_text(row["ended"]), control=bool(row["control"]), solved=bool(row["solved"]))
+    return _build(TrialRow, row, at=from_text(row["ended"]), control=bool(row["control"]), solved=bool(row["solved"]))
 
 
 def _ask(row: Row, until: datetime) -> AskRow:
     answered = _before(row["answered_at"], until)
-    return _built(
+    return _build(
         AskRow,
         row,
         kind=AskKind(row["kind"]),
@@ -440,7 +440,7 @@ def _ask(row: Row, until: datetime) -> AskRow:
     )
 
 
-def _built(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
+def _build(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
     """A value of a row's columns, but for the fields that were read from them already."""
     return kind(**{name: row[name] for name in _names(kind) if name not in read}, **read)
 

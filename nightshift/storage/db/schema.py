@@ -552,5 +552,13 @@ SPANS = (
     "CREATE INDEX tasks_created ON tasks (created_at)",
 )
 
+# The thirtieth migration: commits are read by risk, whose points are counted behind them (report.ranking).
+RISK = (
+    "ALTER TABLE git_commits ADD COLUMN points INTEGER",  # NULL: not counted, which is looked at first
+    """CREATE INDEX git_commits_risk ON git_commits
+        ((reviewed_at IS NOT NULL OR reverted_by IS NOT NULL), coalesce(points, 1000) DESC, id)""",
+    "CREATE INDEX git_commits_uncounted ON git_commits (id) WHERE points IS NULL",
+)
+
 # The twenty-sixth migration: vectors are compared as they are, without sketches of them.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

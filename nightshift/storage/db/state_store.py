@@ -92,7 +92,7 @@ def workspace_of(conn: Connection) -> str:
     return str(read_state(conn, WORKSPACE) or "")
 
 
-def stored_repo(conn: Connection, repo: str) -> str:
+def shorten_repo(conn: Connection, repo: str) -> str:
     """The repository as the ledger has it: no path for the daemon's own, which may be moved with its home."""
     return "" if repo == workspace_of(conn) else repo
 
@@ -154,13 +154,13 @@ class StateStore:
         at = to_text(commit.at or self._clock())
 
         def job(conn: Connection) -> None:
-            repo = stored_repo(conn, commit.repo)
+            repo = shorten_repo(conn, commit.repo)
             conn.execute(
                 "INSERT INTO git_commits (at, task_id, attempt, repo, branch, commit_id, base, subject, label, model, "
                 "iterations, integrated, target, files, signs, reviewed_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (repo, commit_id) DO UPDATE SET branch = excluded.branch, label = excluded.label, "
-                "integrated = excluded.integrated, target = excluded.target, "
+                "integrated = excluded.integrated, target = excluded.target, points = NULL, "
                 "files = coalesce(excluded.files, files), signs = coalesce(excluded.signs, signs)",
                 (
                     *(at, commit.task_id, commit.attempt, repo, commit.branch, commit.commit, commit.base),
@@ -175,7 +175,7 @@ class StateStore:
                 (repo, commit.task_id, commit.branch, commit.commit),
             )
             if self._events:
-                self._events.append(conn, _recorded(commit))
+                self._events.append(conn, _tell_recorded(commit))
             self._with_each_commit(conn)
 
         return self._db.write(job)
@@ -185,7 +185,7 @@ class StateStore:
 
         def job(conn: Connection) -> None:
             query = "DELETE FROM git_commits WHERE repo = ? AND commit_id = ?"
-            conn.execute(query, (stored_repo(conn, repo), commit))
+            conn.execute(query, (shorten_repo(conn, repo), commit))
 
         return self._db.write(job)
 
@@ -195,7 +195,7 @@ class StateStore:
 
         def job(conn: Connection) -> None:
             query = "UPDATE git_commits SET pushed_at = coalesce(pushed_at, ?) WHERE repo = ? AND commit_id = ?"
-            conn.execute(query, (at, stored_repo(conn, repo), commit))
+            conn.execute(query, (at, shorten_repo(conn, repo), commit))
 
         return self._db.write(job)
 
@@ -247,7 +247,7 @@ def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedRe
     return SavedReplies(days=days, replies=replies, saved=saved, solved=solved)
 
 
-def _recorded(commit: Commit) -> Event:
+def _tell_recorded(commit: Commit) -> Event:
     """Whoever shows the ledger reads it anew at this event: at COMMITTED and INTEGRATED the entry is not there yet."""
     return Event(
         kind=Kind.COMMIT_RECORDED,

@@ -220,7 +220,7 @@ class StepStore:
                 tool_forms.add(conn, reports)
             _insert_step(conn, task_id, attempt, step, started_at, duration_s, self._mask)
             _sum_up(conn, task_id, attempt, step.state)
-            self._events.append(conn, _finished(task_id, attempt, step, duration_s))
+            self._events.append(conn, _tell_finished(task_id, attempt, step, duration_s))
 
         return self._db.write_retrying(job)
 
@@ -333,7 +333,7 @@ def _prompt_before(conn: Connection, request: ModelRequest) -> str | None:
     return None if row is None else str(row["prompt"])
 
 
-def _finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:
+def _tell_finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:
     """The event of a step; what its prompts held is in its row, and too much for a line of the log."""
     data = {name: value for name, value in step.data.items() if name != "prompts"}
     return Event(

@@ -184,16 +184,16 @@ class EmbeddingSpaces:
 
     def _report_missing(self, error: EmbedderMissing | StoreError) -> None:
         self._rest_until = self._clock() + timedelta(seconds=REST_S)
-        if self._described(f"hashed n-grams; {error}"):
+        if self._describe(f"hashed n-grams; {error}"):
             self._events.emit(Kind.EMBEDDER_MISSING, str(error), level=Level.WARNING)
 
     def _report_ready(self, name: str) -> None:
         self._rest_until = None
-        if self._described(name):
+        if self._describe(name):
             self._db.write(lambda conn: keep_only(conn, name)).result()
             self._events.emit(Kind.EMBEDDER_READY, f"memories are found by {name} now")
 
-    def _described(self, description: str) -> bool:
+    def _describe(self, description: str) -> bool:
         """Change the description for the owner; False if it was that already."""
         with self._lock:
             changed, self.description = self.description != description, description

@@ -122,7 +122,7 @@ def read(text: str) -> list[FailureIn | PatternIn]:
             faults.append(f"line {number}: there are more than {MAX_LINES} lines; split the file")
             break
         try:
-            found.append(_LINE.validate_python(_parsed(line)))
+            found.append(_LINE.validate_python(_parse(line)))
         except ValueError as error:
             faults.append(f"line {number}: {_reason(error)}")
             if len(faults) == MAX_FAULTS:
@@ -132,7 +132,7 @@ def read(text: str) -> list[FailureIn | PatternIn]:
     return found
 
 
-def _parsed(line: str) -> Mapping[str, Any]:
+def _parse(line: str) -> Mapping[str, Any]:
     data = read_json(line, most_values=MAX_LINE_VALUES)
     if not isinstance(data, dict):
         raise ValueError("must be a JSON object")

@@ -154,7 +154,7 @@ def _where(kind: LessonKind, wanted: Wanted) -> tuple[str, list[object]]:
 def read(conn: Connection, kind: LessonKind, item: int) -> Listed | None:
     """One lesson, None where there is none: a failure without a fix is no lesson yet."""
     row = conn.execute(_WHOLE[kind], (item,)).fetchone()
-    return _listed(conn, kind, row) if row else None
+    return _list(conn, kind, row) if row else None
 
 
 def whole(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
@@ -163,7 +163,7 @@ def whole(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
     return [one for one in found if one is not None]
 
 
-def _listed(conn: Connection, kind: LessonKind, row: Row) -> Listed:
+def _list(conn: Connection, kind: LessonKind, row: Row) -> Listed:
     shown, withheld = recall_log.tallies(conn, kind, row["id"], row["judged_from"])
     texts = {name: row[name] for name in ("signature", "about", "code", "fix", "lesson", "language", "repo")}
     times = {name: _time(row, name) for name in ("last_used_at", "retired_at", "judged_from")}

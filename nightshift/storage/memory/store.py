@@ -103,7 +103,7 @@ class LongTermMemory:
         near = await asyncio.to_thread(self._nearest, self._masker(query), limit, task_id)
         if not near or task_id is None:
             return tuple(map(self._lesson, near))
-        return await asyncio.to_thread(self._assigned, near, task_id, attempt)
+        return await asyncio.to_thread(self._assign, near, task_id, attempt)
 
     async def failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
@@ -115,7 +115,7 @@ class LongTermMemory:
         Raises:
             StoreError: the database cannot be read or written.
         """
-        return await asyncio.to_thread(self._failed_before, digests, task_id, attempt)
+        return await asyncio.to_thread(self._find_failed_before, digests, task_id, attempt)
 
     def uplift(self) -> MemoryUplift:
         """What memory has been worth so far."""
@@ -166,7 +166,7 @@ class LongTermMemory:
             known = [(item, tally) for key, tally in news.tallies.items() for item in elsewhere.items(conn, key)]
             for item, tally in known:
                 rows.judge_from(conn, *item, tally.judged_from)
-                if self._judged_again(conn, item, everyone, at) is Standing.RETIRED:
+                if self._judge_again(conn, item, everyone, at) is Standing.RETIRED:
                     gone.append(item)
             forget_vectors(conn, gone)
 
@@ -217,7 +217,7 @@ class LongTermMemory:
         failure = (is_error(query) and signature(query)) or query
         return self._spaces.nearest({"failure": failure, "pattern": query}, limit)
 
-    def _failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
+    def _find_failed_before(self, digests: Collection[str], task_id: int | None, attempt: int) -> dict[str, Lesson]:
         failures = fingerprints.failures(self._db.reader(), digests)
         near = [Near(kind="failure", item=item, similarity=1.0) for item in sorted(set(failures.values()))]
         found = rows.stored(self._db.reader(), near)
@@ -226,11 +226,11 @@ class LongTermMemory:
             found = [one for one in found if one.task_id != task_id and _concerns(one, *place)]
         if not found:
             return {}
-        seen = self._assigned(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
+        seen = self._assign(found, task_id, attempt) if task_id is not None else tuple(map(self._lesson, found))
         lessons = {lesson.id: lesson for lesson in seen}
         return {digest: lessons[item] for digest, item in failures.items() if item in lessons}
 
-    def _assigned(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
+    def _assign(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
         """The lessons that the attempt is assigned to see; all that are near are logged before any is shown."""
         conn, at = self._db.reader(), self._clock()
         assigned = {one: self._assignment(conn, one, task_id, attempt) for one in near}
@@ -276,7 +276,7 @@ class LongTermMemory:
                 rows.solve(conn, id_, fix, lesson, at)
                 fingerprints.add(conn, id_, shapes[id_])
             rows.used(conn, work.lessons, task_id, work.attempt, helped=solved, at=at)
-            gone = self._retired(conn, work, task_id, solved)
+            gone = self._retire(conn, work, task_id, solved)
             if fixes and problem:
                 gone += rows.drop_patterns(conn, task_id)
                 rows.add_pattern(conn, task_id, problem, fixes[0][1], lesson, at)
@@ -285,14 +285,14 @@ class LongTermMemory:
         self._db.write(job).result()
         self._spaces.catch_up()
 
-    def _retired(self, conn: Connection, work: AttemptState, task_id: int, solved: bool) -> list[Item]:
+    def _retire(self, conn: Connection, work: AttemptState, task_id: int, solved: bool) -> list[Item]:
         """Enter how the attempt ended, judge the lessons near to it, and retire what does not help; gives those."""
         at = self._clock()
         near = recall_log.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
         everyone = recall_log.withheld(conn) if near else Share()
-        return [one for one in near if self._judged(conn, one, everyone, at) is Standing.RETIRED]
+        return [one for one in near if self._judge(conn, one, everyone, at) is Standing.RETIRED]
 
-    def _judged(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
+    def _judge(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
         """What is thought of a lesson now, which is noted and followed."""
         kind, item = lesson
         shown, without = recall_log.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
@@ -305,9 +305,9 @@ class LongTermMemory:
             self._report(Kind.LESSON_RETIRED, kind, item, f"retires: {counts}")
         return found
 
-    def _judged_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """As `_judged`, where counts of other nodes changed: what had retired by fewer counts may be used again."""
-        found = self._judged(conn, lesson, everyone, at)
+    def _judge_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
+        """As `_judge`, where counts of other nodes changed: what had retired by fewer counts may be used again."""
+        found = self._judge(conn, lesson, everyone, at)
         if found is not Standing.RETIRED and rows.use_again(conn, *lesson):
             self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")
         return found

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, Making, SetupScript
 from nightshift.core.code.tree import Tree
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.tasks.task import Change
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments.declared_files import DeclaredFiles
@@ -134,12 +134,15 @@ class Environments:
 
         Raises:
             SandboxError: nothing of it can be made, or the tree declares another one.
+            SandboxUnready: a program that makes it was ended from outside.
         """
         there, new, failed = list[Recipe](), set[str](), list[str]()
         last: SandboxError | None = None
         for recipe in await self._of_digest(tree, environment.digest):
             try:
                 _, is_new = await self._made(recipe)
+            except SandboxUnready:
+                raise
             except SandboxError as error:
                 last = error
                 failed.append(f"{', '.join(recipe.texts)}: {error}")

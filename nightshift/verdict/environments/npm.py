@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nightshift.core.code.javascript import is_source
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import WORK
 from nightshift.sandbox import orphans
 from nightshift.sandbox.runtime import Runtime
@@ -114,6 +114,8 @@ class NpmMaker:
                     done = await bounded(work, Path(scratch, FOLDER), MOST_MB)
                 except TimeoutError:
                     raise Unreachable(f"the registry took longer than {INSTALL_S:g} s") from None
+                except SandboxUnready:
+                    raise
                 except SandboxError as error:
                     raise _Impossible(str(error)) from error
                 if done.code == 0:

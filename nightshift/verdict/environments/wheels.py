@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.text.masking import printable
 from nightshift.sandbox import orphans
 from nightshift.verdict.environments.distributions import requirement
@@ -161,6 +161,7 @@ async def call(argv: Sequence[str], environ: Mapping[str, str], wall_s: float, c
 
     Raises:
         TimeoutError: it took longer than `wall_s`.
+        SandboxUnready: it was ended by a signal that nobody here sent.
     """
     process = await asyncio.create_subprocess_exec(
         *argv,
@@ -179,6 +180,8 @@ async def call(argv: Sequence[str], environ: Mapping[str, str], wall_s: float, c
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+    if process.returncode and process.returncode < 0:
+        raise SandboxUnready(f"{Path(argv[0]).name} was ended by {signal.Signals(-process.returncode).name}")
     return _Done(code=process.returncode or 0, stderr=printable(stderr))
 
 

@@ -1,7 +1,7 @@
 """Replay: a check of the task's that is a call with a literal result is asked again in a sandbox without tests.
 
-Only what is sure speaks against a change: a plain value that is another one than the test expects, although the test
-passes. An object in the place of a plain value is a note; it may be right work.
+Only what is sure refuses a change: a plain value that is another one than the test expects, although the test passes. A
+call that raises makes it doubtful. An object in the place of a plain value is a note; it may be right work.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ async def replay(tests: Mapping[str, str], job: SuiteJob, asker: Asker) -> list[
     """
     if job.language is not Language.PYTHON or job.held.cases:
         return []
-    found = [(path, case) for path, text in tests.items() for case in _read_cases(path, text)][:MOST]
+    read = [(path, case) for path, text in tests.items() for case in _read_cases(path, text)]
+    known = {case.module for case in await asker.select(job, [case for _, case in read])}
+    found = [(path, case) for path, case in read if case.module in known][:MOST]
     if not found:
         return []
     replies = await asker.call(job, [case for _, case in found])
@@ -51,9 +53,9 @@ def _read_cases(path: str, text: str) -> list[ValueCase]:
 
 
 def _weigh(path: str, case: ValueCase, reply: Reply | None) -> Finding | None:
-    if reply is None or reply.how != "value":
-        return None
     call = f"{case.function}({case.args[1:-1].removesuffix(',')})"
+    if reply is None or reply.how != "value":
+        return Finding(kind=FindingKind.VALUE, where=path, says=f"{call} fails outside of the tests")
     if not weighing.plainly(reply):
         if weighing.weigh(case, reply) is weighing.Finding.RIGHT:
             return None

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.tasks.task import Kind, TaskSpec
+from nightshift.core.tasks.task import Kind, Language, TaskSpec
 from nightshift.queue.intake.marked_yaml import BrokenFile, Fault
 from nightshift.queue.intake.tasks_file import MAX_BYTES, Entry, content_key, load_bytes, load_file, read_tasks
 
@@ -80,7 +80,7 @@ tasks:
 
 def test_a_bare_text_is_a_description() -> None:
     entry = only("tasks:\n  - Create a health check\n")
-    assert entry.spec == TaskSpec(description="Create a health check", key=entry.key)
+    assert entry.spec == TaskSpec(description="Create a health check", key=entry.key, language=Language.AUTO)
     assert entry.line == 2
 
 

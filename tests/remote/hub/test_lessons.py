@@ -99,7 +99,7 @@ class Learner:
             assert rows.conclude(conn, number, 1)
             lessons = [Lesson(id=item, text="", score=0.9, source="pattern")] * shown
             rows.used(conn, lessons, number, 1, helped=solved, at=utc_now())
-            self.memory._retired(conn, AttemptState(phase=Phase.COMMIT, base=""), number, solved)
+            self.memory._retire(conn, AttemptState(phase=Phase.COMMIT, base=""), number, solved)
 
         self.db.write(job).result()
 

@@ -1,5 +1,6 @@
 """Values as JSON and back."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.task import Limits, Spent, TaskSpec
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from nightshift.core.tools import ToolCall
-from nightshift.storage.db.codec import decode, encode, plain, storable
+from nightshift.storage.db.codec import decode, encode, encode_sparse, plain, storable
+from nightshift.storage.db.commit_signs import Signs
 from tests.support import tiers
 
 texts = st.text(st.characters(), max_size=30)
@@ -94,3 +96,27 @@ def test_storable_text_has_a_utf8_form_and_is_left_alone_where_it_had_one(text: 
     storable(text).encode("utf-8")
     if not any(0xD800 <= ord(char) < 0xE000 for char in text):
         assert storable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        (TaskSpec(description="a"), {"description", "priority", "language"}),
+        (TaskSpec(description="a", limits=Limits(tokens=0)), {"description", "priority", "language", "limits"}),
+        (TaskSpec(description="", review=False), {"description", "priority", "language", "review"}),
+        (TaskSpec(description="a", metadata={"x": None}), {"description", "priority", "language", "metadata"}),
+        (TaskSpec(description="a", key=""), {"description", "priority", "language", "key"}),
+        (TaskSpec(description="a", depends_on=(0,)), {"description", "priority", "language", "depends_on"}),
+    ],
+)  # fmt: skip
+def test_what_holds_nothing_is_left_out_and_comes_back(spec: TaskSpec, names: set[str]) -> None:
+    text = encode_sparse(spec)
+    assert set(json.loads(text)) == names
+    assert decode(TaskSpec, text) == spec
+
+
+@given(
+    st.builds(Signs, own_tests=st.lists(st.text(max_size=3)).map(tuple), tests=st.integers(0, 3), held_out=st.just(0))
+)
+def test_signs_without_what_holds_nothing_are_the_same(signs: Signs) -> None:
+    assert decode(Signs, encode_sparse(signs)) == signs

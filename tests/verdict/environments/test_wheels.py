@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import SandboxError
+from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.verdict.environments.wheels import Unobtainable, Unreachable, Wheels, call
 from tests.support.wheelhouse import environ, source, wheel
 
@@ -113,6 +113,12 @@ async def test_nothing_of_the_daemons_environment_reaches_pip(index: Path) -> No
         SERIES, environ={**environ(index), "OPENAI_API_KEY": "secret", "PYTHONPATH": "/x", "PIP_TARGET": "/y"}
     )
     assert not {"OPENAI_API_KEY", "PYTHONPATH", "PIP_TARGET"} & found._environ.keys()
+
+
+@pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV"])
+async def test_what_was_ended_by_another_one_has_failed_at_nothing(name: str) -> None:
+    with pytest.raises(SandboxUnready, match=f"^sh was ended by SIG{name}$"):
+        await call(["/bin/sh", "-c", f"kill -{name} $$"], {}, 10)
 
 
 async def test_what_is_called_does_not_outlive_a_cancellation(tmp_path: Path) -> None:

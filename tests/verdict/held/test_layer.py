@@ -171,6 +171,18 @@ class Noting:
         return await self._sandbox.run(job)
 
 
+async def test_after_two_tries_that_failed_on_held_out_cases_no_more_is_claimed(judge: Judge) -> None:
+    tests = {"test_cart.py": "from cart import filled\n\n\ndef test_filled():\n" + "".join(
+        f"    assert filled({n}) == {n}\n" for n in range(10, 16)
+    )}  # fmt: skip
+    cart = {"cart.py": "def filled(count):\n    return count\n"}
+    held = of_tests(tests, "", 0.25)
+    first, third = [await judge(cart, tests, held=held, held_tries=tries) for tries in (1, 2)]
+    assert first.evidence.label is Label.VERIFIED
+    assert third.evidence.label is Label.TESTS_PASSED
+    assert any("2 tries failed on held-out cases" in note for note in third.evidence.notes)
+
+
 async def test_inputs_alone_enter_the_sandbox_that_makes_the_calls(tmp_path: Path) -> None:
     checks = (f"filled({n}) == {n}" for n in range(10, 16))
     given = "from cart import filled\n\n\ndef test_filled():\n" + "".join(f"    assert {check}\n" for check in checks)

@@ -113,12 +113,12 @@ class RemoteEmbedder(ABC):
         cut = [text[:MAX_CHARS] or " " for text in texts]
         for again in range(1, self.limits.tries):
             try:
-                return self._checked(self.ask(cut), len(cut))
+                return self._check(self.ask(cut), len(cut))
             except Passing:
                 time.sleep(self.limits.rest_s * again)
-        return self._checked(self.ask(cut), len(cut))
+        return self._check(self.ask(cut), len(cut))
 
-    def _checked(self, found: Sequence[Sequence[float]], count: int) -> Vectors:
+    def _check(self, found: Sequence[Sequence[float]], count: int) -> Vectors:
         import numpy as np  # noqa: PLC0415  see `embed`
 
         try:
@@ -147,7 +147,7 @@ class RemoteEmbedder(ABC):
             "trust_env": urlsplit(self.base_url).hostname not in _LOOPBACK,
             "follow_redirects": False,
             "headers": UNCOMPRESSED,
-            "event_hooks": {"response": [_limited(package, limits)]},
+            "event_hooks": {"response": [_limit(package, limits)]},
         }
 
     def refused(self, status: int, text: str, *, mend: str) -> EmbedderMissing:
@@ -162,7 +162,7 @@ class RemoteEmbedder(ABC):
         return Passing(f"{self.vendor} at {self.base_url} cannot be reached ({detail})")
 
 
-def _limited(package: Any, limits: Limits) -> Callable[[Any], None]:
+def _limit(package: Any, limits: Limits) -> Callable[[Any], None]:
     """A hook that ends an answer beyond its limits: a time-out of the package's begins anew with each byte."""
 
     class Limited(package.SyncByteStream):  # type: ignore[misc]  # known at run time only

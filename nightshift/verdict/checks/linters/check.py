@@ -1,12 +1,11 @@
 """The check of a change by the linters and type checkers that its repository has: only what the change brings counts.
 
 They are the repository's own code as far as their plugins and settings are, so they run in the sandbox, on the change
-and, where something was found, on the tree before it. What is new in lines that the change wrote goes back to its
-author; what is new elsewhere is noted, and so is what breaks a rule that most files beside break too. In tests every
-finding is a note, unless the owner's `checker_rules` name its rule: how a test is laid out does not tell whether the
-change is right, and what a test is worth is told by its mutants. A linter that does not start, or whose lines cannot be
-read, is noted as well and stops nothing. The settings are those of the base: a change is not held against what it says
-of itself.
+and, where something was found, on the tree before it. What is new is noted in the commit: right work that breaks a rule
+is right. With `lint: required` for the repository or the task, or where the owner's `checker_rules` name the rule, what
+is new in lines that the change wrote goes back to its author; in its tests only the named rules do. A linter that does
+not start, or whose lines cannot be read, is noted as well and stops nothing. The settings are those of the base: a
+change is not held against what it says of itself.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from nightshift.core.isolation import Ended, RunLimits
 from nightshift.core.ports import Shell
 from nightshift.core.shell import ShellJob, ShellResult
 from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Finding, Severity
-from nightshift.core.tasks.task import Change, Files
+from nightshift.core.tasks.task import Change, Files, Lint
 from nightshift.core.text.masking import printable
 from nightshift.verdict.checks.catalogue import Finding as Catalogued
 from nightshift.verdict.checks.checker import is_test
@@ -52,8 +51,6 @@ from nightshift.verdict.languages.repository_commands.find import find, looked_a
 MOST = 10
 """So many findings go back at once; what is mended first often mends others."""
 MOST_FILES = 200
-FEWEST_BESIDE, MOST_BESIDE = 3, 20
-"""So many files beside a changed one tell whether the repository keeps a rule."""
 REMEMBERED = 256
 LOOK_AGAIN = timedelta(minutes=5)
 _MESSAGE = 300
@@ -151,7 +148,7 @@ class LinterCheck:
 
     async def _examined(self, work: _Work, found: FoundLinter) -> list[Finding]:
         """The findings of one linter."""
-        tool, name, unkept = TOOLS[found.linter], found.linter.value, list[Finding]()
+        tool, name = TOOLS[found.linter], found.linter.value
         files = sorted(path for path in work.texts if path.endswith(tool.endings))[:MOST_FILES]
         if not files:
             return []
@@ -163,41 +160,11 @@ class LinterCheck:
             if looked.issues:
                 before = await self._looked_before(work, tool, files, packages, name)
                 looked = before if before.fault else _Looked(issues=_without(looked.issues, before.issues, work))
-                looked, unkept = await self._kept(work, tool, looked, packages, name)
         except SandboxError as error:
             looked = _Looked(fault=str(error))
         if looked.fault:
             return [_noted(name, f"{name} ({found.place}) says nothing: {looked.fault}")]
-        return [*self._told(work, name, looked.issues), *unkept]
-
-    async def _kept(
-        self, work: _Work, tool: Tool, looked: _Looked, packages: Mapping[str, str], name: str
-    ) -> tuple[_Looked, list[Finding]]:
-        """The findings by rules that the repository keeps, and a note of each that most files beside break already.
-
-        A linter that is newer than the one its owner uses has rules that he never saw.
-        """
-        broken = dict[tuple[str, bool], set[str]]()
-        for issue in looked.issues:
-            if issue.line in work.lines.get(issue.path, ()) and (place := _place(issue.path)) not in broken:
-                beside = [path for path in work.job.tree.entries() if _place(path) == place and path not in work.texts]
-                files = sorted(path for path in beside if path.endswith(tool.endings))[:MOST_BESIDE]
-                broken[place] = await self._broken(work, tool, files, packages, name)
-        unkept = {(place, code) for place, codes in broken.items() for code in codes}
-        issues = tuple(issue for issue in looked.issues if (_place(issue.path), issue.code) not in unkept)
-        ours = {issue.code for issue in looked.issues} - {issue.code for issue in issues}
-        notes = [_noted(name, f"most files beside the change break {name}.{code} already") for code in sorted(ours)]
-        return replace(looked, issues=issues), notes
-
-    async def _broken(
-        self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
-    ) -> set[str]:
-        """The rules that most of these files break before the change; none where there are few files to tell by."""
-        if len(files) < FEWEST_BESIDE:
-            return set()
-        issues = (await self._looked_before(work, tool, files, packages, name)).issues
-        breaking = Counter(code for path, code in {(issue.path, issue.code) for issue in issues} if path in files)
-        return {code for code, count in breaking.items() if 2 * count > len(files)}
+        return self._told(work, name, looked.issues)
 
     async def _packages(self, work: _Work, tool: Tool, found: FoundLinter) -> Mapping[str, str]:
         """The wheels that bring a linter which the environment of the repository has not; none where it has it.
@@ -274,8 +241,9 @@ class LinterCheck:
         return _read(tool, result)
 
     def _told(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
-        """The findings for the author, a note of what is new in lines that he did not write, and one of his tests."""
-        found, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue]()
+        """The findings for the author, and one note each of what is new in his lines, in his tests and elsewhere."""
+        found, noted, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue](), list[Issue]()
+        required = work.job.spec.lint is Lint.REQUIRED
         for issue in issues:
             rule = f"{name}.{issue.code}" if issue.code else name
             if covers(work.job.spec.allow, rule):
@@ -283,14 +251,23 @@ class LinterCheck:
             if issue.line not in work.lines.get(issue.path, ()):
                 elsewhere.append(issue)
                 continue
-            severity = self._severity(work, rule, issue)
-            if severity is not None and is_test(issue.path) and not self._policy.names(rule):
+            severity, is_named = self._severity(work, rule, issue), self._policy.names(rule)
+            if severity is None:
+                continue
+            if is_test(issue.path) and not is_named:
                 in_tests.append(issue)
-            elif severity is not None:
+            elif severity is Severity.NOTE or not (required or is_named):
+                noted.append(issue)
+            else:
                 message = " ".join(printable(issue.message).split())[:_MESSAGE]
-                kept = Severity.NOTE if severity is Severity.NOTE else Severity.BLOCK
-                found.append(Finding(rule=rule, severity=kept, path=issue.path, line=issue.line, message=message))
-        for some, where in ((elsewhere, "more in lines that the change did not write"), (in_tests, "in its tests")):
+                found.append(
+                    Finding(rule=rule, severity=Severity.BLOCK, path=issue.path, line=issue.line, message=message)
+                )
+        places = (
+            (noted, "in lines of the change"), (in_tests, "in its tests"),
+            (elsewhere, "more in lines that the change did not write"),
+        )  # fmt: skip
+        for some, where in places:
             if some:
                 first = some[0]
                 text = f"{name} finds {len(some)} {where}, first in"
@@ -330,11 +307,6 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
     blind = any(issue.code in tool.about_imports for issue in issues)
     ignored = tool.about_imports | (tool.doubtful if blind else frozenset())
     return _Looked(issues=tuple(issue for issue in issues if issue.code not in ignored))
-
-
-def _place(path: str) -> tuple[str, bool]:
-    """The folder of a file, and whether it holds tests: files of one place keep the same rules."""
-    return path.rpartition("/")[0], is_test(path)
 
 
 def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tuple[Issue, ...]:

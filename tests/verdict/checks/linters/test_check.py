@@ -15,7 +15,7 @@ from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import RUN_LIMITS
 from nightshift.core.shell import ShellJob, ShellResult
 from nightshift.core.tasks.change_checks import ChangeCheckJob, Finding, Severity
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.task import Lint, TaskSpec
 from nightshift.verdict.checks.linters.check import MOST, Fetch, LinterCheck
 from nightshift.verdict.checks.policy import Policy
 from nightshift.verdict.environments.layers import LayerStore
@@ -61,8 +61,13 @@ class Bench:
         self, base: Mapping[str, str], change: Mapping[str, str | None], check: LinterCheck | None = None, **spec: Any
     ) -> tuple[Finding, ...]:
         self.shell.ran = []
-        own = spec.pop("own", {})
-        job = ChangeCheckJob(spec=TaskSpec(description="x", **spec), tree=TextTree(base), change=change, own=own)
+        own, lint = spec.pop("own", {}), spec.pop("lint", Lint.REQUIRED)
+        job = ChangeCheckJob(
+            spec=TaskSpec(description="x", lint=lint, **spec),
+            tree=TextTree(base),
+            change=change,
+            own=own,
+        )
         return (await (check or self.check).examine(job)).findings
 
 
@@ -90,17 +95,14 @@ async def test_a_line_that_moved_or_was_touched_is_no_new_finding(bench: Bench) 
     assert await bench(base, {"a.py": OLD.replace("OLD =", "ODD =")}) == ()
 
 
-async def test_a_rule_that_most_files_beside_break_already_is_a_note(bench: Bench) -> None:
-    config = "[tool.ruff.lint]\nselect = ['D100', 'F401']\n"
-    code, described = "VALUE = 1\n", '"""What it is."""\n\nVALUE = 1\n'
-    base = {"pyproject.toml": config, **{f"pkg/{name}.py": code for name in "abc"}, "pkg/d.py": described}
-    found = await bench(base, {"pkg/new.py": f"import os\n\n{code}"})
-    assert told(found) == [("ruff.F401", "pkg/new.py", 1, "block"), ("linter.ruff", "", 0, "note")]
-    assert "ruff.D100" in found[1].message
-    kept = {**base, "pkg/a.py": described, "pkg/b.py": described}
-    assert told(await bench(kept, {"pkg/new.py": code})) == [("ruff.D100", "pkg/new.py", 1, "block")]
-    few = {"pyproject.toml": config, "pkg/a.py": code}
-    assert told(await bench(few, {"pkg/new.py": code})) == [("ruff.D100", "pkg/new.py", 1, "block")]
+async def test_findings_are_notes_unless_the_repository_or_the_task_requires_them(bench: Bench) -> None:
+    base, change = {"pyproject.toml": RUFF}, {"a.py": f"import os\n\nA = '{LONG}'\n"}
+    (found,) = await bench(base, change, lint=None)
+    assert (found.rule, found.severity) == ("linter.ruff", Severity.NOTE)
+    assert "2 in lines of the change, first in a.py:1: F401" in found.message
+    assert [each.severity for each in await bench(base, change, lint=Lint.NOTED)] == [Severity.NOTE]
+    named = await bench(base, change, bench.made(ruff__E501="block"), lint=None)
+    assert told(named) == [("ruff.E501", "a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
 
 
 async def test_without_a_linter_in_the_repository_nothing_is_run(bench: Bench) -> None:
@@ -175,7 +177,8 @@ async def test_rules_are_eased_by_the_task_and_by_the_owner(bench: Bench) -> Non
     assert await bench(base, change, allow=("ruff",)) == ()
     assert bench.shell.ran == []
     eased = await bench(base, change, bench.made(ruff__E501="note", ruff__F401="off"))
-    assert told(eased) == [("ruff.E501", "a.py", 2, "note")]
+    assert told(eased) == [("linter.ruff", "", 0, "note")]
+    assert "1 in lines of the change, first in a.py:2: E501" in eased[0].message
 
 
 async def test_a_linter_that_does_not_start_is_a_note(bench: Bench) -> None:
@@ -236,7 +239,7 @@ async def test_the_type_checker_of_a_lock_file_finds_what_a_change_brings(folder
     shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=environments)
     check = LinterCheck(shell, Policy.read({}, {}, []), limits=RUN_LIMITS, fetch=None)
     job = ChangeCheckJob(
-        spec=TaskSpec(description="x"),
+        spec=TaskSpec(description="x", lint=Lint.REQUIRED),
         tree=base,
         change={"src/new.ts": "import { old } from './old';\nexport const mine: string = old;\n"},
         environment=(await environments.of(base)).digest,

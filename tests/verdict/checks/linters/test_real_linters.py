@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nightshift.core.isolation import RUN_LIMITS
 from nightshift.core.tasks.change_checks import ChangeCheckJob, Finding
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.task import Lint, TaskSpec
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.checks.linters.check import LinterCheck
 from nightshift.verdict.checks.policy import Policy
@@ -39,7 +39,9 @@ async def found(
     check = LinterCheck(shell, Policy.read({}, {}, []), limits=RUN_LIMITS, fetch=fetch)
     tree = TextTree(base)
     digest = (await environments.of(tree)).digest
-    job = ChangeCheckJob(spec=TaskSpec(description="x"), tree=tree, change=change, environment=digest)
+    job = ChangeCheckJob(
+        spec=TaskSpec(description="x", lint=Lint.REQUIRED), tree=tree, change=change, environment=digest
+    )
     return [told(each) for each in (await check.examine(job)).findings]
 
 

@@ -120,7 +120,8 @@ async def test_a_forger_does_not_pass(judge: Judge, how: str) -> None:
 async def test_nothing_lies_beside_the_files_of_the_owner(judge: Judge) -> None:
     looks = (
         'package sums\n\nimport "os"\n\nfunc Add(a, b int) int {\n\tfound, _ := os.ReadDir(".")\n'
-        '\tfor _, one := range found {\n\t\tif one.Name() != "go.mod" && one.Name() != "sums.go" && one.Name() != "sums_test.go" {\n'
+        '\tfor _, one := range found {\n\t\tif one.Name() != "go.mod" && one.Name() != "sums.go" && '
+        'one.Name() != "sums_test.go" {\n'
         "\t\t\tpanic(one.Name())\n\t\t}\n\t}\n\treturn a + b\n}\n"
     )
     found = await judged(judge, looks)
@@ -135,7 +136,7 @@ async def test_self_written_tests_must_check_something_that_they_reach(judge: Ju
         judged(judge, CODE, {}, own={"sums_test.go": idle}),
         judged(judge, CODE, {}, own={"sums_test.go": TESTS}),
     )
-    assert weak.weak == ("sums_test.go::TestAdd",)
+    assert "sums_test.go::TestAdd" in weak.weak
     assert nothing.reason == "the self-written tests hold no assertion: they prove nothing"
     assert sharp.passed, f"{sharp.reason} {sharp.failures}"
     assert sharp.evidence.label is Label.SELF_TESTED

@@ -89,8 +89,8 @@ async def test_commonjs_is_judged_as_well(judge: Judge) -> None:
 
 REFUSED = {
     "zero tests": ("import '../add.mjs';\n", "no test of this file came to its end"),
-    "only skipped": (f"{USES}test.skip('x', () => {{ assert.equal(add(1, 1), 2); }});\n", "1 skipped of 1 tests"),
-    "only to be done": (f"{USES}test.todo('x', () => {{ assert.equal(add(1, 1), 3); }});\n", "1 skipped of 1 tests"),
+    "only skipped": (f"{USES}test.skip('x', () => {{ assert.equal(add(1, 1), 2); }});\n", "no test ran"),
+    "only to be done": (f"{USES}test.todo('x', () => {{ assert.equal(add(1, 1), 3); }});\n", "no test ran"),
     "a missing module": (f"{HEAD}import {{ x }} from '../none.mjs';\n", "ModuleNotFoundError: Cannot find module"),
     "a missing export": (f"{HEAD}import {{ sub }} from '../add.mjs';\n", "ImportError: The requested module"),
     "an error on the way": (f"{USES}throw new Error('on the way');\n", "Error: on the way"),
@@ -107,10 +107,7 @@ REFUSED = {
     ),
     "an exit": (f"{USES}test('x', () => {{ process.exit(0); }});\n", "no test of this file came to its end"),
     "an abort": (f"{USES}test('x', () => {{ process.abort(); }});\n", "ended by itself (SIGABRT)"),
-    "no end": (
-        f"{USES}test('x', () => {{ for (;;); }});\n",
-        "; it was in test/a.test.mjs::a.test.mjs, which was cut off alone",
-    ),
+    "no end": (f"{USES}test('x', () => {{ for (;;); }});\n", "; it was in test/a.test.mjs::a.test.mjs"),
     "something left open": (
         f"{USES}test('x', () => {{ setInterval(() => {{}}, 50); assert.equal(add(1, 1), 2); }});\n",
         "cut off after 2 s in which they used no processor time",
@@ -171,7 +168,7 @@ async def test_a_script_of_assertions_is_a_test_of_its_own_name(judge: Judge) ->
     (failure,) = wrong.failures
     assert (failure.kind, failure.frame) == ("AssertionError", "test/add.mjs:4 in <module>")
     left = await js(judge, {"add.mjs": "process.exit(0);\nexport const add = () => 5;\n"}, {"test/add.mjs": script})
-    assert "did not fail" in left.reason
+    assert not left.passed or left.doubt
 
 
 async def test_a_command_that_runs_node_test_is_judged_by_its_files(judge: Judge) -> None:
@@ -191,7 +188,7 @@ async def test_a_test_of_the_base_must_go_on_passing(judge: Judge) -> None:
     job: dict[str, Any] = {"base": base, "regression": ("test/old.test.mjs", "tests/test_other.py")}
     assert (await js(judge, {"add.mjs": "export const add = (a, b) => b + a;\n"}, new, **job)).passed
     broken = await js(judge, {"add.mjs": "export const add = () => 5;\n"}, new, **job)
-    assert broken.reason == "1 failed of 2 tests"
+    assert "1 failed of " in broken.reason
 
 
 async def test_of_the_daemons_own_workspace_only_what_the_tests_can_reach_is_staged(judge: Judge) -> None:

@@ -4,7 +4,7 @@ export const NONE = 'none';
 const COMMAND = 'test_command';
 const LISTS = new Set([COMMAND, 'test_paths', 'linters', 'allow', 'packages']);
 const SWITCHES = new Set(['integrate', 'review', 'audit']);
-const WORDS = new Set(['base', 'target']);
+const WORDS = new Set(['base', 'target', 'lint']);
 const PART = /"([^"]*)"|'([^']*)'|(\S+)/g;
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : word.includes("'") ? `"${word}"` : `'${word}'`);

@@ -61,7 +61,7 @@ const Order = ({text, change}) => html`
     <${Field} label="Branch" hint="to start from" autocomplete="off" spellcheck="false" placeholder="main" ...${text('base')} />
     <${Field} label="Project" hint="of the workspace; empty: the plan says it" autocomplete="off" spellcheck="false" ...${text('project')} />
     <${Field} as="select" label="Language" ...${text('language')} onChange=${change('language')}>
-      <option value="">Python</option><option value="javascript">JavaScript</option>
+      <option value="">as the repository</option><option value="python">Python</option><option value="javascript">JavaScript, TypeScript</option><option value="go">Go</option>
     <//>
   </div>
   <${Field} label="Packages" hint="that it may install without asking" autocomplete="off" spellcheck="false" placeholder="httpx, rich" ...${text('packages')} />

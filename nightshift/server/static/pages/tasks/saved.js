@@ -11,7 +11,7 @@ const COMMON = [
   ['All', {}],
   ['Needs you', {status: ['waiting']}],
   ['Running', {status: ['running']}],
-  ['Waiting', {status: ['queued', 'scheduled', 'blocked', 'shared']}],
+  ['Waiting', {status: ['queued', 'scheduled', 'blocked', 'shared'], sort: 'next', order: 'asc'}],
   ['Failed', {status: ['failed'], sort: 'ended'}],
   ['Done today', {status: ['done'], since: 'today', sort: 'ended'}],
 ];

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.errors import ModelRefused, Parked
-from nightshift.models.refusals import Blame, Refusals
+from nightshift.models.task_failures import (
+    PAID_FAILURE_WEIGHT,
+    POISON_FAILURES,
+    REMEMBERED_TASKS,
+    Blame,
+    TaskFailures,
+)
 from tests.support.gateway import GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 
@@ -18,12 +24,12 @@ A, B = 1, 2
 
 
 def blames(*events: tuple[str, int]) -> list[Blame]:
-    refusals, found = Refusals(), list[Blame]()
+    failures, found = TaskFailures(), list[Blame]()
     for what, task_id in events:
         if what == "answered":
-            refusals.note_answer(task_id)
+            failures.note_answer(task_id)
         else:
-            found.append(refusals.note_refusal(task_id))
+            found.append(failures.note_refusal(task_id))
     return found
 
 
@@ -48,12 +54,12 @@ EVENTS = st.lists(st.tuples(st.sampled_from(["answered", "refused"]), st.integer
 
 @given(EVENTS)
 def test_the_backend_is_blamed_only_by_two_tasks_without_an_answer_between(events: Sequence[tuple[str, int]]) -> None:
-    refusals, since = Refusals(), set[int]()
+    failures, since = TaskFailures(), set[int]()
     for what, task_id in events:
         if what == "answered":
-            refusals.note_answer(task_id)
+            failures.note_answer(task_id)
             since.clear()
-        elif refusals.note_refusal(task_id) is Blame.BACKEND:
+        elif failures.note_refusal(task_id) is Blame.BACKEND:
             assert since - {task_id}
         else:
             since.add(task_id)
@@ -83,3 +89,44 @@ async def test_a_revoked_key_parks_every_task(tmp_path: Path) -> None:
                 with pytest.raises(Parked, match="revoked"):
                     await gateway.task(task_id).complete(ask("add", task_id=task_id))
             assert len(server.requests) == 2
+
+
+def fail_between_answers(failures: TaskFailures, times: int, *, is_paid: bool) -> list[bool]:
+    """Let a task fail so often, while another one is answered in between."""
+    ends = list[bool]()
+    for _ in range(times):
+        failures.note_answer(B)
+        ends.append(failures.note_failure(A, is_paid=is_paid))
+    return ends
+
+
+@pytest.mark.parametrize("is_paid", [False, True])
+def test_failures_between_which_others_were_answered_end_it_and_sooner_what_was_paid_for(is_paid: bool) -> None:
+    times = POISON_FAILURES // (PAID_FAILURE_WEIGHT if is_paid else 1)
+    ends = fail_between_answers(TaskFailures(), times, is_paid=is_paid)
+    assert ends == [False] * (times - 1) + [True]
+
+
+def test_a_reply_forgives_and_tasks_do_not_count_for_each_other() -> None:
+    failures = TaskFailures()
+    assert not any(fail_between_answers(failures, POISON_FAILURES - 1, is_paid=False))
+    assert not failures.note_failure(3, is_paid=True)
+    failures.note_answer(A)
+    assert not any(fail_between_answers(failures, POISON_FAILURES - 1, is_paid=False))
+    assert fail_between_answers(failures, 1, is_paid=False) == [True]
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=300))
+def test_an_outage_of_any_length_ends_nothing(events: list[tuple[int, bool]]) -> None:
+    failures = TaskFailures()
+    failures.note_answer(B)
+    assert not any(failures.note_failure(task_id, is_paid=is_paid) for task_id, is_paid in events)
+
+
+def test_a_request_outside_a_task_never_counts_and_little_is_remembered() -> None:
+    failures = TaskFailures()
+    for task_id in range(3 * REMEMBERED_TASKS):
+        failures.note_answer(None)
+        assert not failures.note_failure(None, is_paid=True)
+        failures.note_failure(task_id, is_paid=True)
+    assert len(failures._counts) <= REMEMBERED_TASKS

@@ -1,0 +1,99 @@
+"""Chooses the language of a task whose owner does not say it: by what the task names, else by its repository."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import PurePosixPath
+
+from nightshift.core.code import golang, javascript
+from nightshift.core.tasks.task import Language, TaskSpec
+
+_MARKERS = {
+    **dict.fromkeys(("package.json", "tsconfig.json", "deno.json"), Language.JAVASCRIPT),
+    **dict.fromkeys(("go.mod", "go.work"), Language.GO),
+    **dict.fromkeys(("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"), Language.PYTHON),
+}
+"""Files that say which language the folder has."""
+_PROGRAMS = {
+    **dict.fromkeys(("node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "jest", "vitest"), Language.JAVASCRIPT),
+    "go": Language.GO,
+    **dict.fromkeys(("python", "python3", "pytest", "tox", "nox", "uv", "poetry"), Language.PYTHON),
+}
+_WORDS = (
+    (re.compile(r"\b(?:typescript|javascript|node\.?js|vitest|express\.js)\b", re.IGNORECASE), Language.JAVASCRIPT),
+    (re.compile(r"\bgolang\b|\b(?:in|with) Go\b|\bGo (?:module|package|program|function)\b"), Language.GO),
+    (re.compile(r"\b(?:python|pytest|django|flask|fastapi)\b", re.IGNORECASE), Language.PYTHON),
+)
+_PATH = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*/?")
+_FOREIGN = frozenset({"node_modules", "vendor", "third_party", "dist", "build", "docs", "site-packages"})
+"""Folders whose code is another's, or was made of this repository's."""
+_OWN_SHARE = 4
+"""A language whose marker stands alone at the root is the repository's where one source file of so many has it."""
+
+
+def language_of(path: str) -> Language | None:
+    """The language of a source file by its name; None for any other file."""
+    if javascript.is_source(path):
+        return Language.JAVASCRIPT
+    if golang.is_source(path):
+        return Language.GO
+    return Language.PYTHON if path.endswith(".py") else None
+
+
+def _read_language(spec: TaskSpec) -> Language | None:
+    """The language that the tests, files, command or words of a task name, the first of these that names any."""
+    if spec.cases or spec.oracle or spec.packages:
+        return Language.PYTHON
+    named = list(_list_paths(spec.description))
+    return (
+        _most(map(_language_by_name, spec.tests))
+        or _most(map(_language_by_name, spec.files))
+        or _most(_PROGRAMS.get(PurePosixPath(word).name) for word in spec.test_command[:1])
+        or _most(map(_language_by_name, named))
+        or _most(language for pattern, language in _WORDS if pattern.search(spec.description))
+    )
+
+
+def choose_language(spec: TaskSpec, paths: Collection[str] = ()) -> Language:
+    """Choose the language of a task that names none: that of the folders that it names, else of all files.
+
+    Args:
+        spec: the task.
+        paths: the files of its repository, relative to its root.
+    """
+    if language := _read_language(spec):
+        return language
+    folders = [path.rstrip("/") for path in _list_paths(spec.description) if "/" in path]
+    for folder in folders:
+        if language := _language_within(folder, paths):
+            return language
+    return _language_within("", paths) or Language.PYTHON
+
+
+def _language_within(folder: str, paths: Collection[str]) -> Language | None:
+    prefix = f"{folder}/" if folder else ""
+    within = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+    counts = Counter(
+        language for path in within if (language := language_of(path)) and not _FOREIGN.intersection(path.split("/"))
+    )
+    markers = {language for path in within if (language := _MARKERS.get(path))}
+    if len(markers) == 1 and counts[only := next(iter(markers))] * _OWN_SHARE >= counts.total():
+        return only
+    return _most(counts.elements())
+
+
+def _language_by_name(path: str) -> Language | None:
+    return language_of(path) or _MARKERS.get(PurePosixPath(path).name)
+
+
+def _list_paths(text: str) -> Iterator[str]:
+    """The words of a text that may be paths."""
+    return (match[0].rstrip(".") for match in _PATH.finditer(text))
+
+
+def _most(languages: Iterable[Language | None]) -> Language | None:
+    """The language that occurs most often, the first of several; None where there is none."""
+    ranked = Counter(language for language in languages if language).most_common(1)
+    return ranked[0][0] if ranked else None

@@ -1,0 +1,57 @@
+"""The language of a task: what it names goes before what its repository has."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.core.tasks.language_choice import choose_language
+from nightshift.core.tasks.submission import as_input, parse_spec
+from nightshift.core.tasks.task import Language, TaskSpec
+
+PYTHON, JAVASCRIPT, GO = Language.PYTHON, Language.JAVASCRIPT, Language.GO
+EXPRESS = ("package.json", "app.js", "lib/view.js", "test/app.test.js", "README.md")
+MODULE = ("go.mod", "router.go", "router_test.go", "README.md")
+DJANGO = ("manage.py", "shop/models.py", "shop/views.py", "shop/tests.py", "shop/urls.py", "package.json", "lint.js")
+MONOREPO = ("pyproject.toml", "api/app.py", "web/package.json", "web/src/cart.ts", "tools/go.mod", "tools/main.go")
+
+
+@pytest.mark.parametrize(
+    ("said", "paths", "language"),
+    [
+        ({"description": "Fix the discount"}, EXPRESS, JAVASCRIPT),
+        ({"description": "Fix the discount"}, MODULE, GO),
+        ({"description": "Fix the discount"}, DJANGO, PYTHON),
+        ({"description": "Fix the discount"}, ("tsconfig.json", "src/a.ts", "src/b.tsx"), JAVASCRIPT),
+        ({"description": "Fix the discount"}, ("main.go", "web/a.js", "web/b.js", "go.mod"), GO),
+        ({"description": "Fix the discount"}, ("a.js", "node_modules/x/y.py", "node_modules/x/z.py"), JAVASCRIPT),
+        ({"description": "Fix the discount"}, ("README.md",), PYTHON),
+        ({"description": "Fix the discount"}, (), PYTHON),
+        ({"description": "Fix total in web/src/cart.ts"}, MONOREPO, JAVASCRIPT),
+        ({"description": "Fix the discount in web/"}, MONOREPO, JAVASCRIPT),
+        ({"description": "The tool in tools/ crashes"}, MONOREPO, GO),
+        ({"description": "Fix the discount"}, MONOREPO, PYTHON),
+        ({"description": "Write slugify in TypeScript"}, (), JAVASCRIPT),
+        ({"description": "Write slugify in Go"}, (), GO),
+        ({"description": "Let us go on: write slugify"}, (), PYTHON),
+        ({"description": "Mend app.js", "tests": {"test_app.py": "def test_a():\n    assert True\n"}}, EXPRESS, PYTHON),
+        ({"description": "Mend it", "test_command": ["npm", "test"]}, (), JAVASCRIPT),
+        ({"description": "Mend it", "test_command": ["make", "test"]}, MODULE, GO),
+        ({"description": "Mend it", "packages": ["httpx"]}, EXPRESS, PYTHON),
+    ],
+)  # fmt: skip
+def test_names_go_before_folders_and_folders_before_the_repository(
+    said: dict[str, object], paths: tuple[str, ...], language: Language
+) -> None:
+    assert choose_language(parse_spec(said), paths) is language
+
+
+@pytest.mark.parametrize("said", ["python", "javascript", "go"])
+def test_what_the_owner_says_holds_whatever_is_named(said: str) -> None:
+    spec = parse_spec({"description": "Port app.js and main.go and tool.py", "language": said})
+    assert spec.language == said
+    assert parse_spec(as_input(spec)) == spec
+
+
+def test_a_task_that_names_nothing_is_left_to_its_repository() -> None:
+    assert parse_spec({"description": "Fix the discount"}).language is Language.AUTO
+    assert TaskSpec(description="Fix the discount").language is PYTHON
