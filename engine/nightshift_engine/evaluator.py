@@ -86,7 +86,7 @@ class SandboxEvaluator:
         """
         stage = await self._stage(job)
         shared = {
-            "kind": "evaluate", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
+            "kind": "evaluate", "order": list(order), "plain": limits.plain,
             "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
             "max_failures": limits.max_failures,
         }  # fmt: skip
@@ -131,6 +131,12 @@ class SandboxEvaluator:
         return read_program(result, ready.key)
 
 
+QUIET = (
+    "-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider", "--capture=no", "--continue-on-collection-errors",
+)  # fmt: skip
+"""Nobody reads what candidates print; an option of the owner's may ask for what is not there."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """A job ready to run. `names` turns what comes back into its owner's words."""
@@ -142,16 +148,6 @@ class Stage:
     def with_task(self, task: Mapping[str, object]) -> Plan:
         """The plan of a run of the engine's program that is to do this."""
         return replace(self.plan, program=ProgramRun(entry=PROGRAM.entry, job=task))
-
-    def staged_id(self, test: str) -> str:
-        """A test's id in the run, from the one that its owner knows."""
-        path, _, rest = test.partition("::")
-        name, bracket, parameters = rest.partition("[")
-        found = next((file for file in self.plan.files if file.path == path), None)
-        if found is None:
-            return test
-        name = next((staged for staged, known in found.names.items() if known == name), name)
-        return f"{found.staged}::{name}{bracket}{parameters}"
 
 
 async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
@@ -167,9 +163,9 @@ async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
         packages=job.packages, whole_tree=job.whole_tree, limits=job.limits,
     )  # fmt: skip
     made = await suite_runs.plan(suite)
-    if made.command or not made.files:
+    if made.words is None or not made.files:
         raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
-    plan = tests_alone(made)
+    plan = replace(tests_alone(made), words=(*QUIET, *(made.words or ())))
     return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, suite_runs.mask))
 
 

@@ -11,7 +11,6 @@ NightshiftError
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries why
 │   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · WorkerRestarted · LeaseLost
-│   ├── NotJudgeable       no run of the tests would say anything of the change
 │   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
 │       └── NeedsSettings  nothing comes back until its owner changes the settings
@@ -174,12 +173,6 @@ class CancelledByUser(Interruption):
 
 class CommandBlocked(Interruption):
     """The task's own test command is one of those that never run."""
-
-    ending = Ending.REFUSED
-
-
-class NotJudgeable(Interruption):
-    """No run of these tests would say anything of the change, so there is no verdict; the message says why."""
 
     ending = Ending.REFUSED
 

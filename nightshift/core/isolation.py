@@ -51,7 +51,7 @@ class SandboxLimits(RunLimits):
     """How long the command may take, on the clock."""
     output_bytes: int = 1 << 20
     """Limit of standard output and of standard error, each."""
-    tmp_mb: int = 64
+    tmp_mb: int = 160
     """Limit of `/tmp`."""
     reserved_mb: int = 0
     """Address space that the command reserves without using it, as Node.js does. Where memory can only be bounded for

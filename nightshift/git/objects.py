@@ -16,7 +16,7 @@ from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8
 
 REGULAR = frozenset({"100644", "100755", "100664"})
-FOLDER, LINK = "40000", "120000"
+FOLDER, LINK, PROGRAM, SUBMODULE = "40000", "120000", "100755", "160000"
 _NEVER = frozenset({"", ".", "..", ".git"})
 
 

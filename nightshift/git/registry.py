@@ -167,7 +167,9 @@ class Repositories:
             view=view,
             storing=storing,
             store=Store(place.common / "objects", storing),
-            reader=Reader(view),
+            reader=Reader(
+                view.over(view.folder, GIT_ALTERNATE_OBJECT_DIRECTORIES=_list_submodule_stores(place.common))
+            ),
             names=Names(git),
             logged=Session(git, *MOVE, stderr=STDOUT),
             unlogged=Session(git, *NO_LOG, *MOVE, stderr=STDOUT),
@@ -186,3 +188,9 @@ class Repositories:
             for file, text in protocol.view_files(place.id_format).items():
                 (view / file).write_text(text)
         return view
+
+
+def _list_submodule_stores(common: Path) -> str:
+    """The object stores of the submodules that the owner has checked out, as git wants them."""
+    found = (path for path in (common / "modules").rglob("objects") if (path.parent / "HEAD").is_file())
+    return os.pathsep.join(map(str, sorted(found)))

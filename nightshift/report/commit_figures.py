@@ -21,8 +21,10 @@ _TONES = {
     Label.TESTS_PASSED: Tone.PLAIN,
     Label.DOCUMENTED: Tone.PLAIN,
     Label.REMOVED: Tone.PLAIN,
+    Label.BEHAVIOUR_KEPT: Tone.PLAIN,
     Label.SELF_TESTED: Tone.WARN,
     Label.EXIT_CODE: Tone.BAD,
+    Label.DOUBTFUL: Tone.BAD,
 }
 _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 

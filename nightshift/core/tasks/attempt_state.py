@@ -159,6 +159,10 @@ class AttemptState:
     project's name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
     heard_unmet: bool = False
     """Whether a change was sent back for what the words of the task say (`Verdict.unmet`); that happens once."""
+    held_tries: int = 0
+    """How many iterations failed on cases that no prompt shows: each tells a little of them."""
+    heard_doubt: bool = False
+    """Whether a change that passed was sent back for what speaks against it; that happens once."""
     merged_tests: Files = field(default_factory=dict)
     """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
     handed: HandOver | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.best_change import describe_tests
+from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.remarks import counted, masked
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label, Result, Verdict
@@ -69,7 +70,9 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     left = masked(state.open_remarks, mask, full)
     named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
     # In front of what was asked for: a body that is too long is cut at its end.
-    changed, removed = (", ".join(map(full, sorted(one))) for one in (state.changed_tests, state.removed_tests))
+    assets = [one.where for one in state.verdict.findings if one.kind is FindingKind.ASSET] if state.verdict else []
+    changed = ", ".join(map(full, sorted({*state.changed_tests, *assets})))
+    removed = ", ".join(map(full, sorted(state.removed_tests)))
     told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
     gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
     is_draft = verdict == Label.DRAFT
