@@ -225,7 +225,7 @@ class GitTree:
         return {path: target for path, target in named.items() if not target.startswith(("/", ".."))}
 
     def programs(self) -> frozenset[str]:
-        """Which files may be executed (`core.code.tree.Linked`)."""
+        """Return the paths of files that may be executed (`core.code.tree.Linked`)."""
         return frozenset(path for path, record in self.records.items() if record.mode == PROGRAM)
 
     def submodules(self) -> dict[str, GitTree | None]:

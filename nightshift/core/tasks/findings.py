@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """What was observed; `verdict.judge` says what follows from it."""
+    """Kinds of findings; `verdict.judge` says what follows from each."""
 
     GONE = "gone"
     """A test that passed on the base is skipped or missing now."""
@@ -44,7 +44,7 @@ class FindingKind(StrEnum):
 
 
 class Control(StrEnum):
-    """What a finding was held against: the base, where it was not seen, or a value that was compared outside."""
+    """Control of a finding: the base, where it was not seen, or a value that was compared outside."""
 
     BASE = "base"
     VALUE = "value"

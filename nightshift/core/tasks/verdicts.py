@@ -176,7 +176,7 @@ class Verdict(SuiteReport):
 
     @property
     def asks(self) -> tuple[Finding, ...]:
-        """What its owner must decide before it may be committed."""
+        """Findings that the owner must decide on before the change may be committed."""
         return tuple(one for one in self.findings if one.subject) if self.passed else ()
 
     @property
