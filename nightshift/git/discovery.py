@@ -31,19 +31,19 @@ _SHOWN_CHARS = 200
 class Place:
     """Location of a checkout's repository: `folder` is git's for this checkout, all worktrees share `common`.
 
-    `environ` is the daemon's environment, which says where the owner's own configuration is.
+    `variables` is the daemon's environment, which says where the owner's own configuration is.
     """
 
     root: Path
     folder: Path
     common: Path
     bare: bool
-    environ: Mapping[str, str]
+    variables: Mapping[str, str]
 
     @cached_property
     def configuration(self) -> Configuration:
         """Git's configuration for this checkout, read on first use. Raises GitError where git cannot read it."""
-        return read_configuration(self.root, self.folder, self.common, self.environ)
+        return read_configuration(self.root, self.folder, self.common, self.variables)
 
     @property
     def config_stamp(self) -> tuple[int, int]:
@@ -105,7 +105,7 @@ def discover(path: Path, environ: Mapping[str, str]) -> Place:
         common = (folder / pointer.read_text().strip()).resolve() if pointer.exists() else folder
     except (ValueError, OSError) as error:
         raise GitError(f"repo: the repository of {path} cannot be read: {error}") from error
-    return Place(root=root, folder=folder, common=common, bare=not (root / ".git").exists(), environ=environ)
+    return Place(root=root, folder=folder, common=common, bare=not (root / ".git").exists(), variables=environ)
 
 
 def _folder_of(root: Path) -> Path:

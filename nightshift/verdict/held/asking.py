@@ -136,7 +136,7 @@ class Asker:
         return (await self._replies(alone, await self._runs.plan(alone), cases)).replies
 
     async def select(self, job: SuiteJob, cases: Sequence[ValueCase]) -> list[ValueCase]:
-        """Select the cases whose module the job's tree holds; a test may import one from where only it looks."""
+        """Choose the cases whose module the job's tree holds; a test may import one from where only it looks."""
         planned = await self._runs.planned(job)
         return [case for case in cases if _has_module(case, planned, job)]
 
