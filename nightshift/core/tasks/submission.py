@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from enum import Enum
 from typing import Annotated, Any
@@ -248,10 +248,17 @@ def parse_spec(data: object) -> TaskSpec:
     values |= {name: tuple(dict.fromkeys(values[name])) for name in ("depends_on", "allow", "packages", "mcp", "needs")}
     values["test_command"] = tuple(read.test_command)
     spec = TaskSpec(**values)
+    if spec.language is Language.AUTO:
+        spec = replace(spec, language=_language_unsaid(spec))
     language = choose_language(spec) if spec.language is Language.AUTO else spec.language
     if found := unreadable(language, spec.tests, spec.files, spec.description):
         raise InvalidTask(found)
     return spec
+
+
+def _language_unsaid(spec: TaskSpec) -> Language:
+    """The language of a task that says none; AUTO where its repository or its project may tell."""
+    return Language.AUTO if spec.repo or spec.project else choose_language(spec)
 
 
 def as_input(spec: TaskSpec) -> dict[str, Any]:
@@ -259,7 +266,7 @@ def as_input(spec: TaskSpec) -> dict[str, Any]:
 
     `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
     """
-    changed = _changed_fields(spec, TaskSpec(description="", language=Language.AUTO))
+    changed = _changed_fields(spec, TaskSpec(description="", language=_language_unsaid(spec)))
     return changed | ({"limits": limits} if (limits := _changed_fields(spec.limits, Limits())) else {})
 
 

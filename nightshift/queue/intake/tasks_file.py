@@ -139,13 +139,14 @@ def read_tasks(text: str) -> Reading:
     )
 
 
-_AS_EVER = ("language", Language.PYTHON)
-"""The language that a task had in earlier versions where none was said: the key of its content is the same."""
+def content_key(spec: TaskSpec, after: tuple[str, ...] = (), language: Language = Language.PYTHON) -> str:
+    """A key made of what the task says: SHA-256 of its fields that differ from their defaults.
 
-
-def content_key(spec: TaskSpec, after: tuple[str, ...] = ()) -> str:
-    """A key made of what the task says: SHA-256 of its fields that differ from their defaults; Python is one."""
-    said = {name: value for name, value in as_input(replace(spec, key=None)).items() if (name, value) != _AS_EVER}
+    `language` is what its owner said of it: one that was chosen is no part of the key, as it never was.
+    """
+    fields = as_input(replace(spec, key=None))
+    fields.pop("language", None)
+    said = fields if language is Language.PYTHON else {**fields, "language": str(language)}
     text = json.dumps([said, list(after)], sort_keys=True, ensure_ascii=False)
     return "file:" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -221,7 +222,8 @@ class _Reader:
         if comment := item.parts.get("description", item).comment:
             self.notices.append(f"line {item.line}: {comment!r} is a comment, and no part of the task")
         if spec is not None and not found:
-            self._keep(item, replace(spec, key=spec.key or content_key(spec, after)), after, found)
+            language = spec.language if isinstance(data, dict) and "language" in data else Language.PYTHON
+            self._keep(item, replace(spec, key=spec.key or content_key(spec, after, language)), after, found)
         self.faults += found
         self.bad += bool(found)
         key = item.value.get("key") if isinstance(item.value, dict) else None

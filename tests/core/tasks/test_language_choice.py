@@ -6,7 +6,7 @@ import pytest
 
 from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.submission import as_input, parse_spec
-from nightshift.core.tasks.task import Language, TaskSpec
+from nightshift.core.tasks.task import Language
 
 PYTHON, JAVASCRIPT, GO = Language.PYTHON, Language.JAVASCRIPT, Language.GO
 EXPRESS = ("package.json", "app.js", "lib/view.js", "test/app.test.js", "README.md")
@@ -52,6 +52,10 @@ def test_what_the_owner_says_holds_whatever_is_named(said: str) -> None:
     assert parse_spec(as_input(spec)) == spec
 
 
-def test_a_task_that_names_nothing_is_left_to_its_repository() -> None:
-    assert parse_spec({"description": "Fix the discount"}).language is Language.AUTO
-    assert TaskSpec(description="Fix the discount").language is PYTHON
+def test_a_task_that_says_none_is_left_to_its_repository_or_project() -> None:
+    for place in ({"repo": "/shop"}, {"project": "shop"}):
+        spec = parse_spec({"description": "Fix app.js", **place})
+        assert spec.language is Language.AUTO
+        assert parse_spec(as_input(spec)) == spec
+    assert parse_spec({"description": "Fix app.js"}).language is JAVASCRIPT
+    assert parse_spec({"description": "Fix the discount"}).language is PYTHON
