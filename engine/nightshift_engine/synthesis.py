@@ -83,10 +83,7 @@ def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
     texts_of_tests = {file.staged: encode(file.text) for file in files}
     recorded = program.file_text(f"{program.text}\n{_INSTALL.format(name=name)}\n")
     texts = {**plan.texts, path: encode(recorded)}
-    return replace(
-        plan, files=files, mounted={name: texts_of_tests[name] for name in plan.mounted if name in texts_of_tests},
-        texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()},
-    )  # fmt: skip
+    return replace(plan, files=files, texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()})
 
 
 def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:

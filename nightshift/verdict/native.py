@@ -96,7 +96,7 @@ def _read_tests(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Fai
     """How the tests ended that a recorder told of; None for a command that ran none."""
     session, results, failures = run.session, dict[str, CaseResult](), list[Failure]()
     assert session is not None
-    if run.plan.command and not (session.items or session.collection or session.finishes):
+    if run.plan.command and not (session.items or session.tests or session.collection or session.finishes):
         return None, ()
     for path, fault in session.collection:
         failure = shaping.failure(path, fault, session.output.get("", ""), run.names, collecting=True)

@@ -145,7 +145,7 @@ class Search:
         planned = self.planned
         if self.job.language is not Language.PYTHON:
             made = plan.copies(planned)
-            names = {f"{file.path}::{name}" for file in planned.files if file.copied for name in file.names.values()}
+            names = {f"{file.path}::{name}" for file in planned.files for name in file.must_fail_names}
             more = {file.path for file in planned.files if file.mirrored}
             names |= {bare(test) for test in self.native.passed if file_of(test) in more}
             return copies.Copies(plan=made, tests=frozenset(names)) if made else None

@@ -50,8 +50,9 @@ class SuiteFile:
         original: what its owner wrote: the same lines with other names.
         outline: its tests; None for a file that does not parse, and for one whose tests are not listed beforehand.
         names: the tests' names in this run to those that their owner knows.
-        must_fail_text: its must-fail copy.
-        copied: whether it has one.
+        must_fail_text: its must-fail copy; empty without one.
+        must_fail_names: the tests that are changed in it, as their owner knows them.
+        mirrored: whether the tests that the file makes while it runs are changed as well.
         preload: libraries that are imported before anything of the workspace.
     """
 
@@ -63,12 +64,13 @@ class SuiteFile:
     outline: Listing | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     must_fail_text: str = ""
-    copied: bool = False
+    must_fail_names: frozenset[str] = frozenset()
+    mirrored: bool = False
     preload: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:
         """The file without its copy."""
-        return replace(self, must_fail_text="", copied=False)
+        return replace(self, must_fail_text="", must_fail_names=frozenset(), mirrored=False)
 
 
 class Launch(Protocol):
@@ -190,7 +192,7 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
 
 def copies(plan: Plan) -> Plan | None:
     """A run of the must-fail copies, in the places of their files; None where there are none."""
-    copied = tuple(replace(file.alone(), text=file.must_fail_text) for file in plan.files if file.copied)
+    copied = tuple(replace(file.alone(), text=file.must_fail_text) for file in plan.files if file.must_fail_text)
     texts = {**plan.texts, **{file.path: encode(file.text) for file in copied}}
     return replace(plan, files=copied, texts=texts, must_fail=True) if copied else None
 

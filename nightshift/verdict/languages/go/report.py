@@ -85,10 +85,10 @@ class _Reader:
             places = [(found[1], int(found[2])) for line in text.split("\n") if (found := _TRACE.fullmatch(line))]
             own = [(_WORKSPACE.sub("", path), line, "panic") for path, line in places if _WORKSPACE.match(path)]
             return Fault(kind="panic", message=said[0], frames=tuple(own[:1]))
-        found = [match for line in text.split("\n") if (match := _LINE.fullmatch(line))]
+        places_told = [match for line in text.split("\n") if (match := _LINE.fullmatch(line))]
         folder = self._folder(package)
-        frames = tuple((f"{folder}/{one[1]}".lstrip("/"), int(one[2]), name) for one in found[:1])
-        message = "\n".join(one[3] for one in found) or text.strip() or "it failed"
+        frames = tuple((f"{folder}/{one[1]}".lstrip("/"), int(one[2]), name) for one in places_told[:1])
+        message = "\n".join(one[3] for one in places_told) or text.strip() or "it failed"
         return Fault(kind="Failure", message=message, frames=frames)
 
     def unbuilt(self, lines: list[str]) -> Iterator[tuple[str, Fault]]:

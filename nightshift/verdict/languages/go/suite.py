@@ -43,7 +43,7 @@ def prepare(role: Role, path: str, text: str) -> SuiteFile:
     copy = edited(encode(golang.node_text(root)), turned)
     return SuiteFile(
         role=role, path=path, staged=path, text=text, original=text, outline=file.outline, names=file.names,
-        must_fail_text=copy, copied=True,
+        must_fail_text=copy, must_fail_names=frozenset(file.names) - frozenset(forced),
     )  # fmt: skip
 
 

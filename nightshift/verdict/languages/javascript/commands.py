@@ -86,7 +86,7 @@ def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reportin
     words = _meant(argv, text_of)
     words = words[1:] if words[:1] == ["npx"] else words
     texts = (" ".join(argv), *(text_of(path) or "" for path in _SCRIPTS))
-    printing = _PRINTING
+    printing: tuple[str, ...] = _PRINTING
     if any("--test-reporter-destination" in text for text in texts):
         printing = ()
     elif any("--test-reporter" in text for text in texts):

@@ -71,7 +71,8 @@ def _prepared(role: Role, path: str, text: str, root: Node, framework: Framework
         outline=found,
         names=listed,
         must_fail_text=copy if copied else "",
-        copied=bool(copied),
+        must_fail_names=frozenset(case.name for case in copied if case.name),
+        mirrored=bool(copied) and len(copied) == len(found.cases),
     )
 
 

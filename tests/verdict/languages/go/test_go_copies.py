@@ -92,12 +92,12 @@ def test_a_file_keeps_its_names_and_has_a_copy_beside_its_text() -> None:
     file = suite.prepare(Role.GIVEN, "sums/a_linux_test.go", text)
     assert (file.staged, file.text) == ("sums/a_linux_test.go", text)
     assert sorted(file.names) == ["TestA", "TestB"]
-    assert file.copied
+    assert file.must_fail_names == {"TestA"}
     assert "!(f() != 3)" in file.must_fail_text
 
 
 def test_a_file_of_which_no_check_is_certain_has_no_copy() -> None:
-    assert not suite.prepare(Role.GIVEN, "a_test.go", HEAD + "func TestA(t *testing.T) { f() }\n").copied
+    assert not suite.prepare(Role.GIVEN, "a_test.go", HEAD + "func TestA(t *testing.T) { f() }\n").must_fail_text
 
 
 @pytest.mark.parametrize(
