@@ -60,7 +60,7 @@ class Ran:
 
 
 def git(repo: Path, *words: str, text: str | None = None) -> str:
-    """What git prints for its owner.
+    """Run git as the repository's owner and return its output.
 
     Raises:
         subprocess.CalledProcessError: it failed.

@@ -1,4 +1,4 @@
-"""What a model's command costs beside the runs of tests that it stands next to: `run` of `true` in a large tree.
+"""Measure a model's command beside the runs of tests that it stands next to: `run` of `true` in a large tree.
 
     .venv/bin/python bench/commands.py [--files 5000] [--rounds 10]
 

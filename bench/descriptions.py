@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def first_sentence(description: str) -> str:
-    """What a docstring says before it gives examples."""
+    """Return the text of a docstring before its examples."""
     docstring = QUOTES.split(description[description.rindex("def ") :])[1]
     return " ".join(EXAMPLES.split(docstring.strip())[0].split())
 

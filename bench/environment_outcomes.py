@@ -87,7 +87,7 @@ def pytest_sessionfinish():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What came of one repository: test to outcome on each side, and seconds."""
+    """The comparison of one repository: test to outcome on each side, and seconds."""
 
     name: str
     made: tuple[MadeEnvironment, ...]

@@ -1,4 +1,4 @@
-"""What an environment costs a run: trials of one small test with none, and with that of a repository, side by side.
+"""Measure the cost of an environment: trials of one small test with none, and with that of a repository, side by side.
 
     .venv/bin/python bench/environments.py [REPOSITORY] [--rounds 20]
 

@@ -1,4 +1,4 @@
-"""What the tools of a model cost the harness, and how its conversation grows: 5,000 files by default.
+"""Measure a model's tools in the harness, and the growth of its conversation: 5,000 files by default.
 
     .venv/bin/python bench/explore.py [--files 5000] [--repo DIR] [--rounds 40]
 

@@ -89,7 +89,7 @@ class Judged:
 
     @property
     def why(self) -> str:
-        """What the judge said."""
+        """The judge's reasons."""
         findings = (f"{one.rule}: {one.message}" for one in self.findings)
         return "; ".join([*findings, *self.verdict.unmet, self.verdict.reason])
 

@@ -1,4 +1,4 @@
-"""What a new owner meets: a clean clone with an empty home, from `make run` to the first commit, beside another commit.
+"""Measure a new owner's start: a clean clone with an empty home, from `make run` to the first commit, beside another.
 
     python3 bench/fresh.py [--against COMMIT] [--test]
 
@@ -59,7 +59,7 @@ class Trial:
                 process.wait()
 
     def asked(self, path: str) -> object:
-        """What the API answers; None while nobody does."""
+        """Ask the API and return its answer; None while nobody answers."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return json.load(answer)
@@ -72,7 +72,7 @@ class Trial:
         return isinstance(answer, dict) and bool(answer.get("commits"))
 
     def processor_s(self, *words: str) -> float:
-        """What the command line takes, the least of ten: the daemon works beside it."""
+        """Return the processor time of a call of the command line, the least of ten: the daemon works beside it."""
         return min(self._processor_s(words) for _ in range(10))
 
     def _processor_s(self, words: tuple[str, ...]) -> float:
@@ -108,7 +108,7 @@ def _private_kb(folder: Path) -> int:
 
 
 def megabytes(folder: Path) -> float:
-    """What lies on the disk; a file with two names counts once."""
+    """Return the size of a folder on the disk; a file with two names counts once."""
     done = subprocess.run(["du", "-sm", folder], capture_output=True, text=True, check=True)
     return float(done.stdout.split()[0])
 

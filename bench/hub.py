@@ -115,7 +115,7 @@ def hub_node(url: str, node: str) -> Iterator[Cycle]:
 
 
 def read_when_told(connections: HubConnections, queue: HubQueue, over: threading.Event) -> None:
-    """What a node does with its messages."""
+    """Read the messages of a node when the hub notifies it, as a node does."""
     with connections.listening() as conn:
         while not over.is_set():
             if any(notice.payload == queue.node for notice in conn.notifies(timeout=0.1, stop_after=1)):
@@ -180,7 +180,7 @@ def procrastinate_node(url: str, _node: str) -> Iterator[Cycle]:
 
 @contextmanager
 def per_thread(connect: Callable[[], psycopg.Connection[Any]]) -> Iterator[Callable[[], psycopg.Connection[Any]]]:
-    """What gives each thread a connection of its own."""
+    """Give each thread a connection of its own."""
     own, opened = threading.local(), list[psycopg.Connection[Any]]()
 
     def connection() -> psycopg.Connection[Any]:

@@ -1,4 +1,4 @@
-"""What a verdict on JavaScript costs: a suite of five tests, judged cold and in the pool, beside bare `node --test`.
+"""Measure a verdict on JavaScript: a suite of five tests, judged cold and in the pool, beside bare `node --test`.
 
     .venv/bin/python bench/javascript.py [--rounds 15]
 

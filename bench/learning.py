@@ -54,7 +54,7 @@ _REFLECTION = json.dumps({"root_cause": "the approach does not fit", "suggested_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What a task took: iterations, model calls, prompt tokens by estimate."""
+    """The cost of a task: iterations, model calls, prompt tokens by estimate."""
 
     iterations: int
     calls: int
@@ -149,7 +149,7 @@ class Room:
 async def rounds(
     folder: Path, suite: Suite, *, with_memory: bool, families: Sequence[Family] = FAMILIES
 ) -> list[list[Done]]:
-    """What each family's task took, round by round."""
+    """Let the model do each family's tasks and return the cost of each task, round by round."""
     await asyncio.to_thread(folder.mkdir, parents=True)
     with Database(folder / "agent.sqlite") as db:
         events = EventLog(db)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """What similar tasks share.
+    """A family of similar tasks.
 
     Attributes:
         words: how each round asks for it; `{f}` is the function, `{path}` its file.

@@ -1,4 +1,4 @@
-"""What the daemon costs: tasks through the whole of it, beside bare pytest on the same suites.
+"""Measure the cost of the daemon: tasks through the whole of it, beside bare pytest on the same suites.
 
     .venv/bin/python bench/overhead.py [--items FILE] [--tasks 40] [--after 1000] [--embedder sentence-transformers]
                                        [--home FOLDER] [--beside CHECKOUT]
@@ -202,7 +202,7 @@ def processors(pid: int, group: Path | None) -> tuple[float, float, float]:
 
 
 def memory(pid: int) -> str:
-    """What the daemon's own process holds and held at most, in MB."""
+    """Return the memory of the daemon's own process, now and at most, in MB."""
     kb = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE))
     return f"{int(kb['VmRSS']) // 1000} MB, at most {int(kb['VmHWM']) // 1000} MB"
 
@@ -305,7 +305,7 @@ PARTS = {
 
 
 def parts_of_a_task(home: Path, tasks: int) -> str:
-    """What the time of each of the last tasks went into, by the daemon's own books: medians in milliseconds."""
+    """Divide the time of each of the last tasks by the daemon's own books: medians in milliseconds."""
     with books(home) as db:
         last = db.execute("SELECT max(id) FROM tasks").fetchone()[0]
         ids = f"BETWEEN {last - tasks + 1} AND {last}"

@@ -41,7 +41,7 @@ class Pair:
 
     @property
     def language(self) -> Language:
-        """What the answer is written in."""
+        """The language of the answer."""
         return Language.PYTHON if self.path.endswith(".py") else Language.JAVASCRIPT
 
     @property

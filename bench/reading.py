@@ -53,7 +53,7 @@ YAML = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What one reader took for one piece: seconds a character, by length."""
+    """The times of one reader for one piece: seconds a character, by length."""
 
     reader: str
     piece: str

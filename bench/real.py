@@ -108,7 +108,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a case in one variant; `bare_cpu_s` and the like are seconds of bare pytest."""
+    """The outcome of a case in one variant; `bare_cpu_s` and the like are seconds of bare pytest."""
 
     case: str
     kind: str
@@ -463,7 +463,7 @@ _SENT_AGAIN = "the reply changed nothing"  # what the right answer is told when 
 
 
 def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
-    """What was said against the right answer: each step after it that did not end well, and a bad end."""
+    """Yield the refusals of the right answer: each step after it that did not end well, and a bad end."""
     answers = [what for phase, what in asked if phase == "CODING"]
     coded, found = 0, False
     for step in steps:

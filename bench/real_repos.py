@@ -64,7 +64,7 @@ SPARE_CPU_S, LONGER = 5.0, 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is asked for where only a name is given; `need` are packages of PyPI that its tests import."""
+    """The request where only a name is given; `need` are packages of PyPI that its tests import."""
 
     versions: str
     need: tuple[str, ...] = ()
@@ -278,7 +278,7 @@ def _without(path: str, text: str, tests: Collection[str]) -> str:
 def _parts(
     before: Mapping[str, str], after: Mapping[str, str], code: Sequence[str], added: Mapping[str, str]
 ) -> Iterator[Part]:
-    """What of a change might stand alone: single places, whole files, all of it."""
+    """Yield the parts of a change that might stand alone: single places, whole files, all of it."""
     hunks = [part for path in code for part in _hunks(path, before[path], after[path])]
     yield from hunks[:MOST_HUNKS]
     yield from (Part(files={path: after[path]}, about=path) for path in code)
@@ -308,7 +308,7 @@ def _around(text: str, line: int) -> str:
 
 
 def _new_lines(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """What was added to the list of changes."""
+    """Return the lines that were added to the list of changes."""
     notes = [path for path in after if re.search(r"chang|history|news|versions", path, re.IGNORECASE)]
     texts = [(before.get(path, ""), after[path]) for path in notes if not path.endswith(".py")]
     lines = [line for old, new in texts for line in new.split("\n") if line.strip() and line not in old]

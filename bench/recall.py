@@ -102,7 +102,7 @@ def pairs(path: Path = PAIRS) -> Iterator[Pair]:
 
 @contextmanager
 def served(names: Sequence[str]) -> Iterator[Endpoints]:
-    """Where the embedders behind an address are answered by MiniLM; no server if none of these is asked for."""
+    """Serve the embedders behind an address by MiniLM; no server if none of these is asked for."""
     if not {"ollama", "openai"} & set(names):
         yield Endpoints()
         return

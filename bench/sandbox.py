@@ -1,4 +1,4 @@
-"""What a verdict costs: a suite of five tests, judged in each isolation and in the pool, beside bare pytest.
+"""Measure a verdict: a suite of five tests, judged in each isolation and in the pool, beside bare pytest.
 
     .venv/bin/python bench/sandbox.py [--rounds 15] [--without docker]
 

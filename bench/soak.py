@@ -46,7 +46,7 @@ FILES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What the daemon uses, and the folders of its home in megabytes."""
+    """The resources that the daemon uses, and the folders of its home in megabytes."""
 
     memory_mb: float
     descriptors: float
@@ -63,7 +63,7 @@ MOST = Use(
     memory_mb=0.5, descriptors=0.1, threads=0.1, processes=0.1, database_mb=0.3, backups_mb=1.5, logs_mb=1.0,
     workspace_mb=0.3, rest_mb=0.1,
 )  # fmt: skip
-"""What each may grow by in a week, in the second half. The workspace grows by what its tasks commit."""
+"""The most that each may grow by in a week, in the second half. The workspace grows by what its tasks commit."""
 
 
 class Again(Scenario):
@@ -105,7 +105,7 @@ class Soaked(Daemon):
         assert self.process.stdout.readline() == b"passed\n", self.output()[-2000:]
 
     def use(self) -> Use:
-        """What it uses now."""
+        """Read the resources that the daemon uses now."""
         assert self.process
         proc = Path(f"/proc/{self.process.pid}")
         said = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line)

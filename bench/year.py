@@ -63,7 +63,7 @@ Row = list[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What kind of year: see the options."""
+    """The kind of year: see the options."""
 
     tasks: int
     days: float

@@ -61,7 +61,7 @@ SLOW_MS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """What an address took."""
+    """The time of one request to an address."""
 
     address: str
     status: int

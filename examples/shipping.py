@@ -1,4 +1,4 @@
-"""What it costs to send an order, in cents."""
+"""The cost of sending an order, in cents."""
 
 FREE_FROM = 5_000
 STANDARD = 490

@@ -1,4 +1,4 @@
-"""What page_count() and page() have to do."""
+"""Tests of page_count() and page()."""
 
 from examples.pages import page, page_count
 

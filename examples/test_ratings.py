@@ -1,4 +1,4 @@
-"""What average() and best() have to do."""
+"""Tests of average() and best()."""
 
 from examples.ratings import average, best
 

@@ -1,4 +1,4 @@
-"""What shipping() has to do."""
+"""Tests of shipping()."""
 
 from examples.shipping import shipping
 

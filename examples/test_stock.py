@@ -1,4 +1,4 @@
-"""What a Stock has to do."""
+"""Tests of a Stock."""
 
 from examples.stock import Stock
 
@@ -27,7 +27,7 @@ def test_take() -> None:
 
 
 def test_move() -> None:
-    """What leaves one comes to the other."""
+    """Goods that leave one stock arrive in the other."""
     here, there = stock(nuts=5), stock(nuts=1)
     assert here.move("nuts", 2, there)
     assert here.goods == {"nuts": 3}

@@ -62,7 +62,7 @@ HUB_TASKS = {
     "Show prices with their tax": Status.DONE, "Read orders from CSV as well as JSON": Status.DONE,
     "Let the basket keep what was in it over a restart": Status.FAILED, "Sort invoices by their due date": Status.DONE,
 }  # fmt: skip
-"""What the tasks of the hub's page say, and how they ended: None waits or runs."""
+"""The titles of the tasks on the hub's page, and how each task ended: None waits or runs."""
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def hub_home() -> Iterator[Daemon]:
 
 
 def addresses(seeded: SeededDaemon) -> dict[str, str]:
-    """Which address stands for each page."""
+    """Return the address of each page."""
     report = max((seeded.snapshot.home / "reports").glob("*.md")).stem
     task = seeded.task("second_try")
     return {page.name: page.path.format(task_id=task, name=report) for page in PAGES if not page.needs_hub}

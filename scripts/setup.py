@@ -65,7 +65,7 @@ def engine() -> dict[str, str]:
 
 
 def browser() -> dict[str, str]:
-    """What the pages are tested with: any Chromium that is there does."""
+    """Name the package of the browser for tests of the pages; nothing where a Chromium is installed."""
     is_there = any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
     return {} if is_there else {"chromium": "chromium"}
 

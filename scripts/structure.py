@@ -27,7 +27,7 @@ RESULT = "NIGHTSHIFT_STRUCTURE"
 
 
 class Profile:
-    """Which files are passed by the threads of this process while it is on."""
+    """The files that the threads of this process pass through while the profile is on."""
 
     def __init__(self) -> None:
         self.passed: Counter[str] = Counter()

@@ -40,7 +40,7 @@ MAKES_CODE = re.compile(r"\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(\s*[\"'`
 
 
 class Refused(Exception):
-    """What npm brought may not be served; the text says why."""
+    """A package from npm may not be served; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """What the manifest says of a copy."""
+    """The entry of a copy in the manifest."""
 
     package: str
     version: str
@@ -151,7 +151,7 @@ def _replace(folder: Path, work: Path, copies: dict[str, tuple[str, Copied]]) ->
 
 
 def faults(folder: Path) -> Iterator[str]:
-    """What is wrong with a folder of copies, in sentences; nothing when all is as pinned."""
+    """Yield the faults of a folder of copies, in sentences; nothing when all is as pinned."""
     manifest = _json(folder / "manifest.json")
     names = {path.name for path in folder.iterdir() if path.is_file()} - OWN
     for name in sorted(names ^ manifest.keys()):

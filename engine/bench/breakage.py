@@ -145,7 +145,7 @@ _METHODS = (
 
 
 def _broken_expression(node: ast.expr, names: Sequence[str]) -> Iterator[ExpressionFault]:
-    """What may stand wrongly in place of an expression, by kind; `names` are the variables around it."""
+    """Yield the faults that may take the place of an expression, by kind; `names` are the variables around it."""
     yield from _operators(node)
     yield from _comparisons(node)
     yield from _constants(node)
@@ -319,7 +319,7 @@ _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.AsyncFor)
 
 
 def _broken_statement(tree: ast.Module, place: Place) -> Iterator[StatementFault]:
-    """What may stand wrongly from a statement on: the kind, how many statements it takes the place of, and which."""
+    """Yield the faults that may begin at a statement: the kind, how many statements are replaced, and by which."""
     node, inside = at(tree, place), len(place) > 1
     assert isinstance(node, ast.stmt)
     following = _following(tree, place)

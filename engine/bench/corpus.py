@@ -27,12 +27,12 @@ class Program:
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """The path of the program."""
         return f"{self.name}.py"
 
     @property
     def test_path(self) -> str:
-        """Where its tests lie."""
+        """The path of the program's tests."""
         return f"test_{self.name}.py"
 
 

@@ -44,7 +44,7 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What became of one task.
+    """The outcome of one task.
 
     Attributes:
         change: what the judge accepted; None without.
@@ -154,7 +154,7 @@ class Harness:
         return None
 
     async def _hidden_why(self, row: Row, change: Change) -> str:
-        """What hidden tests have against a change; empty where they all pass, or where there are none."""
+        """Say why hidden tests refuse a change; empty where they all pass, or where there are none."""
         if not row.hidden:
             return ""
         verdict = await self.judged(
@@ -166,7 +166,7 @@ class Harness:
         return f"{fails[0].id}: {fails[0].message.partition(chr(10))[0]}" if fails else verdict.reason
 
     def _job(self, row: Row, held: HeldOut) -> EvaluationJob:
-        """What the engine is shown: the task without what is held out of its tests."""
+        """Make the job of the engine: the task without what is held out of its tests."""
         spec = row.spec
         return EvaluationJob(
             base=_base(spec),
@@ -179,7 +179,7 @@ class Harness:
         )
 
     def _limits(self, row: Row) -> dict[str, Any]:
-        """What bounds a run of the suite besides its time: what the task says, and else what is usual here."""
+        """Return the limits of a run of the suite besides its time: those of the task, and else the usual ones here."""
         said = row.spec.limits
         kept = {name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(said, name)) is not None}
         return {"cpus": said.cpus or float(self.cores), **kept}

@@ -112,7 +112,7 @@ async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[T
 
 
 def _kept(program: Program, row: Row, tried: Tried) -> dict[str, object]:
-    """What a look at a failure needs, and what `engine/bench/tasks.py` takes as a task."""
+    """Return a row that a look at a failure needs, and that `engine/bench/tasks.py` takes as a task."""
     done = tried.done
     return {
         "id": done.name,

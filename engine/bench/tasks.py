@@ -1,4 +1,4 @@
-"""What the built-in engine fixes of any set of tasks: fixed, wrongly accepted, time and candidates for each.
+"""Measure the built-in engine on any set of tasks: fixed, wrongly accepted, time and candidates for each.
 
     .venv/bin/python engine/bench/tasks.py --tasks FILE [--limit N] [--within 60] [--cores 2] [--only ID,…] [--out FILE]
 

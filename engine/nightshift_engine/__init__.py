@@ -12,4 +12,4 @@ from pathlib import Path
 from nightshift.sandbox.runtime import Program
 
 PROGRAM = Program(name="nightshift_repair", folder=Path(__file__).resolve().parent / "inside", module="entry")
-"""What of the engine runs inside the sandbox."""
+"""The part of the engine that runs inside the sandbox."""

@@ -52,7 +52,7 @@ _State = tuple[int | None, int, str, str, frozenset[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CachedSearch:
-    """What a search found, from where it began, with how much time."""
+    """The finding of a search, the change from which it began, and its time."""
 
     finding: Finding
     start: Change
@@ -87,7 +87,7 @@ class RepairBackend(BaseModelHandler):
         self._starts: OrderedDict[tuple[int | None, str], Change] = OrderedDict()
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
         """Make the engine where the settings have a way into a sandbox; a model's name means nothing to it."""
         return cls.over(settings.runs, budget_s=settings.repair_s) if settings.runs else None
 
@@ -240,7 +240,7 @@ def why_unfit(request: ModelRequest) -> str:
 
 
 def job_of(material: Material, start: Change) -> EvaluationJob:
-    """Where candidates are evaluated: the task's tree with a change on top, by the tests that a model may see."""
+    """Make the job for candidates: the task's tree with a change on top, by the tests that a model may see."""
     case, work = material.context, material.state
     spec, limits = case.task.spec, case.run_limits
     return EvaluationJob(
@@ -373,14 +373,14 @@ def reflection_text(finding: Finding, material: Material) -> str:
 
 
 def summary(finding: Finding, changed: Change) -> str:
-    """What the change does, in one line that can head a commit."""
+    """Summarise the change in one line that can head a commit."""
     files = ", ".join(sorted(changed)) if len(changed) < 3 else f"{len(changed)} files"
     said = " ".join(finding.description.replace("`", "").split()) or "let the failing tests pass"
     return f"Fix {files}: {said}"[:_MAX_SUMMARY]
 
 
 def changed_files(material: Material, target: Change) -> Change:
-    """What must be sent so that the work's files become those of `target`, a change of the same base."""
+    """Return the files to send so that the work's files become those of `target`, a change of the same base."""
     now = material.state.change
     return {path: text for path, text in _wanted(material, target) if path not in now or now[path] != text}
 
@@ -414,6 +414,6 @@ def _refused(material: Material) -> str:
 
 
 def _seen(plan: str) -> str:
-    """What the plan begins with: what the tests showed, and which lines are suspected."""
+    """Return the beginning of the plan: the result of the tests, and the suspected lines."""
     lines = [_NUMBER.sub("", line).strip() for line in plan.split("\n") if line.strip()]
     return " ".join(lines[:2]) or "the tests fail"

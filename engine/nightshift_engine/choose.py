@@ -1,4 +1,4 @@
-"""Which of the variants that pass is the answer, and how sure that is.
+"""Choose the answer among the variants that pass, and say how sure the choice is.
 
 Tests that pass are weak evidence where many variants pass them. So the variants are also called with inputs that no
 test has, and examples in the docstring are run as tests. What agrees with the docstring comes first; among the rest
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 MOST_RANKED = 24
 INPUTS = 40
 TOKEN_PENALTY = 0.12
-"""What each token that an edit adds or takes costs, in the logarithm of the likelihood."""
+"""The cost of each token that an edit adds or takes, in the logarithm of the likelihood."""
 AGREEMENT = 1.5
 """How much the answers of the others count against the likelihood."""
 FEW_TESTS = 3
@@ -257,7 +257,7 @@ def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
 
 
 def _drawn(strategy: SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
-    """What a strategy gives, the same every time."""
+    """Draw rows from a strategy, the same every time."""
     from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415 - slow to import, rarely needed
 
     rows = list[list[Any]]()

@@ -88,7 +88,7 @@ class Engine:
         return first
 
     async def _solved(self, state: SearchState) -> list[Finding]:
-        """What was found, best first; one finding that says why not, where nothing was."""
+        """Return the findings, best first; where nothing was found, one finding that says why not."""
         state.report("looking at the tests as they are")
         await self._look(state)
         if state.problem.sees_all or (state.is_fine and state.problem.whole_tests):
@@ -261,7 +261,7 @@ def _fixes(state: SearchState) -> list[QuickFix]:
 
 
 def _words(state: SearchState) -> dict[str, Vocabulary]:
-    """What edits of each file may use."""
+    """Return the vocabulary for the edits of each file."""
     tests, prose = list(state.job.tests.values()), [state.problem.description]
     return {path: vocabulary(text, tests, prose) for path, text in state.sources.texts.items()}
 
@@ -348,7 +348,7 @@ REMEMBERED = 64
 
 @dataclass(slots=True)
 class EarlierSearch:
-    """Where a search began, and what it found besides its answer."""
+    """The start of a search, and its findings besides its answer."""
 
     job: EvaluationJob
     left: list[Finding]
@@ -406,7 +406,7 @@ MOST_PLACES = 6
 
 
 def errors(observation: SuiteObservation) -> list[tuple[str, ErrorInfo]]:
-    """What files and failing tests ended with, files first, each kind of error once."""
+    """List the errors of files and failing tests, files first, each kind of error once."""
     found = [*observation.broken.items(), *((test.id, test.error) for test in observation.failing if test.error)]
     distinct = {(error.kind, error.message, error.frames[-1:]): (where, error) for where, error in found}
     return list(distinct.values())
@@ -439,7 +439,7 @@ def _seen(observation: SuiteObservation) -> str:
 
 
 def of_variant(variant: Variant) -> str:
-    """What a variant changes, in one line."""
+    """Describe the change of a variant, in one line."""
     where = f" in `{variant.scope}`" if variant.scope else f" in `{variant.path}`"
     notes = [f"{edit.note or edit.kind} (line {edit.line})" for edit in variant.edits]
     return "; ".join(notes) + where

@@ -1,4 +1,4 @@
-"""What the repair engine asks of the sandbox: observe a suite, try many candidates fast, call the variants.
+"""The repair engine's port to the sandbox: observe a suite, try many candidates fast, call the variants.
 
 Nothing that comes back from here is a verdict. It shows a search where to look and what is worth judging; what the
 search finds is judged like any other change.
@@ -21,7 +21,7 @@ from nightshift.core.tasks.task import Change, Files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationJob:
-    """Where candidates are evaluated: `base` with `change` on top, by `tests` or by the tests that `command` names.
+    """The place where candidates are evaluated: `base` with `change` on top, by `tests` or by the tests of `command`.
 
     `start` are the files that the owner gave with the task. `packages` are distributions that the run may see, name to
     exact version. `wall_s` bounds the suite as it is; `cpus` also says how many candidates run at the same time.
@@ -68,7 +68,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorInfo:
-    """What a test or a file failed of. `frames` are (path, line, function) of the tree's own files, outermost first."""
+    """The error of a test or a file. `frames` are (path, line, function) of the tree's own files, outermost first."""
 
     kind: str
     message: str
@@ -110,7 +110,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteObservation:
-    """What a close look at the suite showed.
+    """The result of a close look at the suite.
 
     Attributes:
         tests: every test that ran, in the order of the suite.
@@ -164,7 +164,7 @@ class CandidateResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """What a call of a variant came to: how, and the packed result, or the names of the exception's classes.
+    """The result of a call of a variant: how it ended, and the packed value or the names of the exception's classes.
 
     For a generator stands the list of what it yields; for None, where the call changed its arguments, the pair of None
     and the arguments. Long results are given by a digest.
@@ -192,7 +192,7 @@ class SynthesisJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisResult:
-    """What was found: new texts of the function, smallest first; empty with the reason in `why`.
+    """The result of a synthesis: new texts of the function, smallest first; empty with the reason in `why`.
 
     `examples` is how many calls with known results there were, `tried` how many expressions were evaluated.
     """

@@ -44,7 +44,7 @@ RECENT = 4
 BUDGET_S = 15.0
 """After so long a run begins no more candidates; the rest goes to the next one."""
 SPARE_S = 15.0
-"""What the last tests of an observation, or calls of a probe, may take beyond their time."""
+"""The extra time of an observation's last tests, or of a probe's last calls."""
 AT_ONCE = 500
 """So many candidates are sent to one sandbox."""
 DEATHS = 12
@@ -86,7 +86,7 @@ class SandboxEvaluator:
         """
         stage = await self._stage(job)
         shared = {
-            "kind": "evaluate", "order": [stage.staged_id(test) for test in order], "plain": limits.plain,
+            "kind": "evaluate", "order": list(order), "plain": limits.plain,
             "wall_s": limits.wall_s, "steps": limits.steps, "budget_s": BUDGET_S, "whole_s": job.wall_s,
             "max_failures": limits.max_failures,
         }  # fmt: skip
@@ -131,6 +131,12 @@ class SandboxEvaluator:
         return read_program(result, ready.key)
 
 
+QUIET = (
+    "-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider", "--capture=no", "--continue-on-collection-errors",
+)  # fmt: skip
+"""Nobody reads what candidates print; an option of the owner's may ask for what is not there."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """A job ready to run. `names` turns what comes back into its owner's words."""
@@ -142,16 +148,6 @@ class Stage:
     def with_task(self, task: Mapping[str, object]) -> Plan:
         """The plan of a run of the engine's program that is to do this."""
         return replace(self.plan, program=ProgramRun(entry=PROGRAM.entry, job=task))
-
-    def staged_id(self, test: str) -> str:
-        """A test's id in the run, from the one that its owner knows."""
-        path, _, rest = test.partition("::")
-        name, bracket, parameters = rest.partition("[")
-        found = next((file for file in self.plan.files if file.path == path), None)
-        if found is None:
-            return test
-        name = next((staged for staged, known in found.names.items() if known == name), name)
-        return f"{found.staged}::{name}{bracket}{parameters}"
 
 
 async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
@@ -167,15 +163,15 @@ async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
         packages=job.packages, whole_tree=job.whole_tree, limits=job.limits,
     )  # fmt: skip
     made = await suite_runs.plan(suite)
-    if made.command or not made.files:
+    if made.words is None or not made.files:
         raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
-    plan = tests_alone(made)
+    plan = replace(tests_alone(made), words=(*QUIET, *(made.words or ())))
     return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, suite_runs.mask))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What a run reported, by the candidates' numbers. `ended` tells that it came to its end by itself."""
+    """The report of a run, by the candidates' numbers. `ended` tells that it came to its end by itself."""
 
     outcomes: dict[int, CandidateResult]
     begun: frozenset[int]
@@ -251,7 +247,7 @@ def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) 
 
 
 def observation(answer: ProgramAnswer | None, plan: Plan, names: Names) -> SuiteObservation:
-    """What was seen; when not even the tests could be collected, each of their files counts as broken."""
+    """Read an observation; when not even the tests could be collected, each of their files counts as broken."""
     reader = _ObservationReader(names)
     for row in rows(answer):
         reader.take(row)
@@ -348,7 +344,7 @@ def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
 
 
 def _error_info(details: Any, names: Names, *, tests: bool) -> ErrorInfo:
-    """What something failed of, with the frames of the tree's own files, those of tests only if wanted.
+    """Read an error, with the frames of the tree's own files, those of tests only if wanted.
 
     Raises:
         ValueError, TypeError, KeyError: it has another form.

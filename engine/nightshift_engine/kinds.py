@@ -1,4 +1,4 @@
-"""What is known of the names of a scope: which are visible where, and of which kinds their values may be.
+"""The names of a scope: which are visible where, and of which kinds their values may be.
 
 A kind is a set of type names as `type(x).__name__` gives them (`int`, `NoneType`, `Node`); the empty set is unknown.
 Functions and classes are `callable`, generators and other iterators `iterator`. Kinds steer the order of a search and
@@ -229,7 +229,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """What the module itself offers, in the order of the text; `functions` are those that can be called by name."""
+    """The names of the module itself, in the order of the text; `functions` are those that can be called by name."""
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     classes: Mapping[str, ast.ClassDef] = field(default_factory=dict)
@@ -473,7 +473,7 @@ def _own(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _shown(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
-    """What one node shows of the kinds of names."""
+    """Yield the kinds of names that one node shows."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _assigned(target, node.value, kinds)

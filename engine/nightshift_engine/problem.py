@@ -1,4 +1,4 @@
-"""What the engine is asked and what it answers: a problem with its time, how far the search is, and what it found."""
+"""The engine's question and answer: a problem with its time, the progress of the search, and its finding."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a search came to.
+    """The result of a search.
 
     Attributes:
         change: files on top of the job's change, each with its complete new text; None when nothing was found.

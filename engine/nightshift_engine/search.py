@@ -56,7 +56,7 @@ RETRIED, SLOW_STEPS, SLOW_S = 72, 20, 4.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSpace:
-    """What is searched: the job, its trees, what its tests did, and the vocabulary of each file."""
+    """The search space: the job, its trees, the observation of its tests, and the vocabulary of each file."""
 
     job: EvaluationJob
     trees: Mapping[str, ast.Module]
@@ -66,7 +66,7 @@ class SearchSpace:
 
 @dataclass(slots=True, kw_only=True)
 class SearchResult:
-    """What a search came to; `passing` in the order of likelihood."""
+    """The result of a search; `passing` in the order of likelihood."""
 
     passing: list[Variant] = field(default_factory=list)
     tried: int = 0
@@ -457,7 +457,7 @@ def _plausibility(tree: ast.Module, edit: Edit) -> float:
 
 
 def _sides(node: ast.AST) -> list[ast.expr]:
-    """What an operator stands between, if it is one that makes little of two equal sides."""
+    """Return the operands of an operator that makes little of two equal sides."""
     match node:
         case ast.BinOp(left=left, right=right, op=ast.Sub() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.BitXor()):
             return [left, right]

@@ -124,7 +124,7 @@ def _plain(text: str) -> bool:
 
 @dataclass(slots=True)
 class SearchReport:
-    """What a search reported.
+    """The report of a search.
 
     `bodies` have their sizes; `examples` and `tried` expressions are counted, `cost` is how large these got, `ended`
     how the run did; with `full` the memory was used up.

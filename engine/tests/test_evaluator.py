@@ -29,22 +29,6 @@ def rounds(tmp_path: Path) -> SuiteRuns:
     return SuiteRuns(sandboxes.bubblewrap(), sandboxes.runtime(), tmp_path / "staging", mask=Masker())
 
 
-async def test_ids_of_tests_go_to_the_run_and_back(rounds: SuiteRuns) -> None:
-    tests = (
-        "import pytest\nfrom small import total\n\n\nclass TestTotal:\n    def test_in_a_class(self):\n"
-        "        assert total([]) is None\n\n\n@pytest.mark.parametrize('text', ['a::b', '[c]'])\n"
-        "def test_each(text):\n    assert text\n"
-    )
-    stage = await staged(trying.job(tests=tests), rounds)
-    (file,) = stage.plan.files
-    assert file.staged != "test_small.py"
-    for test in ("TestTotal::test_in_a_class", "test_each[a::b]", "test_each[[c]]", "test_other"):
-        inside = stage.staged_id(f"test_small.py::{test}")
-        assert inside.startswith(f"{file.staged}::")
-        assert stage.names.id(inside) == f"test_small.py::{test}"
-    assert stage.staged_id("elsewhere.py::test_it") == "elsewhere.py::test_it"
-
-
 async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: SuiteRuns) -> None:
     plan = (await staged(trying.job(), rounds)).plan
     assert not any(file.must_fail_path or file.copied for file in plan.files)

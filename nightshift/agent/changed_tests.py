@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -28,6 +28,7 @@ from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.events import DroppedData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.findings import Finding
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Result, Trial
@@ -101,6 +102,27 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
     return Settled(state=state, asks=() if failed else tuple(asks), left_out=left_out, failed=trial if failed else None)
 
 
+def ask_about(
+    context: AttemptContext, state: AttemptState, services: AgentServices, found: Sequence[Finding]
+) -> tuple[Ask, ...]:
+    """Ask the owner about test assets that a change touches, each with its difference, unless he has answered.
+
+    Args:
+        context: of the attempt.
+        state: with the change.
+        services: read the base.
+        found: the questions of a verdict.
+    """
+    now, asks = View(services.tree, state.change), list[Ask]()
+    for one in found:
+        if _is_allowed(context, state, services, one.where) or one.subject in context.granted:
+            continue
+        before, text = base_text(services.tree, one.where) or "", now.text(one.where) or ""
+        diff = _cut(_diff(one.where, before, text), f"{state.base[:12]}:{state.scope.full(one.where)}")
+        asks.append(Ask(kind=AskKind.FINDING, subject=one.subject, question=f"{one.says}\n\n{diff}"))
+    return tuple(asks)
+
+
 def propose(before: Change, now: Change, tree: Tree) -> Change:
     """Return the proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
     return {path: now[path] if path in now else text_of(tree, path) for path in sorted({*before, *now})}
@@ -120,13 +142,16 @@ def _kept(context: AttemptContext, state: AttemptState, services: AgentServices)
 
 
 def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, subject: str) -> bool:
-    if services.settings.change_tests == "allow" or subject in context.granted:
-        return True
-    full = state.scope.full(path)
     # Which of a file's tests pass is told of Python alone; of others nobody but their owner knows what a change loses.
-    own = path.endswith(".py") and services.wrote(full)
+    own = path.endswith(".py") and services.wrote(state.scope.full(path))
+    return own or subject in context.granted or _is_allowed(context, state, services, path)
+
+
+def _is_allowed(context: AttemptContext, state: AttemptState, services: AgentServices, path: str) -> bool:
+    """Tell whether the settings, or the task itself, let a file change that decides what tests check."""
     rules = [rule for rule in context.task.spec.allow if "/" in rule]
-    return own or any(fnmatchcase(each, rule) for rule in rules for each in {path, full})
+    named = any(fnmatchcase(each, rule) for rule in rules for each in {path, state.scope.full(path)})
+    return named or services.settings.change_tests == "allow"
 
 
 def _denied(context: AttemptContext, path: str, services: AgentServices) -> str:

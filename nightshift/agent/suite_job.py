@@ -34,6 +34,10 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         takes_away=not spec.tests and only_takes_away(context, state, services),
         gone=state.removed_tests,
         asked=spec.description,
+        told_weak=bool(state.verdict and state.verdict.weak),
+        held_tries=state.held_tries,
+        granted=frozenset(context.granted),
+        denied=frozenset(context.denied),
     )
 
 

@@ -35,20 +35,24 @@ from nightshift.agent.view import View, base_text, misplaced
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
-from nightshift.core.events import DroppedData, FindingData, JudgedData, Kind, Level
+from nightshift.core.events import DroppedData, JudgedData, Kind, Level
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import LEFT_OUT
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, Try
+from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.reasons import with_failure
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import Change, Files, Spent, digest
-from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Result, Trial, Verdict
+from nightshift.core.tasks.verdicts import HELD_OUT, Evidence, Failure, Label, Result, Trial, Verdict
 from nightshift.core.text.encoding import encode
 
 _NO_TESTS = "The agent's own tests cannot be used"
 _UNTESTED = "own tests"
 _ADD = "Where a fault is named that no test notices, add a test whose expected result it changes."
 UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
+DOUBTFUL = "The tests pass, but they would pass whatever the code does. Do what the task says:"
+SENT_BACK = frozenset({FindingKind.COPY, FindingKind.IDLE})
+"""What a model hears of once before the change counts as doubtful; of what speaks of forging it hears nothing."""
 _REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
 _UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
 _MOST_LINES = 200
@@ -128,26 +132,23 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
         verdict = replace(verdict, evidence=replace(verdict.evidence, notes=(*verdict.evidence.notes, *notes)))
     state = replace(state, verdict=verdict, spent=state.spent + Spent(suite_s=verdict.duration_s))
     _report(services, verdict)
-    if verdict.tampering:
-        return _attacked(state, services, verdict)
     if not verdict.passed:
-        return _failed(state, before)
+        tried = any(failure.kind == HELD_OUT for failure in verdict.failures)
+        return _failed(replace(state, held_tries=state.held_tries + tried), before)
     if unjudged(state):
         return _unjudged(state)
     if state.unmet:
         return _send_back(context, state, verdict)
+    if asks := changed_tests.ask_about(context, state, services, verdict.asks):
+        return _held(Checked(state=state, asks=asks))
+    doubts = [one.says for one in verdict.findings if one.kind in SENT_BACK] if verdict.doubt else []
+    if doubts and not state.heard_doubt and state.iteration < context.iterations:
+        text = "\n".join([DOUBTFUL, *(f"- {says}" for says in doubts)])
+        after = replace(state, feedback=text, heard_doubt=True)
+        return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=doubts[0][:300], data=_data(verdict))
     note = feedback.passed(verdict)
     state = replace(state, feedback="", reason=note, tries=_without_blame(state))
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
-
-
-def _attacked(state: AttemptState, services: AgentServices, verdict: Verdict) -> Step:
-    """End the attempt: code that writes into the channels of its own verdict gets no further look at it."""
-    reason = f"The tested code tampered with the run of its tests: {verdict.tampering}"
-    data = FindingData(rule="verdict.tampering", severity="block")
-    services.events.emit(Kind.GATE_FINDING, reason, level=Level.WARNING, **data)
-    state = replace(state, ending=Ending.REFUSED, reason=reason, feedback=reason)
-    return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
 
 
 def _held(checked: Checked) -> Step:

@@ -31,7 +31,7 @@ def nowhere() -> str:
 
 
 def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], BaseModelHandler] | None:
-    """What makes the agent that the owner set; None where he set none.
+    """Return a function that makes the agent of the owner's settings; None where the settings name no agent.
 
     Raises:
         ConfigError: its command cannot be read.
@@ -66,10 +66,10 @@ def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], Bas
 
 
 def place(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | str:
-    """Where agents work, or why they cannot; what an earlier daemon left there is removed.
+    """Prepare the folder and sandbox for agents, or say why agents cannot work; remove what an earlier daemon left.
 
     Args:
-        settings: where things lie.
+        settings: those in force; agents work below `state_dir`.
         runtime: the interpreter and the programs inside.
         sandbox: the short name of the one in use.
     """

@@ -39,7 +39,7 @@ class BenchmarkProcess:
         self._lock = threading.Lock()
 
     def state(self) -> BenchmarkState:
-        """How it stands; also of a run that was begun in a terminal."""
+        """Return the state of the run, also of one that was begun in a terminal."""
         running = self._is_alive() or is_held(self._settings().benchmark_lock_file)
         return BenchmarkState(is_running=running, said=self._said())
 

@@ -109,7 +109,7 @@ class Attempts:
             self._here.store.note_spent(self._run.key, arm, days)
 
     def _broken_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
-        """Why an attempt says nothing of its arm: it was put down, or cut off by what was left of the run's budget."""
+        """Tell why an attempt says nothing of its arm: it was put down, or cut off by the rest of the run's budget."""
         if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
             return BrokenOff(reason=f"the model does not come back: {task.reason}")
         if task.status not in {*ENDED, Status.WAITING} or task.ending is Ending.USER:
@@ -152,7 +152,7 @@ class Attempts:
         raise AssertionError("numbers do not end")
 
     async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
-        """Whether the tests that were held out pass on what an arm committed."""
+        """Tell whether the held-out tests pass on what an arm committed."""
         found = await suites(self._settings, self._here.folder)()
         if not isinstance(found.suite, SuiteRunner):
             raise SandboxError(f"nothing can be judged, because nothing can be run: {found.why_not}")
@@ -194,7 +194,7 @@ def _db_of(home: Path) -> Path:
 
 
 def _is_cut_off(path: Path, task: Task) -> bool:
-    """Whether an attempt would need more USD than it was given; other limits are the owner's, and count."""
+    """Tell whether an attempt would need more USD than it was given; other limits are the owner's, and count."""
     if task.status is not Status.WAITING:
         return False
     asked = [event for event in _events_of(path, task.id) if event.kind is Kind.ASKED]
@@ -202,7 +202,7 @@ def _is_cut_off(path: Path, task: Task) -> bool:
 
 
 def worked_s(events: Sequence[Event]) -> float:
-    """How long a task was worked on, in seconds, without the time that it waited or that nobody was there."""
+    """Return the seconds of work on a task, without the time that it waited or that nobody was there."""
     seconds, began, last = 0.0, None, None
     for event in events:
         if began and event.data.get("from") == Status.RUNNING:
@@ -215,7 +215,7 @@ def worked_s(events: Sequence[Event]) -> float:
 
 
 def _events_of(path: Path, task_id: int) -> list[Event]:
-    """What happened to a task, also before a kill."""
+    """Read the events of a task, also those before a kill."""
     with Database(path, readonly=True) as database:
         return EventLog(database).after(0, limit=MOST_EVENTS, task_id=task_id)
 
@@ -347,7 +347,7 @@ def _told(result: Result, store: BenchmarkStore) -> str:
 
 
 def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:
-    """What is left of the run's own budget and of the owner's, which his tasks and the benchmark share."""
+    """Return the rest of the run's own budget and of the owner's, which his tasks and the benchmark share."""
 
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
@@ -356,7 +356,7 @@ def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: flo
 
 
 def owners_limits(settings: Settings, store: BenchmarkStore, clock: Clock) -> Budget:
-    """What is left of the owner's budgets, which his tasks and the benchmark share."""
+    """Return the rest of the owner's budgets, which his tasks and the benchmark share."""
 
     def of_day() -> float | None:
         return _left(settings, store, settings.day_cost_usd, clock().date())

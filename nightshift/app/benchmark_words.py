@@ -78,8 +78,7 @@ class ModelWriter:
         now = self._clock()
         before_usd, before_tokens = self._store.spent(self._run, now.date())
         cost_usd = before_usd + (self._price.of(reply) if self._price else 0.0)
-        tokens = before_tokens + reply.tokens_in + reply.tokens_out
-        spent = Spent(cost_usd=cost_usd, tokens_in=tokens)
+        spent = Spent(cost_usd=cost_usd, tokens_in=before_tokens + reply.tokens_in + reply.tokens_out)
         await asyncio.to_thread(self._store.note_spent, self._run, self.name, {f"{now:%Y-%m-%d}": spent})
         return reply.text
 

@@ -1,4 +1,4 @@
-"""What the owner does with commits: revert, integrate, discard; in a daemon, or alone on a home without one."""
+"""Actions of the owner on commits: revert, integrate, discard; in a daemon, or alone on a home without one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_commit_services(settings: Settings, store: StoreServices, services: Ser
 
 
 class CommitActions:
-    """What other threads call to act on commits; each future fails as the method of the service does.
+    """Actions on commits for other threads; each future fails as the method of the service does.
 
     Args:
         reverter: reverts what was integrated.

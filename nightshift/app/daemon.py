@@ -227,25 +227,25 @@ class Daemon:
         return member
 
     def _hub_notice(self) -> str:
-        """Why this node works without its hub; empty where it does not."""
+        """Tell why this node works without its hub; empty where it works with it."""
         if self._hub is None or not (trouble := self._hub.dispatcher.trouble):
             return ""
         return f"This node works without its hub: {trouble}. Shared tasks wait; what is here goes on."
 
     def _node_state(self) -> NodeState:
-        """What the hub is told of this node; on the dispatcher's thread."""
+        """Describe this node for the hub; on the dispatcher's thread."""
         paused = self._store.queue.pause_state().paused
         takes = self._life is DaemonState.RUNNING and self._executor is not None and not paused
         slots = self._settings.worker_count if self._executor else 0
         return NodeState(takes=takes, slots=slots, says=lambda: self.status().overall.text)
 
     def _verification(self, repo: str) -> Verification:
-        """What verifies the commits of a repository in the daemon's sandbox, once there is one."""
+        """Return the verification of a repository's commits in the daemon's sandbox, once there is one."""
         key = evidence.read_key(self._settings.seal_file)
         return Verification(self._services.git, repo, self._services.opened_suite, key)
 
     def _restarts(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], Future[Restart]]:
-        """What the server calls to restart a worker by its name; the future fails like `TaskExecutor.restart`."""
+        """Return the server's function to restart a worker by name; the future fails like `TaskExecutor.restart`."""
 
         async def restart(name: str) -> Restart:
             if self._executor is None:
@@ -255,7 +255,7 @@ class Daemon:
         return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
 
     def _checks(self, loop: asyncio.AbstractEventLoop) -> Callable[[], Future[Sequence[ModelStatus]]]:
-        """What the server calls to look at the models now."""
+        """Return the server's function to probe the models now."""
         models = self._services.models
 
         async def check() -> Sequence[ModelStatus]:
@@ -412,7 +412,7 @@ class Daemon:
         await pool
 
     def status(self) -> DaemonStatus:
-        """What the daemon says about itself now; may be called from any thread."""
+        """Describe the daemon's state now; may be called from any thread."""
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
         stored = stored_status(self._store.db.reader(), now, self._store.state.saved_replies())
         outlook = self._maintenance.outlook(stored.queue)

@@ -86,7 +86,7 @@ def decisions_of(path: Path) -> Callable[[str], bool | None]:
 
 
 def made_environments(settings: Settings) -> list[MadeEnvironment]:
-    """What is kept, used last first; nothing is made, nor swept."""
+    """List the stored environments, used last first; nothing is made, nor swept."""
     folder = settings.environments_dir
     return kept_in(job_folders.where(folder)) if folder.parent.exists() else []
 
@@ -94,7 +94,7 @@ def made_environments(settings: Settings) -> list[MadeEnvironment]:
 def makers(
     settings: Settings, runtime: Runtime, store: FolderStore, consent: SetupConsent | None = None
 ) -> tuple[Maker, ...]:
-    """One for each kind; the first one may give another interpreter."""
+    """Return a maker for each kind; the first one may give another interpreter."""
     python = Path(sys.executable)
 
     def prepare() -> Mapping[str, str]:
@@ -125,14 +125,14 @@ def makers(
 
 
 def _setup_runner(settings: Settings, uv: Path, consent: SetupConsent | None) -> SetupRunner | None:
-    """What runs setup scripts: bubblewrap, where that holds the daemon's jobs too."""
+    """Return the runner of setup scripts: bubblewrap, where that holds the daemon's jobs too; else None."""
     if consent is None or consent.sandbox != bubblewrap.NAME:
         return None
     return SetupRunner(strong_sandbox(settings), uv)
 
 
 def strong_sandbox(settings: Settings) -> BubblewrapSandbox:
-    """One for jobs that write to the disk and reach hosts.
+    """Return a sandbox for jobs that write to the disk and reach hosts.
 
     Raises:
         SandboxError: a program is missing.

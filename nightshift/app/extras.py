@@ -82,7 +82,7 @@ _KEPT_LINES = 40
 
 
 class Progress:
-    """What uv has printed so far, as one line for the owner."""
+    """Progress of uv, as one line for the owner."""
 
     def __init__(self) -> None:
         self._sizes: dict[str, float] = {}
@@ -107,7 +107,7 @@ class Progress:
 
     @property
     def reason(self) -> str:
-        """What went wrong, in uv's last words."""
+        """Reason of the failure, in uv's last words."""
         said = [line.strip() for line in self.lines if line.strip()]
         marked = [line for line in said if line.startswith(("error:", "×", "cause:", "Caused by:"))]
         return printable("; ".join(marked or said[-1:]) or "no reason was given")[:300]
@@ -144,7 +144,7 @@ class ExtrasInstaller:
         self._here: set[str] = set()
 
     def statuses(self) -> tuple[ExtraStatus, ...]:
-        """All extras, as they stand."""
+        """List all extras with their states."""
         return tuple(self._status(extra) for extra in self._extras.values())
 
     def ensure(self, name: str) -> None:
@@ -191,7 +191,7 @@ class ExtrasInstaller:
         return known or _status(extra, ExtraState.MISSING, self._advice(extra))
 
     def _has(self, extra: Extra) -> bool:
-        """Whether it is installed; what is here is not looked for again, for the status is asked for often."""
+        """Tell whether an extra is installed; the answer yes is stored, for the status is asked for often."""
         if extra.name not in self._here and extra.is_installed:
             self._here.add(extra.name)
         return extra.name in self._here
@@ -288,7 +288,7 @@ def _status(extra: Extra, state: ExtraState, detail: str = "") -> ExtraStatus:
 
 
 def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
-    """What the owner should see of extras: what is being installed, and what could not be."""
+    """Yield notices for the owner: the extras that are being installed, and those that could not be."""
     for each in extras:
         if each.state is ExtraState.INSTALLING:
             yield f"{each.name} is being installed, for {each.purpose}: {each.detail}"
@@ -297,5 +297,5 @@ def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
 
 
 def has_gpu() -> bool:
-    """Whether this machine has a GPU that CUDA could use."""
+    """Tell whether this machine has a GPU that CUDA could use."""
     return Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists()

@@ -36,7 +36,7 @@ def connections_of(settings: Settings) -> tuple[Connection, ...]:
 
 
 def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
-    """What is known of a commit; a commit without a note that can be read has no rows."""
+    """Read the evidence on a commit; a commit without a note that can be read has no rows."""
     summary = ""
     try:
         summary = without_trailers(git.describe(repo, commit).message)
@@ -70,7 +70,7 @@ def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
 def open_poller(
     settings: Callable[[], Settings], store: StoreServices, services: Services, stack: ExitStack, clock: Clock
 ) -> Poller:
-    """What looks after all connections; `stack` ends its watch over the events.
+    """Open the poller of all connections; `stack` ends its watch over the events.
 
     Raises:
         ConfigError: the settings name connections that cannot be.
@@ -99,7 +99,7 @@ def open_poller(
 
 
 def forge_hook(settings: Callable[[], Settings], poller: Poller) -> Callable[[Mapping[str, str], bytes], Sequence[str]]:
-    """What takes a webhook, on any thread: see `AppContext`."""
+    """Return the function that takes a webhook, on any thread: see `AppContext`."""
 
     def take(headers: Mapping[str, str], body: bytes) -> Sequence[str]:
         secret = settings().forge_webhook_secret

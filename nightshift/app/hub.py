@@ -111,7 +111,7 @@ def _lessons_shared(
     found: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
-    """What sends and takes lessons and vectors when it is called; memory searches the hub's vectors from now on."""
+    """Return a function that sends and takes lessons and vectors; memory searches the hub's vectors from now on."""
     lessons = LessonExchange(
         connections, node, db=store.db, state=store.state, mask=store.mask, repositories=found, hear=memory.hear,
         report=report,
@@ -127,12 +127,12 @@ def _lessons_shared(
 
 
 def node_name(settings: Settings) -> str:
-    """What this machine is called in the hub."""
+    """Return the name of this machine in the hub."""
     return settings.node_name or socket.gethostname()[:60] or "node"
 
 
 def labels(settings: Settings, found: SharedRepositories) -> Iterator[str]:
-    """What this machine can do, and the repositories that it knows."""
+    """Yield labels for the abilities of this machine, and for the repositories that it knows."""
     yield from machine_labels(settings)
     for path in found.known():
         if remote := found.remote(path):

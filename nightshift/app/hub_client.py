@@ -43,7 +43,7 @@ class HubClient:
         self._reason, self._failed_at = "", 0.0
 
     def ask(self, question: Callable[[HubConnections], _T]) -> _T:
-        """What a question gives.
+        """Ask the hub a question and return the answer.
 
         Raises:
             ExtraMissing: the packages that speak with the hub are not installed.

@@ -1,4 +1,4 @@
-"""What this machine can do, as labels that tasks may ask for (`needs`)."""
+"""Abilities of this machine, as labels that tasks may ask for (`needs`)."""
 
 from __future__ import annotations
 

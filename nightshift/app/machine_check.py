@@ -75,7 +75,7 @@ class MachineCheck:
         return {"test_command": missing} if missing else {}
 
     def _missing(self, command: tuple[str, ...]) -> str | None:
-        """Why the program of a command will never be found; one with a folder may be a file of the task."""
+        """Tell why the program of a command will never be found; one with a folder may be a file of the task."""
         program = command[0]
         if self.programs is None or "/" in program or program in _OURS or commands.parse(command):
             return None

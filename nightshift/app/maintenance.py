@@ -112,7 +112,7 @@ class _Cleanup:
         self._pruner = self._make_pruner()
 
     def jobs(self) -> list[PeriodicJob]:
-        """Each with its pace."""
+        """List the jobs, each with its pace."""
         return [
             PeriodicJob(name="disk", every_s=DISK_S, run=self._make_guard().look),
             PeriodicJob(name="layers", every_s=24 * HOUR_S, run=self._sweep_layers, first_s=HOUR_S),
@@ -181,7 +181,7 @@ class _Cleanup:
 
 
 def _places(settings: Settings) -> dict[str, Path]:
-    """What needs disk space, and where it lies."""
+    """Name everything that needs disk space, with its folder."""
     return {
         "the database": settings.db_path.parent,
         "the workspace": settings.workspace,
@@ -302,7 +302,7 @@ class Maintenance:
         self.scheduler = Scheduler(self._jobs(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
 
     def _jobs(self) -> list[PeriodicJob]:
-        """All jobs; a new one gets its line here."""
+        """List all jobs; a new job gets its line here."""
         hourly_s = self._settings().state_interval_s
         return [
             PeriodicJob(name="clock", every_s=CLOCK_S, run=self._watch.look),
@@ -339,7 +339,7 @@ class Maintenance:
             await self.scheduler.do(f"hold: {each.source}", each.look)
 
     async def close(self) -> None:
-        """What is done last, when nothing runs any more; one that fails is reported and stops no other."""
+        """Do the last jobs, when nothing runs any more; a job that fails is reported and stops no other."""
         await self.scheduler.do("last time seen", self._watch.note)
         await self.scheduler.do("backup", partial(self._backup.make, STOP_BACKUP_S))
         await self.scheduler.do("state", lambda: self._state.save(clean=True))
@@ -351,7 +351,7 @@ class Maintenance:
 
 
 def _questions_s(settings: Settings) -> float:
-    """A wait that is shorter than the pause between two looks is kept to as well."""
+    """Return the seconds between two looks at questions: at most as long as a question waits."""
     return max(1.0, min(QUESTIONS_S, settings.clarify_wait_s))
 
 

@@ -125,7 +125,7 @@ def _routing_config(settings: Settings, mask: Masker) -> RoutingConfig:
 
 
 def prices_of(settings: Settings) -> dict[str, Price]:
-    """What models cost, by `backend=model` or `model`."""
+    """Return the prices of models, by `backend=model` or `model`."""
     return {name: Price(**price.model_dump()) for name, price in settings.model_prices.items()}
 
 
@@ -146,7 +146,7 @@ def backend_settings(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> BackendSettings:
-    """What each backend takes its own part of."""
+    """Collect the settings of all backends; each takes its own part."""
     keys = (settings.openai_api_key, settings.anthropic_api_key, settings.gemini_api_key)
     openai, anthropic, gemini = (key.get_secret_value() if key else None for key in keys)
     return BackendSettings(

@@ -21,7 +21,7 @@ NAME_CHARS = 100
 
 
 def channels(settings: Settings) -> Channels:
-    """Where notices go and which, as the settings say."""
+    """Return the channels of notices and the kinds that go there, as the settings say."""
     url, secret = settings.notify_url, settings.notify_secret
     return Channels(
         command=tuple(settings.notify_command),

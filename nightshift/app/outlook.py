@@ -1,4 +1,4 @@
-"""What is to be expected of the open tasks, for the status; its owner is told once a day that a budget will not do."""
+"""Forecast for the open tasks, in the status; once a day the owner is told of a budget that is too small."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OutlookWatch:
         self._open: int | None = None
 
     def __call__(self, queue: Mapping[Status, int] | None = None) -> Outlook:
-        """What is to be expected: some seconds old, or a second where `queue` has another number of open tasks."""
+        """Return the forecast: some seconds old, or a second where `queue` has another number of open tasks."""
         still_open = self._open if queue is None else sum(n for status, n in queue.items() if status not in ENDED)
         with self._lock:
             fresh_s = FRESH_S if still_open == self._open else LEAST_S
@@ -58,7 +58,7 @@ class OutlookWatch:
 
 
 def work_settings(settings: Settings) -> WorkSettings:
-    """What the settings say that a forecast rests on."""
+    """Return the settings that a forecast rests on."""
     return WorkSettings(
         workers=settings.worker_count,
         quiet_hours=tuple(settings.quiet_hours),

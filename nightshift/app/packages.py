@@ -22,7 +22,7 @@ _PIP_OPTIONS = {
 
 
 def uv_program(python: Path) -> Path:
-    """Where uv lies in the environment of this interpreter, whether it is there or not."""
+    """Return the path of uv in the environment of this interpreter, whether it exists or not."""
     return python.parent / "uv"
 
 
@@ -58,7 +58,7 @@ def _uv(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def uv_install(python: Path) -> list[str]:
-    """How uv is called to install into the environment of this interpreter."""
+    """Return the command of uv that installs into the environment of this interpreter."""
     return [str(uv_program(python)), "pip", "install", "--python", str(python)]
 
 

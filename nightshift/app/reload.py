@@ -46,11 +46,11 @@ class LiveSettings:
 
     @property
     def now(self) -> Settings:
-        """What holds; ask again each time. Any thread."""
+        """Settings in force; ask again each time. Any thread."""
         return self._now
 
     def serve(self, hooks: Sequence[ReloadHook], emit: Sink) -> None:
-        """From now on pass changes to these hooks, and report them as events."""
+        """Pass changes to these hooks from now on, and report them as events."""
         self._reload_hooks, self._emit = tuple(hooks), emit
 
     async def reload(self) -> Reloaded:
@@ -76,7 +76,7 @@ class LiveSettings:
         return done
 
     def check(self, new: Settings) -> Reloaded:
-        """What would come of these settings; nothing is applied. Call it on the workers' loop.
+        """Tell what these settings would change; nothing is applied. Call it on the workers' loop.
 
         Raises:
             ConfigError: a part that would be made of them finds faults.
@@ -124,5 +124,5 @@ class LiveSettings:
 def on_loop(
     reload: Callable[[], Coroutine[Any, Any, Reloaded]], loop: asyncio.AbstractEventLoop
 ) -> Callable[[], Future[Reloaded]]:
-    """What other threads call to have `reload` done on its loop."""
+    """Return a function for other threads that runs `reload` on its loop."""
     return lambda: asyncio.run_coroutine_threadsafe(reload(), loop)

@@ -46,7 +46,7 @@ WRITE_WALL_S = 20.0
 
 
 def kept_for(spec: TaskSpec, db: Database, settings: Settings) -> RepositorySettings:
-    """What was set for the repository of a task; reads the database."""
+    """Read the owner's settings for the repository of a task from the database."""
     return readable(repositories.kept_settings(db.reader(), _folder(spec.repo, settings))[1])[0]
 
 
@@ -55,7 +55,7 @@ def _folder(repo: str | None, settings: Settings) -> str:
 
 
 class RepositoryService:
-    """What holds for repositories; may be called from any thread.
+    """Settings of repositories; may be called from any thread.
 
     Args:
         settings: those that hold now.
@@ -72,7 +72,7 @@ class RepositoryService:
         self._events = Emitter(emit)
 
     def kept(self, spec: TaskSpec) -> RepositorySettings:
-        """What was set for the repository of a task."""
+        """Read the owner's settings for the repository of a task."""
         return kept_for(spec, self._db, self._settings())
 
     def base_of(self, repo: str) -> str | None:
@@ -86,7 +86,7 @@ class RepositoryService:
         return list(dict.fromkeys((*own, *repositories.used(conn), *repositories.with_settings(conn))))
 
     def show(self, repo: str) -> RepositoryOptions:
-        """What holds for a repository and where each value comes from.
+        """Show the settings of a repository and the source of each value.
 
         Args:
             repo: a checkout or a folder in one.
@@ -135,7 +135,7 @@ class RepositoryService:
         self._change(self.show(repo).repo, {BENCHMARK: plain(measured) or None})
 
     def used(self, repo: str) -> tuple[Benchmarked, ...]:
-        """What was taken over from a benchmark of a repository.
+        """Return the values that were taken over from a benchmark of a repository.
 
         Raises:
             GitError: it is no repository.
@@ -170,7 +170,7 @@ class RepositoryService:
             raise InvalidTask(faults)
 
     def _sound(self, root: str) -> dict[str, Any]:
-        """What is kept, without what this version cannot read: it would stand in the way of every change."""
+        """Return the stored settings that this version can read; the others would stand in the way of every change."""
         kept = self._kept(root)[1]
         wrong = {name.partition(".")[0] for name in readable(kept)[1]}
         return {name: value for name, value in kept.items() if name not in wrong}

@@ -60,11 +60,11 @@ if TYPE_CHECKING:
     from nightshift.models.acp.agent import AgentPlace
 
 STAGING = "staging"
-"""Where packed trees are kept, in the folder of the daemon's state."""
+"""Folder of packed trees, in the folder of the daemon's state."""
 
 
 def defaults(settings: Settings) -> Defaults:
-    """What holds for a task that sets nothing else."""
+    """Return the values for a task that sets nothing else."""
     return Defaults(
         limits=Limits(
             attempts=settings.max_retries,
@@ -117,7 +117,7 @@ def servers_of_settings(settings: Settings) -> tuple[McpServer, ...]:
 
 
 def _one_model_reads(settings: Settings) -> bool:
-    """Whether review and audit are asked of the same model."""
+    """Tell whether review and audit are asked of the same model."""
     asked = phase_routes(settings.phase_models)
     return settings.routing == "fixed" and asked.get(Phase.REVIEW) == asked.get(Phase.AUDIT)
 
@@ -142,7 +142,7 @@ def _author(settings: Settings) -> Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxServices:
-    """What verdicts are made with; found once and the same under all settings.
+    """Services that verdicts are made with; found once and the same under all settings.
 
     Attributes:
         sandbox: runs code that is not trusted.
@@ -160,7 +160,7 @@ class SandboxServices:
 
 
 class Services:
-    """What the workers need; `prepare` finds out what can be used.
+    """Services that the workers need; `prepare` finds out which can be used.
 
     A home that is made for a while, as those of the benchmark's arms, has the environments of its owner's, and what he
     agreed to there.
@@ -243,7 +243,7 @@ class Services:
             self.prepared.set()
 
     async def opened_suite(self) -> OpenedSuite:
-        """What judges in the daemon's sandbox, once `prepare` has ended, or why nothing can."""
+        """Return the suite in the daemon's sandbox once `prepare` has ended, or the reason why there is none."""
         await self.prepared.wait()
         if self.attempt_services is None:
             return OpenedSuite(suite=None, why_not=self.sandbox_detail)
@@ -330,7 +330,7 @@ class Services:
             await self._warmed.aclose()
 
     def _check_new(self, settings: Settings) -> Callable[[TaskSpec], None]:
-        """What looks at a new task, with what its owner set for its repository."""
+        """Return the check of a new task, which applies the owner's settings for its repository."""
         check = machine_check(settings)
         return lambda spec: check(self.repository_settings.kept(spec).applied(spec))
 
@@ -446,11 +446,11 @@ class Services:
         )
 
     def _agents(self) -> AgentPlace | str:
-        """Where an agent works, or why none can yet."""
+        """Return the folder and sandbox for an agent, or the reason why there is none yet."""
         return self._place_agents()
 
     def _engine_runs(self) -> SuiteRuns | str:
-        """What runs the built-in engine's candidates, or why nothing can be run yet."""
+        """Return the runner of the built-in engine's candidates, or the reason why nothing can be run yet."""
         return self._runs
 
 

@@ -86,7 +86,7 @@ def shown(described: Described, now: Settings, after: Settings, found: Sources, 
 
 
 def fixed(name: str, origin: Origin) -> str:
-    """Why the files do not decide about a setting, as a sentence with the fix; empty where they do."""
+    """Tell why the files do not decide about a setting, with the fix; empty where they do."""
     if origin is Origin.ENVIRONMENT:
         return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
     if origin is Origin.DOTENV:
@@ -95,7 +95,7 @@ def fixed(name: str, origin: Origin) -> str:
 
 
 def _said(described: Described, value: Any, mask: Masker) -> str:
-    """What a file says of a setting, checked or not, as text."""
+    """Format the value that a file gives a setting, checked or not, as text."""
     if described.kind is Kind.SECRET:
         return MASK
     return printable(mask(line(described.name, value).removeprefix(f"{described.name}: ")))
@@ -123,7 +123,7 @@ ADDRESSES: Mapping[str, str] = {name: f"{name}_base_url" for name in ("openai", 
 
 
 class ConnectionTests:
-    """What the page can try; all on the workers' loop.
+    """Trials of connections for the settings page; all on the workers' loop.
 
     Args:
         settings: what holds now.
@@ -189,7 +189,7 @@ class ConnectionTests:
         if trial.backend == "acp":
             raise ConfigError(["backend: an agent is started for a task alone; the status tells whether it can be"])
         settings, note = self._typed(trial)
-        backend = backend_class(trial.backend).configured(settings, trial.model or None)
+        backend = backend_class(trial.backend).from_settings(settings, trial.model or None)
         if backend is None:
             raise ConfigError([f"backend: {trial.backend} is not configured: {backend_class(trial.backend).setup}"])
         return backend, note
@@ -278,7 +278,7 @@ class SettingsService:
         self._one_at_a_time = asyncio.Lock()
 
     def show(self) -> SettingsShown:
-        """All settings as they stand. Any thread.
+        """Show all settings as they stand. Any thread.
 
         Raises:
             ConfigError: a file cannot be read.
@@ -320,7 +320,7 @@ class SettingsService:
             return _changed(done, await asyncio.to_thread(self._file.digest), diff)
 
     def _judged(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
-        """What the page has set, what it would have, and the settings that this gives."""
+        """Return the page's overrides, the overrides after the change, and the settings that these give."""
         found = sources(self._live.now)
         names = dict.fromkeys([*asked.changes, *asked.reset])
         if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
@@ -332,7 +332,7 @@ class SettingsService:
         return found.page, after, new
 
     def _refusal(self, name: str, origins: Mapping[str, Origin]) -> str:
-        """Why this setting cannot be changed from here; empty where it can."""
+        """Tell why this setting cannot be changed from here; empty where it can."""
         if name not in self._described:
             return f"{name}: is no setting"
         if why := self._described[name].by_hand:

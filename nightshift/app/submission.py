@@ -1,4 +1,4 @@
-"""What new tasks are held against on this machine, made of the settings; without the parts that work on tasks."""
+"""Checks of new tasks on this machine, made of the settings; without the parts that work on tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy
 
 _PROGRAMS = ("/usr/bin", "/bin")
-"""Where commands look for programs in every sandbox."""
+"""Folders where commands look for programs in every sandbox."""
 
 
 def machine_check(settings: Settings) -> MachineCheck:

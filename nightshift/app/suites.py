@@ -1,4 +1,4 @@
-"""What changes are judged with: the sandbox that the settings ask for, a suite runner over it, the static checker."""
+"""Tools to judge changes: the sandbox that the settings ask for, a suite runner over it, the static checker."""
 
 from __future__ import annotations
 

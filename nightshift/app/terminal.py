@@ -113,7 +113,7 @@ def startup_message(status: DaemonStatus, url: str, before: str = "", entrance: 
 
 
 def status_line(status: DaemonStatus) -> str:
-    """What the daemon does, as the service manager shows it."""
+    """Describe the daemon's work in a line for the service manager."""
     waiting = {name: count for name, count in status.queue.items() if count and name in _OPEN}
     rest = f", {', '.join(f'{count} {name}' for name, count in waiting.items())}" if waiting else ""
     return f"{status.overall.text}{rest}"
@@ -155,7 +155,7 @@ def _hold(hold: PauseReason) -> str:
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:
-    """One line for a sandbox that holds; all that was found where it does not."""
+    """Yield one line for a sandbox that holds, and all findings where it does not."""
     first, *failed = sandbox_in_brief(status.sandbox_detail)
     yield f"  sandbox    {first if status.sandbox else f'none: {first}'}"
     yield from (f"             {line}" for line in failed)

@@ -87,7 +87,7 @@ def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict
 
 
 def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
-    """What Nightshift calls by this name; None where it knows nothing of it."""
+    """Look a name up in Nightshift's records; None where these have nothing of that name."""
     if not settings.db_path.exists():
         return None
     try:

@@ -61,7 +61,7 @@ class RepositoryWatch:
         self._look: Future[RepositoryStates] | None = None
 
     def __call__(self) -> RepositoryStates:
-        """How the repositories stand; some seconds old, or older while git takes its time over the next look.
+        """Return the states of the repositories; some seconds old, or older while git takes its time.
 
         Raises:
             Exception: the look failed; whatever it met.
@@ -116,7 +116,7 @@ def _not_begun(own: str) -> RepositoryState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions:
-    """What the server's threads have done on the workers' loop; see `AppContext`."""
+    """Actions of the server's threads on the workers' loop; see `AppContext`."""
 
     commit_actions: CommitActionsPort
     restart: Callable[[str], Future[Restart]]
@@ -195,7 +195,7 @@ def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:
 
 
 def entrance(settings: Settings) -> str:
-    """What visitors are asked for, in a sentence for the owner; empty where nothing is."""
+    """Tell the owner in a sentence which token visitors are asked for; empty where none is."""
     if settings.api_token:
         return "Dashboard and API ask for the token that is set as API_TOKEN."
     if settings.sandbox == "process":

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from nightshift.agent.kinds import asks_for_documents, kind_of
+from nightshift.agent.kinds import kind_of
 from nightshift.agent.machine import FIRST, Machine
 from nightshift.agent.services import AgentServices, EditFormat
 from nightshift.attempt import landed_packages, subtasks
@@ -29,7 +29,7 @@ from nightshift.attempt.trouble import find_lack, find_trouble
 from nightshift.core.code.environments import Environment
 from nightshift.core.code.paths import at_or_below, is_test_path
 from nightshift.core.code.repository_commands import Purpose
-from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.errors import (
     BudgetSpent,
@@ -54,14 +54,13 @@ from nightshift.core.tasks.projects import WHOLE, Scope, beginning
 from nightshift.core.tasks.repository_settings import RepositorySettings
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Ending, Outcome, Phase
-from nightshift.core.tasks.task import Explore, Language, Limits, Spent, Task
+from nightshift.core.tasks.task import Explore, Limits, Spent, Task
 from nightshift.models.gateway import BoundModel
 from nightshift.queue import store as task_store
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 from nightshift.verdict.held.holding import hold
 from nightshift.verdict.languages.authoring import CodeReader
-from nightshift.verdict.languages.python import commands, own_packages
 from nightshift.verdict.languages.repository_commands.find import find, judged_here
 
 _MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
@@ -302,17 +301,6 @@ class Attempt:
         self.events.emit(Kind.COMMAND_BLOCKED, text[:500], level=Level.WARNING, **data)
         raise CommandBlocked(f"{text} To allow it, give the task `allow: [{blocked.rule}]`.")
 
-    def _not_judged(self, workspace: Workspace) -> str:
-        """Why there can be no verdict on a repository of the owner's, before anything is spent on it; empty for most.
-
-        What is judged without its tests, as documentation is, is let through; the verdict looks again.
-        """
-        spec, tree = self.task.spec, workspace.tree
-        by_command = spec.test_command and not spec.tests and commands.parse(spec.test_command) is None
-        if workspace.is_own or spec.language is not Language.PYTHON or by_command or asks_for_documents(spec):
-            return ""
-        return own_packages.why_not_judged(own_packages.found_in(tree.entries(), lambda path: text_of(tree, path)))
-
     async def _until_ended(self, time: PausableTimeLimit) -> AttemptResult:
         self._check_command()
         if why := self.services.unable(self.task.spec):
@@ -331,8 +319,6 @@ class Attempt:
         if why := await asyncio.to_thread(find_lack, place):
             raise PlaceUnready(why)
         await asyncio.to_thread(self._apply_found, workspace)
-        if why := await asyncio.to_thread(self._not_judged, workspace):
-            return self.ended(Ending.REFUSED, why)
         if found := await landed_before(self.task, self.services, workspace, held=origin.held):
             return self.ended(Ending.COMMITTED, "its commit was found after the restore", found.id, found.branch)
         self._recorded = await asyncio.to_thread(self._read_standing) if stored else None

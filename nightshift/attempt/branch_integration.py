@@ -40,7 +40,7 @@ from nightshift.attempt.waiting_commit import (
     was_reverted,
 )
 from nightshift.core.code.tree import Tree, read_text
-from nightshift.core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, NotJudgeable, SandboxError
+from nightshift.core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, SandboxError
 from nightshift.core.events import CommitData, Emitter, Event, Kind, Level
 from nightshift.core.tasks.commit_message import subject_of, trailers
 from nightshift.core.tasks.integrating import Discarded, Integrated, result_message
@@ -337,7 +337,7 @@ class BranchIntegrator:
             environment = await choose_environment(opened, note, trees[1])
             job = replace(plan.job, regression=(), environment=environment, asked=spec.description)
             return await suite.judge(job), environment
-        except (SandboxError, CommandBlocked, NotJudgeable) as error:
+        except (SandboxError, CommandBlocked) as error:
             raise not_judged(waiting, str(error)) from None
 
     def _check_candidate(self, waiting: Waiting, candidate: Candidate) -> None:

@@ -101,16 +101,18 @@ class Integration:
         Raises:
             GitError: git could not commit it.
         """
-        self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace)
+        self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace, state)
         end = await self._commit_and_move(workspace, state)
         if isinstance(end, Landed) and end.commit:
             end = await self._push(workspace, end)
         return end
 
-    def _find_obstacle(self, workspace: Workspace) -> str | None:
+    def _find_obstacle(self, workspace: Workspace, state: AttemptState) -> str | None:
         """Say why the target is left alone: empty where that is what is wanted, None where it may be moved."""
         wanted = workspace.is_own or self._integration_wanted()
-        return self.services.git.blocked(workspace) if wanted else ""
+        if not wanted:
+            return ""
+        return (state.verdict.doubt if state.verdict else "") or self.services.git.blocked(workspace)
 
     async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
         """Commit, and move the target unless there is an obstacle."""
@@ -236,6 +238,9 @@ class Integration:
             judged = await self._judge_merged(workspace, candidate, change, state)
             if not judged.verdict or not judged.verdict.holds:
                 return await self._reopen_broken(workspace, state, candidate, judged.verdict)
+            if judged.verdict.doubt:
+                self._obstacle = f"together with newer work {judged.verdict.doubt}"
+                return None
         await run_to_end(self._move_and_record(workspace, state, candidate, judged))
         return None
 

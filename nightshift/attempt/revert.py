@@ -24,7 +24,7 @@ from nightshift.attempt.verify import OpenedSuite
 from nightshift.core.code.dependencies import ImportCache, dependants
 from nightshift.core.code.environments import EnvironmentStore
 from nightshift.core.code.tree import Tree, read_text
-from nightshift.core.errors import GitError, MergeConflict, NotJudgeable, NotReverted, SandboxError
+from nightshift.core.errors import GitError, MergeConflict, NotReverted, SandboxError
 from nightshift.core.events import Emitter, Event, Kind, Level, RevertedData
 from nightshift.core.isolation import RunLimits
 from nightshift.core.ports import Suite
@@ -222,10 +222,10 @@ class Reverter:
                     suite=opened.suite, limits=limits, packages={**landed, **own}, environments=opened.environments
                 )
                 judged = judged.plus(await judge.judge(part, found), scope)
-        except (SandboxError, NotJudgeable) as error:
+        except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
         if judged.broken:
-            paths = changed | {name.partition("::")[0] for name in judged.broken if "::" in name}
+            paths = changed | {name.partition("::")[0] for name in judged.broken if " " not in name}
             later = await asyncio.to_thread(git.later, workspace, entry.commit, tip, paths)
             raise breaks_tests(entry, judged.broken, later, reapply=revert.reapply)
         return judged.sentence
@@ -301,7 +301,7 @@ class JudgedRevert:
 
     def plus(self, other: JudgedRevert, scope: Scope) -> JudgedRevert:
         """Both together; the other is of a part of the repository."""
-        broken = (scope.full(name) if "::" in name else name for name in other.broken)
+        broken = (scope.full(name) if " " not in name else name for name in other.broken)
         return JudgedRevert(passed=self.passed + other.passed, broken=(*self.broken, *broken))
 
     @property

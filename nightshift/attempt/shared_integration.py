@@ -125,8 +125,9 @@ class SharedIntegration(Integration):
 
         async def judge(work: JointWork) -> bool:
             verdict = await self._judge_together(work, workspace, state)
-            passed.extend([verdict] if verdict.passed else [])
-            return verdict.passed
+            is_sound = verdict.passed and not verdict.doubt
+            passed.extend([verdict] if is_sound else [])
+            return is_sound
 
         merged, alone = await merge(git, workspace, tip, candidates, judge)
         landed = {one.key: made for one, made in merged.commits}

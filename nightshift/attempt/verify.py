@@ -2,7 +2,7 @@
 
 Two halves. What git and the note say of the commit is compared without running anything; a note that does not belong to
 the commit ends it there, because its tests prove nothing about another tree. Then everything that the note names is run
-again in a sandbox, on the parent with the commit's change on top: the same tests, with new random names and new copies.
+again in a sandbox, on the parent with the commit's change on top: the same tests, with new copies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.attempt.regression import WithRegression
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.environments import EnvironmentStore
 from nightshift.core.code.tree import Tree, read_text
-from nightshift.core.errors import CommandBlocked, NoEvidence, NotJudgeable, SandboxError, UnknownCommit
+from nightshift.core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from nightshift.core.isolation import RUN_LIMITS, RunLimits
 from nightshift.core.ports import Suite
 from nightshift.core.tasks.best_change import describe_tests
@@ -149,7 +149,7 @@ class Verification:
         suite = opened.suite if note.format == FORMAT else WithRegression(opened.suite, ImportCache())
         try:
             return await suite.judge(again.job)
-        except (SandboxError, CommandBlocked, NotJudgeable) as error:
+        except (SandboxError, CommandBlocked) as error:
             return unchecked("tests", f"nothing could be run: {error}")
 
 

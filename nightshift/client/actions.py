@@ -1,4 +1,4 @@
-"""What each command of the command line calls, with the values that its parameters were given."""
+"""The functions that the commands of the command line call with the values of their parameters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from nightshift.report.benchmark.running import Asked
 from nightshift.report.benchmark.store import Mode
 
 Values = Mapping[str, Any]
-"""What was given on the command line, by parameter name of `client.commands`."""
+"""The values that were given on the command line, by parameter name of `client.commands`."""
 
 
 def _add(session: Session, values: Values) -> int:

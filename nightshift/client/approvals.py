@@ -1,4 +1,4 @@
-"""What waits for the owner: decisions, and questions with their answers."""
+"""The commands for the owner's decisions, and for questions with their answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def answer(session: Session, approval_id: int, text: str) -> int:
 
 
 def _is_question(session: Session, approval_id: int) -> bool:
-    """What kind an ask has never changes, so it may be looked at first."""
+    """Tell whether an approval is a question; its kind never changes, so the look may precede the decision."""
     kinds = {row.approval_id: row.kind for row in session.client.approvals().approvals}
     return kinds.get(approval_id) is AskKind.QUESTION
 

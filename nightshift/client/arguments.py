@@ -44,7 +44,7 @@ INSTEAD: Mapping[str, str] = {
     "its settings again",
     "config": "`reload` has the daemon read its settings again, `repo-settings PATH` shows those of a repository",
 }
-"""What is often looked for and is done otherwise."""
+"""Advice for words that are no commands but are often looked for."""
 
 
 class Takes(Enum):
@@ -111,7 +111,7 @@ _ABOUT_ITSELF = ("-h", "--help", "--version")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unclear:
-    """What may be a slip: nothing is done before a person has said so.
+    """An input that may be a slip: nothing is done before a person has confirmed it.
 
     Args:
         text: what was typed.
@@ -126,7 +126,7 @@ class Unclear:
     as_task: Sequence[str] = ()
 
     def sentences(self) -> Iterator[str]:
-        """What to tell a person."""
+        """Yield the sentences to tell a person."""
         yield self.why
         if self.meant:
             yield f"Did you mean {' or '.join(map(typed, self.meant))}?"

@@ -53,7 +53,7 @@ def _blocks(found: BriefAnswer, since: str) -> Iterator[Block]:
 
 
 def _ahead(found: ForecastAnswer | None) -> Iterator[Block]:
-    """What is to be expected of the open tasks."""
+    """Yield the forecast of the open tasks."""
     if found is None or not found.line:
         return
     more = [Cell(f"  {found.range}", Tone.DIM)] if found.range else []

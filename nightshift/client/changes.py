@@ -1,4 +1,4 @@
-"""What a task changed, and why it failed: its diff and the tests that failed last, as lines for a terminal."""
+"""The diff of a task and its last failed tests, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -107,6 +107,6 @@ def _failure(failure: FailureRow) -> Iterator[Cell]:
 
 
 def more_of(task: TaskDetail) -> Lines:
-    """What to type for the rest."""
+    """Name the commands that show the rest."""
     again = [typed(f"retry {task.task_id}")] if task.status in {Status.FAILED, Status.CANCELLED} else []
     return Lines(lines=[Cell("  ".join([typed(f"diff {task.task_id}"), *again]), Tone.DIM)])

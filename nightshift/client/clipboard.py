@@ -22,7 +22,7 @@ WAIT_S = 10.0
 
 
 def clipboard_text() -> str:
-    """What the clipboard holds.
+    """Read the text of the clipboard.
 
     Raises:
         NightshiftError: nothing, no text, or it cannot be read; says what to install where no program is there.

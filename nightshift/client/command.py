@@ -204,7 +204,7 @@ def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
 
 
 def _of_another(error: click.NoSuchOption) -> str:
-    """Which commands have the option that this one has not; empty where none has."""
+    """Name the commands that have the option which this command lacks; empty where none has."""
     name = error.option_name
     having = [
         each.name

@@ -245,7 +245,7 @@ def _output() -> list[click.Parameter]:
 
 
 def new_task_options() -> list[click.Parameter]:
-    """What can be said of a new task, beside its words."""
+    """List the options of a new task."""
     from nightshift.client.new_task import LIMITS  # noqa: PLC0415  # see `Command`
     from nightshift.core.tasks.task import Explore, Kind, Language  # noqa: PLC0415  # as above
 
@@ -620,7 +620,7 @@ def _hub() -> click.Group:
 
 
 def _hidden() -> Iterator[click.Command]:
-    """What the help need not list: it says so itself, or an option that came before asks for it."""
+    """Yield the commands that the help need not list: a help text or an earlier option names them."""
     yield _command("help", "Explain a command.", _argument("words", nargs=-1, metavar="[COMMAND]"), hidden=True)
     yield _command("version", "Print the version.", hidden=True)
     yield _command("quit", "Leave the prompt.", hidden=True)

@@ -252,7 +252,7 @@ def _what_to_do() -> list[str]:
 
 
 def _left_open(rows: Sequence[CommitRow]) -> list[Block]:
-    """What readers found and the commits leave as it is."""
+    """List the findings of readers that the commits leave as they are."""
     left = [
         Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)
         for row in rows

@@ -1,4 +1,4 @@
-"""What a shell is offered where the number of a task is typed: read from the database alone, daemon or not."""
+"""Completion of task numbers in a shell: read from the database alone, daemon or not."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What `server.schemas.Failed` says."""
+    """The content of `server.schemas.Failed`."""
 
     error: str
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class Connection(ABC):
         return reply
 
     def read(self, reply: Reply, made: Callable[[bytes], A]) -> A:
-        """What a reply holds; `made` raises ValueError where it is of another shape."""
+        """Return the content of a reply; `made` raises ValueError where the reply is of another shape."""
         if not HTTPStatus(200) <= reply.status < HTTPStatus(300):
             raise self._error(reply)
         try:
@@ -122,7 +122,7 @@ class Connection(ABC):
             raise self._stranger("something that is not Nightshift answers, or one of another version") from None
 
     def failure(self, reply: Reply) -> Failure:
-        """What a reply says that is no success."""
+        """Read the failure from a reply that is no success."""
         try:
             return from_plain(Failure, json.loads(reply.content))
         except (ValueError, RecursionError):

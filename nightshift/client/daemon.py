@@ -1,4 +1,4 @@
-"""What is done with the daemon as a whole: its status, pausing, a checkpoint, new settings, a report, a test notice."""
+"""The commands for the daemon as a whole: its status, pausing, a checkpoint, new settings, a report, a test notice."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ HEALTH: Mapping[OverallState, Exit] = {
     OverallState.PAUSED: Exit.WAITS,
     OverallState.NEEDS_YOU: Exit.WAITS,
 }
-"""What the exit code of the status says of a running daemon; of every other state it is 0."""
+"""The exit code of `status` for each state of a running daemon; of every other state it is 0."""
 WATCH_S = 2.0
 SINCE_CHECKPOINT = "now"
 """The week that `report` means where none is given: the time since the last checkpoint."""
 
 
 def status(session: Session, *, watch: bool = False) -> int:
-    """What the daemon does now; to `watch` goes on until interrupted, whether a daemon comes or goes."""
+    """Print the daemon's status; `watch` repeats this until interrupted, whether a daemon comes or goes."""
     if not watch:
         return _status(session)
     while True:

@@ -40,7 +40,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogQuery:
-    """Which events: the newest `limit`, or from `after` on the oldest `limit`."""
+    """A selection of events: the newest `limit`, or the oldest `limit` after `after`."""
 
     after: int | None = None
     limit: int = 50
@@ -50,7 +50,7 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """What became of a task that was sent; `new` is false where its key was known."""
+    """The result of sending a task; `new` is false where its key was known."""
 
     task: Submitted
     new: bool
@@ -88,7 +88,7 @@ class DaemonClient:
         return self._get(f"/api/task/{task_id}/diff", Diff)
 
     def brief(self, since: str) -> BriefAnswer:
-        """What came of the work since a time, or one of the spans that the API knows."""
+        """Fetch the brief of the work since a time, or of one of the spans that the API knows."""
         return self._get("/api/brief", BriefAnswer, {"since": since})
 
     def read_brief(self, until: str) -> ReadUpTo:
@@ -96,7 +96,7 @@ class DaemonClient:
         return self._post("/api/brief/read", ReadUpTo, {"until": until})
 
     def forecast(self) -> ForecastAnswer:
-        """What is to be expected of the open tasks; only a daemon works on them, so only a daemon is asked."""
+        """Fetch the forecast of the open tasks; only a daemon works on them, so only a daemon is asked."""
         return self._get("/api/forecast", ForecastAnswer)
 
     def submit(self, body: Mapping[str, Any]) -> Added:
@@ -146,7 +146,7 @@ class DaemonClient:
         return self._post("/api/checkpoint", CheckpointAsked)
 
     def approvals(self) -> Approvals:
-        """What waits for the owner, oldest first."""
+        """Fetch the open approvals, oldest first."""
         return self._get("/api/approvals", Approvals, {"open": 1})
 
     def environments(self) -> KeptEnvironments:

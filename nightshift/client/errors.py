@@ -42,7 +42,7 @@ class NotAllowed(NightshiftError):
 
 
 class NotFound(NightshiftError):
-    """What a request names is not there: a task, an approval, a commit or a step."""
+    """A request names something that does not exist: a task, an approval, a commit or a step."""
 
 
 class Exit(IntEnum):

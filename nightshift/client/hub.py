@@ -296,7 +296,7 @@ def resume(session: Session) -> int:
 
 
 def asks(session: Session) -> int:
-    """What tasks ask, with the numbers that `answer` takes."""
+    """Print the questions of tasks, with the numbers that `answer` takes."""
     with queue_of(session) as queue:
         found = queue.find(Status.WAITING, 200)
     open_ones = [(one, ask) for one in found for ask in json.loads(one.asks or "[]")]
@@ -360,7 +360,7 @@ def _said(session: Session, task_id: int, now: Status, said: str) -> int:
 
 
 def _place(session: Session) -> str:
-    """Where the hub is, without who logs in."""
+    """Return the address of the hub without the login."""
     url = session.settings.hub_url
     parts = urlsplit(url.get_secret_value() if url else "")
     return f"{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nightshift.git.manager import GitManager
 
 CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint"})
-"""What may be posted to a home without a database and makes one; everything else is about what is already there."""
+"""The paths that create a database when they are posted to a home without one; all other paths need one."""
 EMPTY = "no database yet: nothing was ever submitted"
 
 
@@ -127,7 +127,7 @@ class OfflineConnection(Connection):
 
 
 def stopped_status(database: Database) -> DaemonStatus:
-    """What the database says of a daemon that does not run, and as of when."""
+    """Read the status of a stopped daemon from the database, and as of when it holds."""
     last = EventLog(database).last(1)
     at = last[0].at if last else None
     notice = f"daemon stopped, as of {at.astimezone():%Y-%m-%d %H:%M:%S}" if at else "daemon stopped"

@@ -1,4 +1,4 @@
-"""What is printed, as plain values (fields, tables and lines made of toned cells), and how it is printed.
+"""The output as plain values (fields, tables and lines made of toned cells), and how these are printed.
 
 A terminal gets Rich's tables and colours. A pipe gets aligned text without colours and with nothing cut: columns are
 padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because it costs a
@@ -112,7 +112,7 @@ STYLES = {
 
 
 class Color(StrEnum):
-    """What `--color` takes."""
+    """The values of `--color`."""
 
     AUTO = "auto"
     ALWAYS = "always"

@@ -95,7 +95,7 @@ def uninstall(session: Session, *, dry_run: bool) -> int:
 
 
 def unit_path() -> Path:
-    """Where the service manager of this user looks."""
+    """Return the path at which this user's service manager looks for the unit."""
     return user_folders().config.parent / "systemd" / "user" / NAME
 
 
@@ -150,7 +150,7 @@ def _note_commands(session: Session, when: str, commands: Sequence[str]) -> None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What is started, and where. `systemd` is the version that will read the unit."""
+    """A service and the paths that its unit names. `systemd` is the version that will read the unit."""
 
     python: Path
     checkout: Path

@@ -1,4 +1,4 @@
-"""What is done with tasks: submit them, look at them, cancel, retry, fork, and make them more urgent."""
+"""The commands for tasks: submit them, look at them, cancel, retry, fork, and make them more urgent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> in
 
 
 def _tell_forecast(session: Session) -> None:
-    """What the queue means now that a task was added; it was, also where nothing can be said of that."""
+    """Print the forecast after a task was added; a missing forecast does not undo the addition."""
     try:
         found = session.client.forecast()
     except NightshiftError as error:

@@ -116,7 +116,7 @@ def _written(name: str, write: Callable[[Path], T]) -> T:
 
 
 def _naming_file(name: str, read: Callable[[], T]) -> T:
-    """What it reads; a fault names the file."""
+    """Return the value of `read`; name the file in the error where it holds no lessons."""
     try:
         return read()
     except NotLessons as error:

@@ -1,4 +1,4 @@
-"""What a person sees of the daemon's answers: each function turns one of them into blocks."""
+"""The daemon's answers for a terminal: each function turns an answer into blocks."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Views:
         ]
 
     def approvals(self, found: Approvals) -> list[Block]:
-        """What waits for the owner; the questions stand below the table, because they must be read to their end."""
+        """List the approvals; the questions stand below the table, because they must be read to their end."""
         if not found.approvals:
             return [Lines(lines=[Cell("nothing needs your decision")])]
         rows = [
@@ -155,7 +155,7 @@ class Views:
         return [table, Lines(lines=questions)]
 
     def _question(self, row: ApprovalRow) -> list[str]:
-        """What is asked, and what is assumed where nobody answers."""
+        """Return the lines of a question, and the answer that is assumed where nobody answers."""
         first, *more = row.question.strip().split("\n")
         asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
         if row.assumed_at is None:
@@ -259,7 +259,7 @@ def _unread(count: int) -> str:
 
 
 def _saved(saved: SavedReplies) -> str:
-    """What the built-in engine spared, in a line."""
+    """State the replies that the built-in engine saved, in a line."""
     share = f" ({percent(saved.saved / saved.replies)})" if saved.replies else ""
     tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"

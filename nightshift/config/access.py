@@ -25,7 +25,7 @@ from nightshift.storage.files.whole import write_whole
 
 OWNER_ALONE = 0o600
 FLASK_HOST, FLASK_PORT = "127.0.0.1", 5000
-"""Where a daemon listens of which nothing is set."""
+"""The address at which a daemon listens without settings."""
 KEPT = 8
 """So many sets of sources are remembered: shells and services differ in their variables."""
 _TOKEN = "api_token"  # noqa: S105  # the name of the setting
@@ -38,7 +38,7 @@ _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Where the daemon of a home listens, and what it asks for, by its settings and by what it wrote down."""
+    """The address and the token of a home's daemon, from its settings and from its own notes."""
 
     places: Places
     flask_host: str

@@ -1,4 +1,4 @@
-"""What is known of each setting: its text, kind, unit, bounds, choices, default, and when and how it may be changed.
+"""The catalogue of settings: text, kind, unit, bounds, choices, default, and when and how each may be changed.
 
 Everything is taken from the settings' own models by their JSON schema, so a page cannot say something else than what is
 checked.
@@ -21,7 +21,7 @@ from nightshift.config.fields import Takes, by_hand, headings, takes
 
 
 class Kind(StrEnum):
-    """What a value looks like: CHOICES is a list from `choices`, MAPPING has texts, lists or prices for names."""
+    """The form of a value: CHOICES is a list from `choices`, MAPPING has texts, lists or prices for names."""
 
     SWITCH = "switch"
     WHOLE = "whole number"

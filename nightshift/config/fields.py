@@ -1,4 +1,4 @@
-"""What is said of a setting where it is defined: its heading, when a change of it holds, and who may make it."""
+"""The marks at the definition of a setting: its heading, when a change of it holds, and who may make it."""
 
 from __future__ import annotations
 

@@ -12,20 +12,20 @@ GIVES_TASKS = ByHand("it decides who else may give tasks, and where tokens are s
 
 
 class ForgeSettings(SettingsGroup):
-    """Where issues come from, and where pull requests go."""
+    """The sources of issues, and the destinations of pull requests."""
 
     heading: ClassVar[str] = "Forges"
 
     forges: Annotated[dict[str, str], GIVES_TASKS] = Field(default_factory=dict)
     """Repositories whose labelled issues become tasks: the address of each, and the folder of its checkout here."""
     forge_kinds: Annotated[dict[str, str], GIVES_TASKS] = Field(default_factory=dict)
-    """Which kind of forge a host of your own is: github, gitlab, gitea or forgejo."""
+    """The kind of forge that each host of your own is: github, gitlab, gitea or forgejo."""
     forge_label: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[^,:\n]+$"), GIVES_TASKS] = "nightshift"
     """The label that makes an issue a task."""
     forge_poll_s: Annotated[float, Field(ge=5, json_schema_extra={"unit": "s"})] = 60
     """How often a forge is looked at; webhooks bring news at once."""
     forge_webhook_secret: Annotated[SecretStr | None, GIVES_TASKS] = None
-    """What the forge's webhooks are signed with. Unset: none is taken."""
+    """The secret that signs the forge's webhooks. Unset: no webhook is accepted."""
     github_token: Annotated[SecretStr | None, GIVES_TASKS] = None
     """The token for GitHub; GH_TOKEN is read as well."""
     gitlab_token: Annotated[SecretStr | None, GIVES_TASKS] = None

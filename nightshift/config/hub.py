@@ -36,10 +36,10 @@ class HubSettings(SettingsGroup):
     """The PostgreSQL database that nodes share, such as postgresql://user:password@host/nightshift. Unset: this \
 machine works alone."""
     node_name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$"), Takes.RESTART] = None
-    """What this machine is called in the hub. Unset: its host name."""
+    """The name of this machine in the hub. Unset: its host name."""
     node_labels: Annotated[list[Label], Takes.RESTART] = Field(default_factory=list)
-    """What this machine has that tasks may need, beside what it finds out itself, such as `gpu`."""
+    """Labels of this machine that tasks may need, beside those that it finds out itself, such as `gpu`."""
     node_url: Annotated[PageAddress, Takes.RESTART] = ""
-    """Where the dashboards of other nodes lead to this one. Unset: where this one's listens."""
+    """The address at which the dashboards of other nodes link to this node. Unset: where its own dashboard listens."""
     hub_lease_s: Annotated[Seconds, Field(ge=1), Takes.RESTART] = 60
     """After so long without a word from a node its tasks go to others."""

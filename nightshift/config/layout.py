@@ -1,4 +1,4 @@
-"""Which folders an installed Nightshift uses, after the XDG base directory specification.
+"""The folders of an installed Nightshift, after the XDG base directory specification.
 
 `platformdirs` knows this too, but reads the environment by itself, which here is `config`'s business alone, and what it
 adds are other systems, which have no bubblewrap. The rest is a table of five rows.

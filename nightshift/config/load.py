@@ -120,7 +120,7 @@ class Settings(
 
     @property
     def _agents_keys(self) -> tuple[str, ...]:
-        """What of an agent's environment may be a key."""
+        """The values in the environment of an agent that may be keys."""
         found = self.acp_environment.items()
         return tuple(value for name, value in found if _SECRET_NAME.search(name) or len(value) >= _LONG_VALUE)
 
@@ -203,7 +203,7 @@ def _sourced(places: Layout, from_files: Mapping[str, Any]) -> type[Settings]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What each source says, by the names of settings.
+    """The values of each source, by the names of settings.
 
     `in_file` is what `config.yaml` says, `page` what was set on the settings page, where None stands for the default;
     `origins` has where each setting comes from that is set anywhere.
@@ -277,12 +277,12 @@ def set_variables(given: Mapping[str, object]) -> None:
 
 
 def service_manager() -> ServiceManager:
-    """What the service manager that started this process wants to be told, if there is one."""
+    """Read from the environment what the service manager that started this process wants to be told."""
     return service_manager_in(os.environ, os.getpid())
 
 
 def _read_files(places: Layout, overrides: str | None) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """What `config.yaml` says, what the settings page has set, and what is wrong with both files."""
+    """Read `config.yaml`, the overrides of the settings page, and the faults of both files."""
     in_file, faults = _read_file(places.config_file, None)
     page, more = _read_file(places.overrides_file, overrides)
     reasons = {name: by_hand(Settings.model_fields[name]) for name in page}

@@ -25,18 +25,18 @@ LEAST_PROMPT = 3_000
 
 
 class ModelSettings(SettingsGroup):
-    """Which models are asked, and how patiently."""
+    """The models that are asked, and how patiently."""
 
     heading: ClassVar[str] = "Models"
 
     model_type: str = "auto"
-    """Which backends are asked: `auto` for every one that is configured, one name, or several in order of preference, \
+    """The backends that are asked: `auto` for all that are configured, one name, or several in order of preference, \
 such as `openai,ollama`."""
     model_name: str | None = None
     """The model; `backend=model` says whose it is, and several are separated by commas. Unset: each backend picks one \
 that can code."""
     phase_models: dict[str, str] = Field(default_factory=dict)
-    """Which model is asked first in a phase, such as REVIEW: anthropic=claude-sonnet-5; the chain follows."""
+    """The model that is asked first in a phase, such as REVIEW: anthropic=claude-sonnet-5; the chain follows."""
     routing: Literal["fixed", "measured"] = "fixed"
     """Whether models are asked in the order of the chain (fixed) or in the one that earlier tasks teach (measured)."""
     openai_api_key: SecretStr | None = None
@@ -44,7 +44,7 @@ that can code."""
     openai_base_url: str | None = None
     """The address of a server that speaks OpenAI's API. Unset: OpenAI itself."""
     openai_api: Literal["auto", "chat", "responses"] = "auto"
-    """Which of OpenAI's APIs is spoken: chat completions, Responses, or Responses at OpenAI itself only (auto)."""
+    """The API of OpenAI that is used: chat completions, Responses, or Responses at OpenAI itself only (auto)."""
     anthropic_api_key: SecretStr | None = None
     """The key for Anthropic."""
     anthropic_base_url: str | None = None
@@ -54,7 +54,7 @@ that can code."""
     gemini_base_url: str | None = None
     """The address of a server that speaks Gemini's API. Unset: Google itself."""
     ollama_base_url: str = "http://localhost:11434"
-    """Where Ollama listens."""
+    """The address at which Ollama listens."""
     gpt4all_model_path: Annotated[Path | None, ByHand("it names a file that is loaded into the daemon")] = None
     """A `.gguf` file for GPT4All, or a folder of them."""
     llama_cpp_model_path: Annotated[Path | None, ByHand("it names a file that native code loads")] = None
@@ -70,7 +70,7 @@ that can code."""
     acp_auth: Annotated[str | None, AGENT] = None
     """How the agent is told to log in, by its own name for the way; unset: it finds its key itself."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
-    """What models cost, by their names, in USD for a million tokens. Without a price only tokens are counted."""
+    """The prices of models, by their names, in USD for a million tokens. Without a price only tokens are counted."""
     model_cutoffs: dict[str, date] = Field(default_factory=dict)
     """When the training of models ended, by their names: the benchmark tells later commits apart."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
@@ -137,7 +137,7 @@ class LimitSettings(SettingsGroup):
 
 
 class PromptSettings(ModelSettings, LimitSettings):
-    """What both together leave for a prompt."""
+    """The room for a prompt, by the settings of models and tasks together."""
 
     @property
     def prompt_tokens(self) -> int:

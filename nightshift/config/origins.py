@@ -1,4 +1,4 @@
-"""Where the value of a setting comes from; the later one of these overrules the earlier."""
+"""The origins of a setting's value; each overrules the ones before it."""
 
 from __future__ import annotations
 

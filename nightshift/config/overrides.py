@@ -1,4 +1,4 @@
-"""What the settings page has set: a small file of the daemon's own beside `config.yaml`, which it overrules.
+"""The overrides from the settings page: a small file of the daemon's own beside `config.yaml`, which it overrules.
 
 It has a line for each setting that shall be another than `config.yaml` says, and is written whole. `null` stands for
 the default. Without its line, what `config.yaml` says holds again.

@@ -1,4 +1,4 @@
-"""Where everything lies: below one home, the checkout unless told otherwise, or in the user's XDG folders.
+"""The paths of all files: below one home, the checkout unless told otherwise, or in the user's XDG folders.
 
 It is known from the environment alone, without the other settings and the libraries that read them.
 """
@@ -25,7 +25,7 @@ class Layout:
 
     @property
     def config_dir(self) -> Path:
-        """Where `config.yaml`, `settings.overrides.yaml` and `.env` are looked for."""
+        """The folder of `config.yaml`, `settings.overrides.yaml` and `.env`."""
         return self.folders.config if self.folders else self.home
 
     @property
@@ -35,7 +35,7 @@ class Layout:
 
     @property
     def overrides_file(self) -> Path:
-        """What the settings page has set, which overrules them."""
+        """The file of the settings page, which overrules `config.yaml`."""
         return self.config_dir / "settings.overrides.yaml"
 
     @property
@@ -50,7 +50,7 @@ class Layout:
 
     @property
     def benchmark_db_path(self) -> Path:
-        """What the benchmark knows: items, arms and results."""
+        """The database of the benchmark: items, arms and results."""
         return self.db_path.with_name("benchmark.sqlite")
 
     @property
@@ -85,7 +85,7 @@ class Layout:
 
     @property
     def reports_dir(self) -> Path:
-        """Where the weekly reports go."""
+        """The folder of the weekly reports."""
         return self.home / "reports"
 
     @property
@@ -125,7 +125,7 @@ class Layout:
 
     @property
     def access_file(self) -> Path:
-        """What the command line needs of settings that were found sound (`config.access`)."""
+        """The settings that the command line needs, once they were found sound (`config.access`)."""
         return (self.folders.cache if self.folders else self.state_dir) / "access.json"
 
     @property
@@ -140,7 +140,7 @@ class Layout:
 
     @property
     def hub_dir(self) -> Path:
-        """What belongs to this machine as a node of a hub: its key, and clones of what other nodes work on."""
+        """The folder of this machine as a node of a hub: its key, and clones of other nodes' repositories."""
         return (self.folders.data if self.folders else self.state_dir) / "hub"
 
     @property
@@ -152,7 +152,7 @@ class Layout:
 
     @property
     def _open_dir(self) -> Path:
-        """What exists only while a daemon runs."""
+        """The folder of files that exist only while a daemon runs."""
         return self.folders.runtime if self.folders else self.state_dir
 
     def make_folders(self) -> None:

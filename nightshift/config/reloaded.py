@@ -1,4 +1,4 @@
-"""What came of reading the settings again while the daemon runs."""
+"""The result of reading the settings again while the daemon runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Later:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reloaded:
-    """What came of reading the settings again: the names of those that hold now, and those that wait for a restart.
+    """The result of reading the settings again: the settings that hold now, and those that wait for a restart.
 
     `overruled` are those of which `config.yaml` says something else than the settings page, which is what holds.
     """

@@ -1,4 +1,4 @@
-"""What a service manager says to a process that it starts: `sd_notify(3)` and `sd_watchdog_enabled(3)`."""
+"""The messages between a service manager and a process that it starts: `sd_notify(3)` and `sd_watchdog_enabled(3)`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "FDSTORE", "LISTE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceManager:
-    """Where to tell it what happens (empty: nobody listens), and how often it wants a sign of life (None: never)."""
+    """The socket that takes notices (empty: nobody listens), and the interval of signs of life (None: never)."""
 
     socket: str = ""
     watchdog_s: float | None = None

@@ -28,7 +28,7 @@ class CheckpointSettings(SettingsGroup):
 
 
 class NotificationSettings(SettingsGroup):
-    """Who is told of what."""
+    """The notices that are sent, and their recipients."""
 
     heading: ClassVar[str] = "Notifications"
 
@@ -37,11 +37,11 @@ class NotificationSettings(SettingsGroup):
     notify_desktop: bool = False
     """Whether notices are shown on this machine's desktop, by notify-send."""
     notify_url: WebAddress | None = None
-    """Where each notice is posted (a webhook)."""
+    """The address to which each notice is posted (a webhook)."""
     notify_form: Literal["auto", "json", "slack", "discord", "ntfy"] = "auto"
     """How it is written there; auto knows Slack, Discord and ntfy.sh by their addresses, and writes JSON elsewhere."""
     notify_secret: SecretStr | None = None
-    """What posted notices are signed with."""
+    """The secret that signs posted notices."""
     notify_command: Annotated[list[str], ByHand("it names a program that the daemon starts")] = Field(
         default_factory=list
     )
@@ -58,13 +58,13 @@ class DashboardSettings(SettingsGroup):
     flask_port: Annotated[int, Field(ge=0, le=65535), Takes.RESTART] = FLASK_PORT
     """The port of dashboard and API; 0 takes a free one."""
     dashboard_url: Annotated[PageAddress, Takes.RESTART, ByHand("it decides by which name pages are reached")] = ""
-    """Where you reach the dashboard from elsewhere, through a proxy for instance; posted notices link to it."""
+    """The address of the dashboard from elsewhere, through a proxy for instance; posted notices link to it."""
     dashboard_names: Annotated[DashboardNames, Takes.RESTART, ByHand("it decides by which name pages are reached")] = (
         Field(default_factory=list)
     )
     """Further names by which you reach it, such as `workstation.example`, with a port where that is not 80 or 443."""
     api_token: Annotated[SecretStr | None, Takes.RESTART, ByHand("it decides who is let in")] = None
-    """What visitors must know, here or where the dashboard can be reached from other machines."""
+    """The token that visitors must know, here or where the dashboard can be reached from other machines."""
 
 
 class StorageSettings(SettingsGroup):

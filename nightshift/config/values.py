@@ -80,7 +80,7 @@ WebAddress = Annotated[SecretStr, AfterValidator(web_address)]
 
 
 class PriceIn(BaseModel, extra="forbid", frozen=True):
-    """What a model costs, in USD for a million tokens."""
+    """The price of a model, in USD for a million tokens."""
 
     input_per_million_usd: Cost
     output_per_million_usd: Cost

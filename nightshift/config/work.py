@@ -67,7 +67,7 @@ they stay (keep). Nightshift's own need no answer."""
 
 
 class GitSettings(SettingsGroup):
-    """What becomes of commits."""
+    """The treatment of commits."""
 
     heading: ClassVar[str] = "Git"
 
@@ -78,18 +78,18 @@ class GitSettings(SettingsGroup):
     git_remove_branches: bool = False
     """Whether the branch of a task is removed once its commit is on the branch that it was meant for."""
     git_author_name: str | None = None
-    """Who is named as the author of commits. Unset: git's own setting."""
+    """The name of the author of commits. Unset: git's own setting."""
     git_author_email: str | None = None
     """The author's address. Unset: git's own setting."""
 
 
 class SandboxSettings(SettingsGroup):
-    """What holds untrusted code, and what it may be."""
+    """The sandbox of untrusted code, and its limits."""
 
     heading: ClassVar[str] = "Sandbox and checks"
 
     sandbox: Annotated[Literal["auto", "bubblewrap", "docker", "process"], Takes.RESTART, HOLDS_CODE] = "auto"
-    """What holds untrusted code: the first that passes its test (auto), or one by name. `process` isolates nothing."""
+    """The sandbox of untrusted code: the first that passes its test (auto), or a name. `process` isolates nothing."""
     docker_host: Annotated[str, Takes.RESTART, HOLDS_CODE] = ""
     """The socket of the container engine. Unset: the usual one."""
     docker_image: Annotated[str, Takes.RESTART, HOLDS_CODE] = ""
@@ -113,7 +113,7 @@ content (ask), run without asking (trust), or never (off)."""
     allowed_setups: Annotated[list[Sha256], LETS_THROUGH] = Field(default_factory=list)
     """Digests of setup scripts that run without asking; each question and the task's course name them."""
     setup_registries: Annotated[list[Registry], LETS_THROUGH] = Field(default_factory=list)
-    """What setup scripts may reach beside the registries that pip, uv, npm and Go are configured to: hosts or \
+    """The hosts that setup scripts may reach beside the registries of pip, uv, npm and Go: host names or \
 addresses, such as `packages.example.org` or `http://10.0.0.7:8080`."""
     allowed_deps: list[Distribution] = Field(default_factory=list)
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""
@@ -126,7 +126,7 @@ addresses, such as `packages.example.org` or `http://10.0.0.7:8080`."""
     checker_rules: Annotated[
         dict[str, Annotated[Literal["block", "ask", "note", "off"], BeforeValidator(off)]], LETS_THROUGH
     ] = Field(default_factory=dict)
-    """What follows from a finding, by the rule's name: block, ask, note or off. Rules not named keep their own."""
+    """The consequence of a finding, by the rule's name: block, ask, note or off. Rules not named keep their own."""
     linters: Literal["install", "found", "off"] = "install"
     """Linters that a repository has send changes back: ruff, mypy and flake8 fetched if need be (install), only what \
 its environment has (found), none (off)."""
@@ -142,7 +142,7 @@ class LearningSettings(SettingsGroup):
     heading: ClassVar[str] = "Learning"
 
     embedder: Annotated[Literal["auto", "hashed", "sentence-transformers", "ollama", "openai"], Takes.RESTART] = "auto"
-    """What lessons are found by: the best that is there (auto), or one by name; `hashed` needs nothing."""
+    """The embedder that finds lessons: the best that is there (auto), or one by name; `hashed` needs nothing."""
     embedder_model: Annotated[
         str | None, Takes.RESTART, ByHand("it may name files that are loaded into the daemon")
     ] = None

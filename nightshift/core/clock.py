@@ -39,7 +39,7 @@ class Clocks:
 
 
 def no_number(value: object) -> object:
-    """What a person gave for a point in time, unless it is a number: seconds since 1970 are rather a mistake.
+    """Return a person's value for a point in time unless it is a number: seconds since 1970 are rather a mistake.
 
     Raises:
         ValueError: it is a number; says how to write a time.
@@ -84,7 +84,7 @@ def on_the_wall(wall: datetime, zone: tzinfo | None = None) -> datetime:
 
 
 def midnight(now: datetime, zone: tzinfo | None = None) -> datetime:
-    """When the day began on the wall's clock."""
+    """Return the time when the day began on the wall's clock."""
     return on_the_wall(datetime.combine(now.astimezone(zone), time_of_day()), zone)
 
 

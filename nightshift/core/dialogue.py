@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back."""
+"""Requests to models and their replies."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a request is about, for a backend that works on the code itself and not on words about it.
+    """Code behind a request, for a backend that works on the code itself and not on words about it.
 
     `emit` takes events about its work, which become events of the attempt.
     """
@@ -171,7 +171,7 @@ class Completion:
 
     @property
     def spent(self) -> Spent:
-        """What it used; the built-in engine takes time, and is no model call."""
+        """Use of models by this reply; the built-in engine takes time, and is no model call."""
         return Spent(
             model_calls=int(self.backend != BUILT_IN),
             tokens_in=self.tokens_in,

@@ -11,7 +11,6 @@ NightshiftError
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries why
 │   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · WorkerRestarted · LeaseLost
-│   ├── NotJudgeable       no run of the tests would say anything of the change
 │   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
 │       └── NeedsSettings  nothing comes back until its owner changes the settings
@@ -87,7 +86,7 @@ class TaskError(NightshiftError):
 
 
 class InvalidTask(TaskError):
-    """What was sent is not a task. `fields` says why, within bounds; `more` is how many faults it leaves out."""
+    """A submission that is not a task. `fields` says why, within bounds; `more` counts the faults that are left out."""
 
     def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
         self.fields = faults.bounded(fields)
@@ -174,12 +173,6 @@ class CancelledByUser(Interruption):
 
 class CommandBlocked(Interruption):
     """The task's own test command is one of those that never run."""
-
-    ending = Ending.REFUSED
-
-
-class NotJudgeable(Interruption):
-    """No run of these tests would say anything of the change, so there is no verdict; the message says why."""
 
     ending = Ending.REFUSED
 

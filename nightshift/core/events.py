@@ -28,7 +28,7 @@ RANK = {level: rank for rank, level in enumerate(Level)}
 
 
 class Kind(StrEnum):
-    """What happened. The text is what `logs/agent.log` and the API call `event`."""
+    """Kinds of events. The text is what `logs/agent.log` and the API call `event`."""
 
     DAEMON_STARTED = "daemon_started"
     DAEMON_STOPPED = "daemon_stopped"

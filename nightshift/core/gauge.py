@@ -18,7 +18,7 @@ def utf8_size(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
-    """What is known of the model that will be asked: bytes to a token, and its context in tokens (None: not known).
+    """Measures of the model that will be asked: bytes to a token, and its context in tokens (None: not known).
 
     One with `own_tools` looks around by itself.
     """
@@ -29,5 +29,5 @@ class Gauge:
     profile: ModelProfile = field(default_factory=ModelProfile)
 
     def tokens(self, text: str) -> int:
-        """About how many tokens a text is; never fewer than none, and one for any text that is not empty."""
+        """Estimate the tokens of a text; at least one for any text that is not empty."""
         return math.ceil(utf8_size(text) / self.bytes_per_token)

@@ -1,4 +1,4 @@
-"""What a sandbox is asked to run and what it reports."""
+"""Jobs for a sandbox and its reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """What one run of tests may use. These are the defaults of the settings; nothing else repeats them."""
+    """Limits of one run of tests. These are the defaults of the settings; nothing else repeats them."""
 
     cpu_s: float = 60
     """Processor time of all processes together, in seconds; how long that takes on the clock is `verdict.time_limits`'
@@ -35,7 +35,7 @@ class RunLimits:
     pids: int = 128
     """Processes and threads at once."""
     work_mb: int = 64
-    """What may be written to the working folder."""
+    """Limit of what a run writes to the working folder."""
 
 
 RUN_LIMITS = RunLimits()
@@ -50,9 +50,9 @@ class SandboxLimits(RunLimits):
     wall_s: float = 60
     """How long the command may take, on the clock."""
     output_bytes: int = 1 << 20
-    """What standard output and standard error may hold, each."""
-    tmp_mb: int = 64
-    """What `/tmp` may hold."""
+    """Limit of standard output and of standard error, each."""
+    tmp_mb: int = 160
+    """Limit of `/tmp`."""
     reserved_mb: int = 0
     """Address space that the command reserves without using it, as Node.js does. Where memory can only be bounded for
     each process, the bound of its address space is higher by so much."""

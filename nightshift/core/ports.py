@@ -120,7 +120,7 @@ class ChangeCheck(Protocol):
     """Looks at a change before anything of it is executed."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """What must be mended, what the owner must decide, and what the run may use."""
+        """Report what must be mended, what the owner must decide, and what the run may use."""
         ...
 
 
@@ -200,7 +200,7 @@ class ToolLog(Protocol):
     """Keeps what came of tool calls, so that none is run twice for one reply."""
 
     def stored(self, place: ToolPlace) -> ToolRecord | None:
-        """What came of the call of this place, marked as replayed, or None when it is not known."""
+        """Return the stored result of the call at this position, marked as replayed; None where there is none."""
         ...
 
     async def save(self, place: ToolPlace, record: ToolRecord) -> None:

@@ -63,7 +63,7 @@ def quiet(spans: Iterable[str], local: datetime) -> str:
 
 
 def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime | None:
-    """When so much work is done that rests in these spans, to the minute; None where that is too far away to say.
+    """Return the time when work that rests in these spans is done, to the minute; None where it is too far away.
 
     Args:
         spans: of local time.
@@ -85,7 +85,7 @@ def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime
 
 
 def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta:
-    """How much work fits between two aware times beside the rests in these spans, to the minute."""
+    """Measure the work that fits between two aware times beside the rests in these spans, to the minute."""
     parsed = [parse(text) for text in spans]
     if not parsed:
         return max(end - now, timedelta(0))
@@ -99,7 +99,7 @@ def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta
 
 
 def quiet_until(spans: Iterable[str], local: datetime) -> datetime | None:
-    """When the quiet that lies around a local time ends, on the same clock; None where it is not quiet, or never ends.
+    """Return the local time when the quiet around a local time ends; None where it is not quiet, or never ends.
 
     A span that begins when another ends goes on with it.
     """

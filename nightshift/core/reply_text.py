@@ -8,7 +8,7 @@ _BACKTICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def file_block(path: str, text: str | None) -> str:
-    """One fenced block with its path: the whole text, or the removal where there is none."""
+    """Write a fenced block with its path: the whole text, or the removal where there is none."""
     where = f'path="{path}"' if " " in path else f"path={path}"
     if text is None:
         return f"```text {where} delete\n```"

@@ -10,7 +10,7 @@ from nightshift.core.tasks.revisions import LogLine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryStatus:
-    """What git says of one repository at a moment.
+    """State of one repository at a moment, as git tells it.
 
     `branch` is the short name of what is checked out, None where HEAD stands on a commit. `changed` counts the files
     that differ from the newest commit, untracked ones left out; None where that was not known in time. `ahead` and
@@ -30,7 +30,7 @@ class RepositoryStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OurCommits:
-    """What the ledger knows of a repository: commits of the agent's, those integrated that no push has taken along.
+    """Commits of the agent's in a repository, by the ledger, and those integrated that no push has taken along.
 
     `pushed_at` is when the last one was pushed.
     """

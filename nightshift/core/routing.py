@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResult:
-    """What one model did in phase CODING of tasks of one kind, over attempts that ended.
+    """Results of one model in phase CODING of tasks of one kind, over attempts that ended.
 
     Attributes:
         began: the attempts whose code it was the first model to write.
@@ -44,7 +44,7 @@ Results = Mapping[str, Mapping[str, ModelResult]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Which models an attempt asks, by `backend=model`.
+    """Models that an attempt asks, by `backend=model`.
 
     Attributes:
         kind: of the task.

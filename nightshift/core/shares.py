@@ -88,7 +88,7 @@ def mean_difference(one: Sequence[float], other: Sequence[float]) -> Interval | 
 
 
 def _means(values: Sequence[float], dice: random.Random) -> Callable[[], float]:
-    """What draws means of resampled values."""
+    """Return a function that draws means of resampled values."""
     if len(values) < MANY:
         return lambda: statistics.fmean(dice.choices(values, k=len(values)))
     mean = statistics.fmean(values)

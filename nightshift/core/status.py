@@ -1,4 +1,4 @@
-"""What the daemon says about itself: the answer of `/api/status`, the dashboard's head and `nightshift status`.
+"""Status of the daemon: the answer of `/api/status`, the dashboard's head and `nightshift status`.
 
 How it stands as a whole is one word and a line, which pages, terminal, `/healthz` and metrics show. Several things may
 hold at once: two tasks are worked on while three others wait for their owner. The word is the one that matters most to
@@ -102,7 +102,7 @@ class SpentBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedReplies:
-    """What the built-in engine spared in the last `days`: `saved` of all `replies`, and the tasks it `solved` alone.
+    """Replies that the built-in engine spared in the last `days`: `saved` of all `replies`, and tasks `solved` alone.
 
     A reply is saved when it stands in the place of one that a model would have been asked for.
     """
@@ -114,7 +114,7 @@ class SavedReplies:
 
 
 class ExtraState(StrEnum):
-    """Where an optional package stands."""
+    """State of an optional package."""
 
     INSTALLED = "installed"
     MISSING = "missing"
@@ -188,7 +188,7 @@ class Overall:
 
 
 NOT_KNOWN = Overall(state=OverallState.OFFLINE, text="")
-"""What stands in the place of a state until it is made."""
+"""State that is shown until the real one is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +258,7 @@ def _overall(status: DaemonStatus) -> Overall:
 
 
 def _put_off(status: DaemonStatus) -> str:
-    """For what around them tasks wait, in a few words; one of them in full."""
+    """Count the tasks that wait for troubles outside them, and name the first trouble."""
     if not status.troubles:
         return ""
     more = f" and {len(status.troubles) - 1} more" if len(status.troubles) > 1 else ""
@@ -266,7 +266,7 @@ def _put_off(status: DaemonStatus) -> str:
 
 
 def lacks_model(status: DaemonStatus) -> bool:
-    """Whether no model can be asked now; not while the first look at one is under way, nor where none is wanted."""
+    """Tell whether no model can be asked now; not during the first look at one, nor where none is wanted."""
     if _engine_alone(status):
         return False
     models = [model for model in status.models if model.name != BUILT_IN]
@@ -313,7 +313,7 @@ def _no_model(status: DaemonStatus) -> Overall | None:
 
 
 def _beyond_the_engine(status: DaemonStatus) -> str:
-    """What the built-in engine cannot do, where it works without a model."""
+    """Count the tasks that wait for a model where the built-in engine works without one; empty otherwise."""
     return f"{_waiting(status)} for a model" if _engine_alone(status) and status.parked.count else ""
 
 
@@ -355,7 +355,7 @@ def _with(found: Overall, *others: str) -> Overall:
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:
-    """What there is to say of a sandbox: one line where it holds, and each finding that says it does not."""
+    """Shorten the report on a sandbox: one line where it holds, and each finding that says it does not."""
     first, *findings = detail.splitlines() or [""]
     failed = tuple(line.strip() for line in findings if "FAILED" in line)
     if failed or not findings:

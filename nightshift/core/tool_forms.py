@@ -1,4 +1,4 @@
-"""What is known of how well models call tools, by the form of the calls, and which form follows from that."""
+"""Counts of how well models call tools, by the form of the calls, and the choice of a form from that."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FormCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormReport:
-    """What a step saw of one model in one form."""
+    """Report of a step on one model in one form."""
 
     backend: str
     model: str

@@ -28,7 +28,7 @@ _PLAIN_VALUE = re.compile(r"[^\s\"'`=]+")
 
 
 def described(specs: Sequence[ToolSpec]) -> str:
-    """What a system prompt says of the tools: how to call, then each tool with its form."""
+    """Describe the tools for a system prompt: how to call, then each tool with its form."""
     return "\n".join([_HOW, *(_described(spec) for spec in specs)])
 
 

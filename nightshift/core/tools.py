@@ -1,4 +1,4 @@
-"""What a model may call while it works: tools as models are told of them, the calls they make, and what came of them.
+"""Tools that a model may call while it works: their descriptions for models, the calls, and the results.
 
 `ToolSpec` is neutral. A backend whose models call tools natively sends `ToolSpec.schema`; for any other one
 `core.tool_text` describes the same tools in words, and calls come back as fenced blocks.
@@ -66,7 +66,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPlace:
-    """Where a call stands: the place of the reply that made it (`ModelRequest.place`), and its number in that reply."""
+    """Position of a call: that of the reply that made it (`ModelRequest.place`), and its number in that reply."""
 
     task_id: int
     attempt: int

@@ -20,7 +20,7 @@ from nightshift.git.shared_lock import SharedLock
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command gave: its exit code, its output, and what it said on standard error, safe to show."""
+    """Result of a command: its exit code, its output, and its standard error, safe to show."""
 
     code: int
     out: bytes
@@ -111,7 +111,7 @@ class Git:
 
 
 def readable(error: bytes) -> str:
-    """What git printed as an error, safe to show; of a lock that it names the age takes the place of git's advice."""
+    """Turn an error of git's into text that is safe to show; the age of a lock takes the place of git's advice."""
     message = protocol.without_password(printable(error[-2000:]).strip())
     return protocol.without_advice(message) + _age_of_lock(message)
 
@@ -123,7 +123,7 @@ def refuse_locked(error: str) -> None:
 
 
 def _age_of_lock(error: str) -> str:
-    """What is added to an error for whose sake a lock stands in the way: it may be somebody's who is at work."""
+    """Describe the lock that an error names, with its age; empty for none. Another git may still be at work there."""
     lock = protocol.lock_in(error)
     try:
         age_s = time.time() - Path(lock).stat().st_mtime if lock else None

@@ -52,7 +52,7 @@ class NewObjects:
         return self._tree(root, entries) or self.add("tree", b"")
 
     def _tree(self, root: str, edits: Mapping[bytes, tuple[bytes, bytes] | None]) -> str:
-        """As `tree`; empty when no file is left.
+        """Write a tree as `tree` does; empty when no file is left.
 
         The bytes of a large tree are spliced: only what is edited is looked for, by halves.
         """
@@ -85,7 +85,7 @@ class NewObjects:
         return self.add("tree", data) if data else ""
 
     def _place(self, raw: bytes, name: bytes, *, is_folder: bool) -> tuple[int, int]:
-        """Where an entry stands in a tree object, or would stand: its start and its end, which are then the same."""
+        """Find an entry in a tree object: its start and its end, which are equal where the entry would be inserted."""
         entry, run = ENTRY[self._id_bytes], RUN[self._id_bytes]
         wanted, low, high = sorted_by(name, is_folder=is_folder), 0, len(raw)
         while low < high:

@@ -29,7 +29,7 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a checkout's repository is: `folder` is git's for this checkout, `common` the one all worktrees share.
+    """Location of a checkout's repository: `folder` is git's for this checkout, all worktrees share `common`.
 
     `environ` is the daemon's environment, which says where the owner's own configuration is.
     """
@@ -42,7 +42,7 @@ class Place:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """What git's configuration says here, read when it is first asked for. Raises GitError where git cannot."""
+        """Git's configuration for this checkout, read on first use. Raises GitError where git cannot read it."""
         return read_configuration(self.root, self.folder, self.common, self.environ)
 
     @property
@@ -150,7 +150,7 @@ def base_of(found: Repository, base: str | None) -> tuple[str, str | None]:
 
 
 def explain_no_commit(git: Git, root: Path) -> str:
-    """Why nothing of a checkout's HEAD can be read: there is no commit yet, or what git says of the damage."""
+    """Tell why nothing of a checkout's HEAD can be read: there is no commit yet, or git names the damage."""
     said = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
     if "does not have any commits yet" in said:
         return f"repo: {root} has no commit yet; make a first one, or name a base"
@@ -158,7 +158,7 @@ def explain_no_commit(git: Git, root: Path) -> str:
 
 
 def clash_of(root: Path) -> str:
-    """Why no task can have a branch in a repository with a branch `agent`, and how to mend it."""
+    """Tell why no task can have a branch in a repository with a branch `agent`, and how to mend it."""
     return (
         f"repo: {root} has a branch named agent, beside which git cannot make the branch agent/… of a task; rename it "
         "with `git branch -m agent NAME`"
@@ -177,7 +177,7 @@ def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
 
 
 def _find_foreign(place: Place, configuration: Configuration) -> str | None:
-    """Why a repository may not be worked in for the sake of its owner, or None when it may."""
+    """Tell why a repository may not be worked in for the sake of its owner; None where it may."""
     owner, user = place.common.stat().st_uid, os.geteuid()
     if owner == user or configuration.is_safe(place.root):
         return None

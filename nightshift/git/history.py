@@ -1,4 +1,4 @@
-"""What was committed: a task's own commit, the newest ones, the difference of two, and the notes beside them."""
+"""History of a repository: a task's own commit, the newest commits, the difference of two, and their notes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def write_note(found: Repository, commit: str, text: str, committer: bytes) -> N
 
 
 def read_note(found: Repository, commit: str) -> str | None:
-    """What `write_note`, or git itself, put beside a commit (full id)."""
+    """Read the note on a commit (full id), written by `write_note` or by git itself; None where there is none."""
     tip = found.resolve(NOTES)[0]
     root = found.read_commit(tip).tree if tip else None
     for path in protocol.note_paths(commit):

@@ -1,4 +1,4 @@
-"""What git processes that were killed leave in the daemon's own repository: locks that stop the next one, reports.
+"""Locks and reports that killed git processes leave in the daemon's own repository; a lock stops the next process.
 
 A lock is removed only when it is older than the daemon's own lock, so that no git of this daemon made it, and when no
 git process works there at all, so that it is no visitor's either. Repositories of the owner's are his: a lock there is
@@ -21,7 +21,7 @@ _STORE = frozenset({f"{number:02x}" for number in range(256)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """What was removed, and the processes because of which locks were left alone."""
+    """Paths that were removed, and the processes because of which locks were left alone."""
 
     removed: tuple[Path, ...] = ()
     users: tuple[int, ...] = ()
@@ -77,7 +77,7 @@ def _users(root: Path) -> Iterator[int]:
 
 
 def _works_in(process: Path, root: Path) -> bool:
-    """Whether its folder, the repository it was told, or a file that it has open is below a folder."""
+    """Tell whether a process works below a folder: its own folder, its repository, or a file that it has open."""
     folder = f"GIT_DIR={root}/".encode()
     if any(each.startswith(folder) for each in (process / "environ").read_bytes().split(b"\0")):
         return True

@@ -59,7 +59,7 @@ class RepositoryMaintenance:
         self._repositories = repositories
 
     def stored(self) -> Stored:
-        """How its objects are kept."""
+        """Count the repository's objects, loose and packed."""
         lines = self._own().git("count-objects", "-v").text.splitlines()
         found = {name: int(value) for name, _, value in (line.partition(": ") for line in lines) if value.isdigit()}
         self._own().store.loose_bytes = found["size"] << 10
@@ -68,7 +68,7 @@ class RepositoryMaintenance:
         )
 
     def loose_bytes(self) -> int:
-        """What loose objects take on the disk, as it was counted once and with what was stored since."""
+        """Return the bytes that loose objects take on the disk: counted once, then raised by what is stored."""
         known = self._own().store.loose_bytes
         if known is None:
             self.stored()

@@ -181,7 +181,7 @@ class GitManager:
         return naming.commits_beginning(self._repositories.find(where), start)
 
     def describe(self, where: Where, commit: str) -> CommitFacts:
-        """What git stores of a commit (full id)."""
+        """Read the facts that git stores of a commit (full id)."""
         return history.facts(self._repositories.find(where), commit)
 
     # --- from a change to a landed commit
@@ -212,7 +212,7 @@ class GitManager:
         return Commit(id=made, tree=found.read_commit(made).tree, branch=branch, parent=parent)
 
     def tip(self, workspace: Workspace) -> str:
-        """Where the target is now.
+        """Return the commit that the target points to now.
 
         Raises:
             GitError: the base was no branch, or the branch is gone.
@@ -337,7 +337,7 @@ class GitManager:
     # --- branches that several nodes move
 
     def remote(self, where: Where) -> str:
-        """Where a push would go, without a password; empty where there is no remote."""
+        """Return the address that a push goes to, without a password; empty where there is no remote."""
         return protocol.without_password(self._repositories.find(where).configuration().remote_url or "")
 
     def branch(self, where: Where) -> str:
@@ -449,7 +449,7 @@ class GitManager:
         history.write_note(found, commit, text, self._signature(found.author))
 
     def read_note(self, where: Where, commit: str) -> str | None:
-        """What `note` stored beside a commit (full id)."""
+        """Read the note that `note` stored beside a commit (full id)."""
         return history.read_note(self._repositories.find(where), commit)
 
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
@@ -475,7 +475,7 @@ class GitManager:
     # --- taking back what was integrated
 
     def revert(self, workspace: Workspace, commit: str, tip: str, message: CommitMessage) -> Commit:
-        """What `commit` (full id) changed, taken back on top of `tip`, as a new commit on no branch yet.
+        """Take the changes of `commit` (full id) back on top of `tip`, as a new commit on no branch yet.
 
         Raises:
             MergeConflict: later commits changed the same lines; `paths` names the files.

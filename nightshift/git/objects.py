@@ -16,12 +16,12 @@ from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8
 
 REGULAR = frozenset({"100644", "100755", "100664"})
-FOLDER, LINK = "40000", "120000"
+FOLDER, LINK, PROGRAM, SUBMODULE = "40000", "120000", "100755", "160000"
 _NEVER = frozenset({"", ".", "..", ".git"})
 
 
 class Record(NamedTuple):
-    """What a tree holds at a path: git's mode, and the id of the content. Each commit read makes one for every file."""
+    """Entry of a tree: git's mode, and the id of the content. Each commit that is read makes one for every file."""
 
     mode: str
     id: str
@@ -108,7 +108,7 @@ _FEW = 20
 
 
 def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
-    """What the paths hold in the new tree at which it differs from the old one; None where nothing is there any more.
+    """Return the new records of all paths at which two trees differ; None for a path that is gone.
 
     Only the trees on the way to a difference are read, and of these only the entries that differ. Names that could lead
     out of a folder (a hand-made tree) are left out.
@@ -122,7 +122,7 @@ def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Rec
 
 
 def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, tuple[Record | None, Record | None]]:
-    """As `differing`, with what the paths hold in the old tree as well, which stands first."""
+    """Return the records of all paths at which two trees differ, as `differing`, but old and new, the old first."""
     found: dict[str, tuple[Record | None, Record | None]] = {}
     waiting = [("", old, new)]
     while waiting:
@@ -189,7 +189,7 @@ def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes],
 
 
 def _in_common(one: bytes, at: int, other: bytes, start: int) -> int:
-    """How many bytes are the same in both from these places on."""
+    """Count the bytes that are the same in both from these positions on."""
     least, most = 0, min(len(one) - at, len(other) - start)
     while least < most:
         middle = (least + most + 1) // 2
@@ -211,7 +211,7 @@ def folders_in(raw: bytes, id_bytes: int) -> list[str]:
 
 
 def sorted_by(name: bytes, *, is_folder: bool) -> bytes:
-    """What git sorts the entries of a tree by: a folder's name has a slash at its end."""
+    """Return the key by which git sorts the entries of a tree: a folder's name has a slash at its end."""
     return name + b"/" if is_folder else name
 
 

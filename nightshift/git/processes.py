@@ -92,7 +92,7 @@ def _end(processes: Collection[subprocess.Popen[bytes]]) -> None:
 
 
 class Output:
-    """What a process prints, read until a deadline.
+    """Output of a process, read until a deadline.
 
     Attributes:
         deadline: monotonic seconds; a read that would wait longer raises TimeoutError.
@@ -102,7 +102,7 @@ class Output:
         self._pipe, self._ahead, self.deadline = pipe, bytearray(), 0.0
 
     def readline(self) -> bytes:
-        """The next line with its end; without one where the output ends."""
+        """Return the next line with its end; the last line may lack an end."""
         seen = 0
         while (end := self._ahead.find(b"\n", seen)) < 0:
             seen = len(self._ahead)

@@ -62,20 +62,20 @@ _PERSONAL = (
 
 
 def private_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """For all but pushing: nobody's configuration, no transport, of the daemon's environment only PATH."""
+    """Return the environment for all but pushing: no configuration, no transport, of the daemon's only PATH."""
     path = {name: environ[name] for name in ("PATH",) if name in environ}
     return {**path, **_FIXED, "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_ALLOW_PROTOCOL": "none"}
 
 
 def push_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """For pushing: the owner's own configuration, so that his credentials work, but never that of a repository."""
+    """Return the environment for pushing: the owner's own configuration, with his credentials, no repository's."""
     own = {name: environ[name] for name in ("PATH", *_PERSONAL) if name in environ}
     fixed = {name: value for name, value in _FIXED.items() if name != "GIT_CONFIG_NOSYSTEM"}
     return {**own, **fixed, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
 
 
 def view_files(id_format: str) -> dict[str, str]:
-    """What makes a folder a view: a bare repository whose objects are named by `id_format`, and nothing else.
+    """Return the files that make a folder a view: a bare repository whose objects are named by `id_format`.
 
     The attribute makes patches binary, which apply to exactly one content of a file or not at all.
     """
@@ -88,7 +88,7 @@ def view_files(id_format: str) -> dict[str, str]:
 
 
 def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
-    """What `git apply` takes to make files of one tree those of another, by what both hold where they differ.
+    """Write a patch for `git apply` that turns files of one tree into those of another, from both records of each path.
 
     Contents stand in it by their ids, since git has them: it applies to exactly one content of a file or not at all.
     """
@@ -131,7 +131,7 @@ def _quote(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeAnswer:
-    """What merge-tree said: the merged tree (with conflict markers where `conflicts` names files)."""
+    """Result of merge-tree: the merged tree (with conflict markers where `conflicts` names files)."""
 
     tree: str
     conflicts: tuple[str, ...] = ()
@@ -164,7 +164,7 @@ def conflict_excerpt(text: str, *, around: int = 3, max_lines: int = 40) -> str:
 
 
 def note_paths(commit: str) -> tuple[str, ...]:
-    """Where the note on a commit may lie: git spreads notes over folders as they grow in number, we always over 256."""
+    """List the paths where the note on a commit may lie: git adds folders as notes grow in number, we use one."""
     return (f"{commit[:2]}/{commit[2:]}", commit, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
 
 

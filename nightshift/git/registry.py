@@ -88,7 +88,7 @@ class Repositories:
             known.close()
 
     def version(self) -> str:
-        """What `git --version` says.
+        """Return the line that `git --version` prints.
 
         Raises:
             GitError: there is no git, or it is too old.
@@ -100,7 +100,7 @@ class Repositories:
         return answer
 
     def renew(self, author: Author) -> None:
-        """From now on another name stands in commits, also in repositories that are open."""
+        """Put another name into commits from now on, also in repositories that are open."""
         with self._lock:
             self._author = author
             self._known = {folder: replace(known, named=author) for folder, known in self._known.items()}
@@ -167,7 +167,9 @@ class Repositories:
             view=view,
             storing=storing,
             store=Store(place.common / "objects", storing),
-            reader=Reader(view),
+            reader=Reader(
+                view.over(view.folder, GIT_ALTERNATE_OBJECT_DIRECTORIES=_list_submodule_stores(place.common))
+            ),
             names=Names(git),
             logged=Session(git, *MOVE, stderr=STDOUT),
             unlogged=Session(git, *NO_LOG, *MOVE, stderr=STDOUT),
@@ -186,3 +188,9 @@ class Repositories:
             for file, text in protocol.view_files(place.id_format).items():
                 (view / file).write_text(text)
         return view
+
+
+def _list_submodule_stores(common: Path) -> str:
+    """The object stores of the submodules that the owner has checked out, as git wants them."""
+    found = (path for path in (common / "modules").rglob("objects") if (path.parent / "HEAD").is_file())
+    return os.pathsep.join(map(str, sorted(found)))

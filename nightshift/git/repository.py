@@ -41,7 +41,7 @@ _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_STAR
 
 
 def _keep_last(made: dict[K, V], key: K, make: Callable[[], V]) -> V:
-    """What was made under a key, of which the last few are kept; other threads may do the same."""
+    """Return the value under a key, made where it is missing; at most TREES values stay. Safe between threads."""
     known = made.get(key)
     if known is None:
         known = make()
@@ -80,7 +80,7 @@ class Repository:
 
     @property
     def author(self) -> Author:
-        """Who stands in a commit that is made now. Raises GitError where git cannot read its configuration."""
+        """Author of a commit that is made now. Raises GitError where git cannot read its configuration."""
         return self.named if self.named.name and self.named.email else self.named.over(self.configuration().author)
 
     def tree(self, commit: str) -> GitTree:
@@ -204,7 +204,7 @@ def _read_refusal(answer: Output) -> str:
 
 
 def checked_out(found: Repository, branch: str) -> str | None:
-    """Where a branch is checked out, or being rebased or bisected; None where it may be moved."""
+    """Tell where a branch is checked out, rebased or bisected; None where the branch may be moved."""
     place = found.git("for-each-ref", "--format=%(worktreepath)", branch).text
     if place:
         return place

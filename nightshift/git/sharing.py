@@ -135,6 +135,6 @@ def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, proc
 
 
 def _is_blank(found: Repository, commit: str) -> bool:
-    """Whether a commit is the one that a workspace begins with: no parents and no files."""
+    """Tell whether a commit is the one that a workspace begins with: no parents and no files."""
     raw = found.read_commit(commit)
     return not raw.parents and not found.tree(commit).entries()

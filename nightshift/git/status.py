@@ -23,7 +23,7 @@ class StatusReader:
         self._repositories = repositories
 
     def read(self, where: Where, timeout_s: float = LOOK_S) -> RepositoryStatus:
-        """How a repository stands now.
+        """Read the state of a repository.
 
         Raises:
             GitError: it cannot be used, or git failed.
@@ -55,7 +55,7 @@ def _count_changed(found: Repository, newest: str, timeout_s: float) -> int | No
 
 
 def _read_tracked(found: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
-    """What a branch tracks, and how many commits it is ahead of that and behind it."""
+    """Read which branch a branch tracks, and how many commits it is ahead of that and behind it."""
     if not head:
         return None, None, None
     tracked = found.git.ask("for-each-ref", "--format=%(upstream)", head, timeout_s=timeout_s).text

@@ -34,7 +34,7 @@ class TodoComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What stands in a checkout; `surplus` counts what is left out.
+    """Comments of a checkout; `surplus` counts those that are left out.
 
     `common` is the folder that all its worktrees share. `branch` is checked out; it is empty in the midst of a rebase.
     """
@@ -74,7 +74,7 @@ def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
 
 
 def hooks_folder(repo: str, environ: Mapping[str, str]) -> tuple[Path, bool]:
-    """Where git looks for hooks of a checkout, and whether its configuration says so (`core.hooksPath`).
+    """Return the folder where git looks for hooks of a checkout, and whether `core.hooksPath` sets it.
 
     Raises:
         GitError: it is no repository.
@@ -105,7 +105,7 @@ def _comments(output: str) -> Iterator[TodoComment]:
 
 
 def _continue(before: str, line: str) -> str:
-    """What a line adds to the comment above it, which it does by standing further to the right, as a comment."""
+    """Return the text that a line adds to the comment above it; such a line is indented further, as a comment."""
     if any(char.isalnum() for char in before) or MARK in line:
         return ""
     lead = " " * len(before) if before.lstrip().startswith(("/*", "<!--", "{#", "(*", '"""', "'''")) else before

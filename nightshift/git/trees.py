@@ -14,7 +14,7 @@ from nightshift.core.code.listing import Listing
 from nightshift.core.errors import GitError
 from nightshift.core.text.encoding import decode
 from nightshift.git.commands import Git
-from nightshift.git.objects import LINK, REGULAR, Record, differing, is_text
+from nightshift.git.objects import LINK, PROGRAM, REGULAR, SUBMODULE, Record, differing, is_text
 from nightshift.git.processes import Output
 from nightshift.git.session import Session
 
@@ -214,7 +214,7 @@ class GitTree:
         return frozenset(path for path, record in self.records.items() if not record.regular)
 
     def links(self) -> Mapping[str, str]:
-        """Where links lead (`core.code.tree.Linked`)."""
+        """Return the targets of links by path (`core.code.tree.Linked`)."""
         if len(self.records) == len(self._listed.regular):
             return {}
         named = {
@@ -223,6 +223,23 @@ class GitTree:
             if record.mode == LINK
         }
         return {path: target for path, target in named.items() if not target.startswith(("/", ".."))}
+
+    def programs(self) -> frozenset[str]:
+        """Return the paths of files that may be executed (`core.code.tree.Linked`)."""
+        return frozenset(path for path, record in self.records.items() if record.mode == PROGRAM)
+
+    def submodules(self) -> dict[str, GitTree | None]:
+        """The tree of each submodule at its commit; None where the owner has none (`core.code.tree.Joined`)."""
+        if len(self.records) == len(self._listed.regular):
+            return {}
+        return {path: self._read_submodule(each.id) for path, each in self.records.items() if each.mode == SUBMODULE}
+
+    def _read_submodule(self, commit: str) -> GitTree | None:
+        try:
+            _, raw = self._reader.get(commit)
+        except KeyError:
+            return None
+        return GitTree(commit, raw.split(b"\n", 1)[0].removeprefix(b"tree ").decode(), self._reader, self._describe)
 
     def read(self, path: str) -> bytes:
         """A file's bytes.

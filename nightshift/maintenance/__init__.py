@@ -1,1 +1,1 @@
-"""What keeps a daemon healthy while it runs for months: one instance, saved state, checkpoints."""
+"""The upkeep of a daemon that runs for months: one instance, saved state, checkpoints."""

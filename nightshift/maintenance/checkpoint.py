@@ -23,7 +23,7 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.writer import Job, T
 
 SETTLE_S = 12 * 3600.0
-"""What runs ends by its own limits; after this it is taken for hung, and the report is written without it."""
+"""The wait for running tasks, which end by their own limits; after it they count as hung and the report is written."""
 
 
 class Checkpoint:

@@ -42,7 +42,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jump:
-    """What the wall's clock did beyond going on; `expected` is what it would show without."""
+    """A change of the wall's clock beyond going on; `expected` is what it would show without."""
 
     was_set: timedelta
     slept: timedelta

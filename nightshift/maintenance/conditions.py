@@ -58,7 +58,7 @@ def at_quiet_hours(
 
 
 class Battery(Protocol):
-    """What is known of a battery; None where the system does not say whether it is plugged in."""
+    """The state of a battery; None where the system does not say whether it is plugged in."""
 
     @property
     def power_plugged(self) -> bool | None:

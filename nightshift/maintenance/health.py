@@ -1,4 +1,4 @@
-"""What “healthy” means: the one definition behind `/healthz` and the watchdog of the service manager.
+"""The definition of “healthy”, shared by `/healthz` and the watchdog of the service manager.
 
 A daemon that answers is not yet one that works. It is healthy while its workers' loop turns, its workers renew their
 leases (which also shows that the database takes writes), the writer's thread lives, and no worker sits in a task for
@@ -81,7 +81,7 @@ class Vitals:
             self.lag_s = max(0.0, self._beat_at - began - BEAT_S)
 
     def faults(self) -> tuple[str, ...]:
-        """What is not well; empty while the daemon is healthy."""
+        """List the faults; empty while the daemon is healthy."""
         now, pool, found = self._monotonic(), self._pool, list[str]()
         if (late_s := now - self._beat_at) > LOOP_LATE_S:
             found.append(f"the workers' loop has not turned for {duration(late_s)}")

@@ -1,4 +1,4 @@
-"""What a daemon that died left behind, swept at the next start of the same home, while its lock is held.
+"""Remains of a dead daemon, swept at the next start of the same home, while its lock is held.
 
 Removed is only what is provably ours and dead: it lies in a folder of this home, or has a name of ours with the number
 of a process that is no more. Another home's daemon may run beside this one, and its owner works on the machine too.
@@ -28,7 +28,7 @@ _TREE = re.compile(r"[0-9a-f]{40,64}\.(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where one home's daemon leaves things.
+    """The paths at which one home's daemon leaves things.
 
     Attributes:
         lock: the home's lock, held by this process; what is younger was not left behind.
@@ -51,7 +51,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What was found: for each kind the names, and what was left alone with the reason."""
+    """The result of a sweep: for each kind the names that were removed, and those left alone with the reason."""
 
     removed: Mapping[str, Sequence[str]]
     left: str = ""

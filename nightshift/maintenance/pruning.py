@@ -50,7 +50,7 @@ class Keep:
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What one round removed."""
+    """The numbers of what one round removed."""
 
     tasks: set[int] = field(default_factory=set)
     rows: int = 0

@@ -58,7 +58,7 @@ class ServiceManagerLink:
         self._send("WATCHDOG=1")
 
     def status(self, text: str) -> None:
-        """What `systemctl status` shows, in a line."""
+        """Send the line that `systemctl status` shows."""
         self._send("STATUS=" + " ".join(text.split()))
 
     def _send(self, *lines: str) -> None:

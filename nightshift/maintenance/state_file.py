@@ -27,7 +27,7 @@ _KEY = "state"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What is summed up over all runs: seconds up, starts, commits, and what models were used for."""
+    """The sums over all runs: seconds up, starts, commits, and the models' usage."""
 
     uptime_s: float
     starts: int
@@ -37,7 +37,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
-    """What a state says of the run that wrote it; `saved_at` is when that was, `in_flight` the tasks it had in hand."""
+    """The run that wrote a state; `saved_at` is when that was, `in_flight` the tasks that it had in hand."""
 
     clean: bool
     saved_at: datetime

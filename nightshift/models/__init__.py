@@ -28,12 +28,12 @@ def backends() -> Mapping[str, EntryPoint]:
     Raises:
         ConfigError: there is none, since this Nightshift is not installed where it runs.
     """
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    if not found:
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if not points:
         raise ConfigError([f"no backend is installed in {sys.prefix}: type `make setup`, or `pip install -e .`"])
-    places = {name: place for place, name in enumerate(FIRST)}
-    order = sorted(found, key=lambda name: (name == BUILT_IN, places.get(name, len(FIRST)), name))
-    return {name: found[name] for name in order}
+    ranks = {name: rank for rank, name in enumerate(FIRST)}
+    order = sorted(points, key=lambda name: (name == BUILT_IN, ranks.get(name, len(FIRST)), name))
+    return {name: points[name] for name in order}
 
 
 def backend_class(name: str) -> type[BaseModelHandler]:
@@ -42,13 +42,13 @@ def backend_class(name: str) -> type[BaseModelHandler]:
     Raises:
         ConfigError: there is no backend of that name, or it cannot be loaded.
     """
-    known = backends()
-    if name not in known:
-        raise ConfigError([f"model_type (MODEL_TYPE): unknown backend {name!r}; known are auto, {', '.join(known)}"])
+    points = backends()
+    if name not in points:
+        raise ConfigError([f"model_type (MODEL_TYPE): unknown backend {name!r}; known are auto, {', '.join(points)}"])
     try:
-        found: type[BaseModelHandler] = known[name].load()
+        backend: type[BaseModelHandler] = points[name].load()
     except (ImportError, AttributeError) as error:
         raise ConfigError(
-            [f"model_type (MODEL_TYPE): {name} ({known[name].value}) cannot be loaded: {error}"]
+            [f"model_type (MODEL_TYPE): {name} ({points[name].value}) cannot be loaded: {error}"]
         ) from error
-    return found
+    return backend

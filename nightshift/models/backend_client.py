@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -21,6 +21,7 @@ from nightshift.core.gauge import Gauge
 from nightshift.core.model_profile import ModelClass, ModelProfile
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.states import CircuitState
+from nightshift.core.tasks.task import Spent
 from nightshift.core.tool_forms import FormCounts, KnownForms, choose_form
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tool_text import as_text
@@ -130,33 +131,6 @@ class HealthProbe:
         self._events.emit(kind, self._masker(text), level=level, **data)
 
 
-@dataclass(slots=True)
-class BackendStats:
-    """Sums over replies, and how many requests failed. `unpriced` counts replies whose cost is not known."""
-
-    calls: int = 0
-    failures: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost_usd: float = 0.0
-    unpriced: int = 0
-    latency_s: float = 0.0
-
-    def count(self, completion: Completion) -> None:
-        """Count a reply."""
-        self.calls += 1
-        self.tokens_in += completion.tokens_in
-        self.tokens_out += completion.tokens_out
-        self.cost_usd += completion.cost_usd or 0.0
-        self.unpriced += completion.cost_usd is None
-        self.latency_s += completion.latency_s
-
-    @property
-    def mean_latency_s(self) -> float | None:
-        """How long a reply took on average."""
-        return self.latency_s / self.calls if self.calls else None
-
-
 class BackendClient:
     """One backend of the chain. Used from one event loop.
 
@@ -183,7 +157,7 @@ class BackendClient:
         self._asked_until: datetime | None = None
         limit = backend.parallel
         self._slots: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
-        self._stats = BackendStats()
+        self._calls, self._failures, self._spent = 0, 0, Spent()
         self._task_failures = TaskFailures()
         self._unusable_in_a_row, self._plain_on = 0, date.min
         backend.facts.clock = clock
@@ -196,7 +170,7 @@ class BackendClient:
 
     @property
     def account(self) -> str:
-        """What a provider's limits are about: the model, and whose key asks for it."""
+        """The subject of a provider's limits: the model, and the account that asks for it."""
         return f"{self.label} {self.backend.account}".strip()
 
     @property
@@ -209,9 +183,10 @@ class BackendClient:
     @property
     def gauge(self) -> Gauge:
         """The length and form of texts for its model."""
-        backend = self.backend
-        gauge = backend.token_estimator.gauge(backend.known_window)
-        return replace(gauge, own_tools=backend.own_tools, profile=self.profile)
+        backend, rate = self.backend, self.backend.token_estimator.bytes_per_token
+        return Gauge(
+            bytes_per_token=rate, window=backend.known_window, own_tools=backend.own_tools, profile=self.profile
+        )
 
     def count_form(self, *, is_usable: bool) -> bool:
         """Count a reply by whether it had the form that was asked for.
@@ -227,7 +202,8 @@ class BackendClient:
 
     def inherit(self, earlier: BackendClient) -> None:
         """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
-        self._stats, self.backend.token_estimator = replace(earlier._stats), earlier.backend.token_estimator
+        self._calls, self._failures, self._spent = earlier._calls, earlier._failures, earlier._spent
+        self.backend.token_estimator = earlier.backend.token_estimator
         self._unusable_in_a_row, self._plain_on = earlier._unusable_in_a_row, earlier._plain_on
         self.backend.facts = earlier.backend.facts
         self.health.seen = earlier.health.seen
@@ -243,7 +219,7 @@ class BackendClient:
 
     @property
     def price(self) -> Price | None:
-        """What its model costs, if that is known."""
+        """The price of its model, if that is known."""
         return price_of(self._config.prices, self.backend.name, self.backend.model, free=self.backend.free)
 
     @property
@@ -264,7 +240,7 @@ class BackendClient:
 
     def status(self) -> ModelStatus:
         """The backend as pages show it; `latency_s` is the mean."""
-        stats, backend, forms = self._stats, self.backend, self._forms
+        spent, backend, forms = self._spent, self.backend, self._forms
         protocol = None if self.is_engine else choose_form(backend.protocols, forms)
         learnt = backend.facts.summary
         unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
@@ -278,13 +254,19 @@ class BackendClient:
             next_check_at=held or (seen.at + timedelta(seconds=self._policy.probe_s) if seen.at else None),
             detail=self._masker("; ".join(filter(None, (self.why or seen.why, backend.advice, learnt, unpriced)))),
             circuit=self.circuit.state,
-            **{**asdict(stats), "latency_s": stats.mean_latency_s},
+            calls=self._calls,
+            failures=self._failures,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            cost_usd=spent.cost_usd,
+            unpriced=spent.unpriced,
+            latency_s=spent.model_s / self._calls if self._calls else None,
             protocol=protocol,
             form=self.profile.why_plain,
             malformed_share=forms.get(protocol, FormCounts()).malformed_share if protocol else None,
         )
 
-    def formed(self, request: ModelRequest) -> ModelRequest:
+    def shape_request(self, request: ModelRequest) -> ModelRequest:
         """The request as the backend takes it: with `tools` for native calls, else all of them within the texts.
 
         Its `protocol` says which. The form is that of the request if the backend speaks it, else what earlier replies
@@ -349,7 +331,7 @@ class BackendClient:
             if not self.circuit.enter():
                 raise CircuitOpen(f"{self.label} is left alone for a while: {self._why}")
             lost: list[Completion] = []
-            formed = self.formed(request)
+            formed = self.shape_request(request)
             try:
                 async with room() as reserved, self._slots:
                     formed = replace(formed, max_tokens=reserved.reply, cut_at=reserved.cut_at)
@@ -438,12 +420,13 @@ class BackendClient:
         self._why = ""
         completion = self._add_price(completion)
         charge(completion)
-        self._stats.count(completion)
+        self._calls += 1
+        self._spent = self._spent + completion.spent
         return completion
 
     def _note_failure(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:
         """Count and report a failure; the wait before the next try in seconds, or None when there is to be none."""
-        self._stats.failures += 1
+        self._failures += 1
         self._why = str(error)
         wait_s = None
         if isinstance(error, BackendMisconfigured):

@@ -63,9 +63,9 @@ class BackendPool:
         before = {client.label: client for client in earlier.clients}
         by_backend = {client.backend.name: client for client in reversed(earlier.clients)}
         for client in self.clients:
-            found = before.get(client.label) if client.backend.model else by_backend.get(client.backend.name)
-            if found is not None:
-                client.inherit(found)
+            predecessor = before.get(client.label) if client.backend.model else by_backend.get(client.backend.name)
+            if predecessor is not None:
+                client.inherit(predecessor)
 
     async def retire(self) -> None:
         """Close the backends once nobody uses them any more."""
@@ -77,24 +77,25 @@ class BackendPool:
         for client in self.clients:
             await client.backend.aclose()
 
-    def prepared(self, request: ModelRequest) -> ModelRequest:
+    def prepare(self, request: ModelRequest) -> ModelRequest:
         """The request as it is sent: without secrets, and bolder the more often the loop was stuck."""
         heats, masker = self.config.policy.temperatures, self.config.masker
         heat = heats[min(request.escalation, len(heats) - 1)]
-        known = [t for t in (request.temperature, heat) if t is not None]
-        wanted = max(known, default=None) if request.escalation or request.temperature is None else request.temperature
-        messages = tuple(_masked(message, masker) for message in request.messages)
+        wanted = request.temperature
+        if request.escalation or wanted is None:
+            wanted = max((each for each in (wanted, heat) if each is not None), default=None)
+        messages = tuple(_mask_message(message, masker) for message in request.messages)
         return replace(request, messages=messages, temperature=wanted)
 
     def route(self, request: ModelRequest) -> list[BackendClient]:
         """The models in the owner's order. Stuck twice and more, the next one begins."""
-        wanted = self._wanted(request)
+        wanted = self._first_choice(request)
         first = [client for client in self.models if wanted and client.matches(wanted)][:1]
         clients = [*first, *(client for client in self.models if client not in first)]
         turn = max(0, request.escalation - 1) % max(1, len(clients))
         return clients[turn:] + clients[:turn]
 
-    def _wanted(self, request: ModelRequest) -> str | None:
+    def _first_choice(self, request: ModelRequest) -> str | None:
         """Whom the owner wants to be asked first: what he said of the task goes before what he said of the phase."""
         named = bool(request.wanted) and any(client.matches(request.wanted) for client in self.clients)
         return request.wanted if named else self.config.phase_models.get(request.phase)
@@ -120,7 +121,7 @@ class BackendPool:
 
     def precheck(self, request: ModelRequest) -> tuple[BackendClient, float | None] | None:
         """The engine where it may look before a model is asked, and for how long; None is as long as usual."""
-        engine, wanted = self.engine_for(request), self._wanted(request)
+        engine, wanted = self.engine_for(request), self._first_choice(request)
         preferred = bool(engine and wanted and engine.matches(wanted))
         # A task with a model of its own asks that one.
         unasked = wanted == request.wanted or not self.config.policy.precheck_s
@@ -130,8 +131,8 @@ class BackendPool:
 
     def status(self, measured: Callable[[str], str] | None = None) -> tuple[ModelStatus, ...]:
         """All backends, in the order of the chain; `measured` tells what is known of a model, by `backend=model`."""
-        known = measured or (lambda _label: "")
-        return tuple(replace(client.status(), measured=known(client.label)) for client in self.clients)
+        describe = measured or (lambda _label: "")
+        return tuple(replace(client.status(), measured=describe(client.label)) for client in self.clients)
 
     async def check(self, *, models: bool = True, sandboxed: bool = True) -> None:
         """Check which backends are available, all at once: models, and what works in a sandbox."""
@@ -144,27 +145,27 @@ class BackendPool:
         return sum(client.recoveries for client in self.clients)
 
 
-def _masked(message: Message, masker: Masker) -> Message:
+def _mask_message(message: Message, masker: Masker) -> Message:
     """A message as it may leave: without secrets, and with a mark where half a character has no form to be sent in."""
     text = masker(message.text)
-    calls = tuple(replace(call, arguments=_masked_arguments(call.arguments, masker)) for call in message.tool_calls)
+    calls = tuple(replace(call, arguments=_mask_arguments(call.arguments, masker)) for call in message.tool_calls)
     # A vendor refuses thoughts that were changed: those that hold a secret stay here.
-    thoughts = tuple(each for each in message.thoughts if masker(each.text) == each.text and _is_whole(each.text))
-    return replace(message, text=text if text.isascii() else _whole(text), tool_calls=calls, thoughts=thoughts)
+    thoughts = tuple(each for each in message.thoughts if masker(each.text) == each.text and _has_no_halves(each.text))
+    return replace(message, text=text if text.isascii() else _replace_halves(text), tool_calls=calls, thoughts=thoughts)
 
 
-def _masked_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str, Any]:
+def _mask_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str, Any]:
     masked = json.dumps(masker.masked_data(dict(arguments)), ensure_ascii=False)
-    return cast("Mapping[str, Any]", json.loads(masked if masked.isascii() else _whole(masked)))
+    return cast("Mapping[str, Any]", json.loads(masked if masked.isascii() else _replace_halves(masked)))
 
 
-def _whole(text: str) -> str:
+def _replace_halves(text: str) -> str:
     """The text without halves of characters, which a model can write in JSON and nobody can send."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _is_whole(text: str) -> bool:
-    return text.isascii() or _whole(text) == text
+def _has_no_halves(text: str) -> bool:
+    return text.isascii() or _replace_halves(text) == text
 
 
 async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:

@@ -48,7 +48,7 @@ is for the owner where they are not."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendSettings:
-    """Settings of the owner's for all backends alike; each takes its own (`BaseModelHandler.configured`).
+    """Settings of the owner's for all backends alike; each takes its own (`BaseModelHandler.from_settings`).
 
     `runs` is the way into the sandbox, for backends that run code; None where there is to be none. `repair_s` bounds a
     search of the built-in engine where the request says nothing else.
@@ -109,7 +109,7 @@ class BaseModelHandler(ABC):
         self.facts, self.token_estimator = ServerFacts(), TokenEstimator()
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
         """Make one of the owner's settings, or None where they do not suffice (`setup` tells what is missing)."""
         return cls(model=model)
 

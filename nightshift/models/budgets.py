@@ -88,14 +88,14 @@ class CallEstimate:
         each = self.price
         return (self.prompt * each.input_per_million_usd + reply * each.output_per_million_usd) / 1e6 if each else 0.0
 
-    def spent(self, reply: int) -> Spent:
+    def as_spent(self, reply: int) -> Spent:
         """The same as an amount."""
         return Spent(model_calls=1, tokens_in=self.prompt, tokens_out=reply, cost_usd=self.cost_usd(reply))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """Which limit has no room, how much too little is left for the call, and what to say of it."""
+    """The limit that has no room, how much too little is left for the call, and the words for it."""
 
     measure: Measure
     short: float
@@ -159,11 +159,11 @@ class Budget:
         Raises:
             BudgetExhausted: there is no room even when all others have settled.
         """
-        while (granted := self._allowed_reply(need, sum(self._reserved, self.spent))) < need.reply and self._reserved:
+        while (granted := self._longest_reply(need, sum(self._reserved, self.spent))) < need.reply and self._reserved:
             await self._settled.wait()
         if granted < min(need.reply, LEAST_REPLY):
             raise BudgetExhausted(self, self._shortage(need))
-        reserved = need.spent(granted)
+        reserved = need.as_spent(granted)
         self._reserved.append(reserved)
         try:
             yield replace(need, reply=granted)
@@ -179,7 +179,7 @@ class Budget:
         self._settled.set()
         self._settled = asyncio.Event()
 
-    def _allowed_reply(self, need: CallEstimate, used: Spent) -> int:
+    def _longest_reply(self, need: CallEstimate, used: Spent) -> int:
         """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
         return min([need.reply, *self._room(need, used).values()])
 
@@ -325,7 +325,7 @@ class BudgetLedger:
             for budget in budgets:
                 need = await stack.enter_async_context(budget.reserve(need))
             if self.shared:
-                shared_room = self._shared_room(self.shared, need, charge)
+                shared_room = self._reserve_shared(self.shared, need, charge)
                 need, charge_all = await stack.enter_async_context(shared_room)
             self._over = None
             is_limited = self.shared or any(each.is_limited for each in budgets)
@@ -333,7 +333,7 @@ class BudgetLedger:
             yield Reservation(reply=need.reply, charge=charge_all, cut_at=need.reply if is_limited else need.reply * 2)
 
     @asynccontextmanager
-    async def _shared_room(
+    async def _reserve_shared(
         self, shared: SharedBudget, need: CallEstimate, charge: Charge
     ) -> AsyncIterator[tuple[CallEstimate, Charge]]:
         """Room in what several machines may spend together; the reply is cut to it as in the budgets of this one."""
@@ -344,7 +344,7 @@ class BudgetLedger:
             used = used + completion.spent
             charge(completion)
 
-        while (room := await shared.reserve(need.spent(need.reply).tokens, need.cost_usd(need.reply))).lacks:
+        while (room := await shared.reserve(need.as_spent(need.reply).tokens, need.cost_usd(need.reply))).lacks:
             left = Budget(_ALL_NODES[room.lacks], Spent(), tokens=room.left_tokens, cost_usd=room.left_cost_usd)
             try:
                 async with left.reserve(need) as smaller:
@@ -383,7 +383,7 @@ class BudgetLedger:
             return NeedsSettings(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised", Ending.BUDGET)
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
 
-    def spent_now(self) -> SpentBudget | None:
+    def find_spent(self) -> SpentBudget | None:
         """Today's budget or that of all time, if it had no room for the last call; forgotten when the day is over."""
         over = self._over
         return over if over and (over.until is None or self._clock() < over.until) else None

@@ -148,7 +148,7 @@ class _Call:
         return math.ceil(self._received.bytes / BYTES_PER_TOKEN)
 
     def _take_cut(self) -> Completion:
-        """What was written when it was cut by its length or the total time; all else is a failure."""
+        """The reply as it was cut by its length or the total time; all else is a failure."""
         written, total_s = self._written, self._policy.total_s
         is_over = self._loop.time() >= self._last_s
         if self._is_full or (is_over and written >= LEAST_TOKENS_PER_S * total_s):
@@ -159,7 +159,7 @@ class _Call:
         raise TimedOut(f"{self._backend.label} {after}")
 
     def take_written(self, extra: dict[str, Any]) -> Completion:
-        """What was received as a reply: it was paid for, so it is counted, as an estimate."""
+        """The text so far as a reply: it was paid for, so it is counted, as an estimate."""
         thoughts = self._received.thoughts
         received = Completion(
             text=self._received.text,

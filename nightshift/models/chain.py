@@ -37,17 +37,17 @@ def build_chain(
         ConfigError: names an unknown backend, or one that is asked for and not configured.
     """
     automatic = model_type.strip().lower() in {"", "auto"}
-    kinds = list(backends()) if automatic else [kind.lower() for kind in _listed(model_type)]
-    named = _named(kinds, _listed(model_name or ""), settings, automatic=automatic)
+    kinds = list(backends()) if automatic else [kind.lower() for kind in _split_list(model_type)]
+    named = _pair_models(kinds, _split_list(model_name or ""), settings, automatic=automatic)
     if automatic and not settings.llama_cpp_model_path and _LLAMA_CPP not in named:
         kinds.remove(_LLAMA_CPP)  # with GPT4All's file it is no more than its stand-in
     # A model that the owner named comes before those that are merely found.
     order = sorted(kinds, key=lambda kind: kind not in named) if automatic else kinds
     pairs = [(kind, model) for kind in dict.fromkeys(order) for model in tuple(named.get(kind, ())) or (None,)]
-    made = [backend_class(kind).configured(settings, model) for kind, model in pairs]
-    if not automatic and (faults := [_missing(k) for (k, _), backend in zip(pairs, made, strict=True) if not backend]):
+    chosen = [(kind, backend_class(kind).from_settings(settings, model)) for kind, model in pairs]
+    if not automatic and (faults := [_missing(kind) for kind, backend in chosen if not backend]):
         raise ConfigError(faults)
-    chain = [*_with_stand_ins([backend for backend in made if backend], settings)]
+    chain = [*_with_stand_ins([backend for _, backend in chosen if backend], settings)]
     return (*chain, *_for_phases(settings, chain, (phase_models or {}).values()))
 
 
@@ -59,44 +59,44 @@ def phase_routes(by_phase: Mapping[str, str], setting: str = "phase_models") -> 
     """
     asking = {phase.value: phase for phase in Phase if phase not in TERMINAL_PHASES}
     if wrong := [name for name in by_phase if name.upper() not in asking]:
-        known, where = ", ".join(asking), f"{setting} ({setting.upper()})"
-        raise ConfigError([f"{where}: {name!r} is no phase; known are {known}" for name in wrong])
+        names, where = ", ".join(asking), f"{setting} ({setting.upper()})"
+        raise ConfigError([f"{where}: {name!r} is no phase; known are {names}" for name in wrong])
     return {asking[name.upper()]: value for name, value in by_phase.items()}
 
 
 def how_to_get_one() -> str:
-    """What an owner without any model can do, in one sentence a way."""
+    """Name the ways to a first model, in one sentence each."""
     ways = ("ollama", *(name for name in backends() if name not in {"ollama", BUILT_IN}))
     return "; or ".join(backend_class(name).setup for name in ways)
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _named(
+def _pair_models(
     kinds: Sequence[str], entries: Sequence[str], settings: BackendSettings, *, automatic: bool
 ) -> dict[str, list[str]]:
-    """Backend to the models that `MODEL_NAME` gives it."""
+    """Pair backends with the models that `MODEL_NAME` gives them."""
     pairs = [re.fullmatch(r"(\w+)=(.+)", entry) for entry in entries]
     named = [(pair[1], pair[2]) for pair in pairs if pair]
     for kind, _ in named:
         backend_class(kind)
-    plain = [entry for entry, pair in zip(entries, pairs, strict=True) if not pair]
+    unpaired = [entry for entry, pair in zip(entries, pairs, strict=True) if not pair]
     if automatic:
-        return _grouped([*named, *((kind, model) for model in plain for kind in _backends_for(model, settings))])
+        return _group([*named, *((kind, model) for model in unpaired for kind in _backends_for(model, settings))])
     free = [kind for kind in kinds if kind not in dict(named) and kind != BUILT_IN]
-    if len(plain) > len(free) and free:
+    if len(unpaired) > len(free) and free:
         raise ConfigError(["model_name (MODEL_NAME): more models than backends; write backend=model to pair them"])
-    return _grouped([*named, *zip(free, plain, strict=False)])
+    return _group([*named, *zip(free, unpaired, strict=False)])
 
 
-def _grouped(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def _group(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Each backend with its models in their order, each model once."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for kind, model in dict.fromkeys(named):
-        found.setdefault(kind, []).append(model)
-    return found
+        groups.setdefault(kind, []).append(model)
+    return groups
 
 
 def _backends_for(model: str, settings: BackendSettings) -> list[str]:
@@ -111,11 +111,11 @@ def _backends_for(model: str, settings: BackendSettings) -> list[str]:
 
 def _with_stand_ins(chain: Sequence[BaseModelHandler], settings: BackendSettings) -> Iterator[BaseModelHandler]:
     """The backends, each followed by the one that stands in for it where the chain has that not already."""
-    known = {(backend.name, backend.model) for backend in chain}
+    names = {(backend.name, backend.model) for backend in chain}
     for backend in chain:
         yield backend
         other = backend.stand_in(settings)
-        if other and (other.name, other.model) not in known:
+        if other and (other.name, other.model) not in names:
             yield other
 
 
@@ -135,8 +135,8 @@ def _for_phases(
         kind, _, model = text.rpartition("=")
         if not (kind := kind or first):
             raise ConfigError([f"phase_models (PHASE_MODELS): {model!r}: say whose it is, as backend=model"])
-        made = backend_class(kind).configured(settings, model)
-        if made is None:
+        chosen = backend_class(kind).from_settings(settings, model)
+        if chosen is None:
             raise ConfigError([f"phase_models (PHASE_MODELS): {_missing(kind)}"])
-        more.append(made)
+        more.append(chosen)
     return more

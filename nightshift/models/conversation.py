@@ -22,15 +22,20 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
 
 ENDS = {
-    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "pause_turn", "completed"), Finish.STOP),
-    **dict.fromkeys(("tool_calls", "function_call", "tool_use"), Finish.TOOL),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), Finish.LENGTH),
-    **dict.fromkeys(("content_filter", "refusal", "safety", "prohibited_content", "recitation"), Finish.FILTER),
+    word: finish
+    for finish, words in (
+        (Finish.STOP, "stop eos eos_token end_turn stop_sequence pause_turn complete completed"),
+        (Finish.TOOL, "tool_calls function_call tool_use"),
+        (Finish.LENGTH, "length max_tokens max_output_tokens model_length model_context_window_exceeded"),
+        (Finish.FILTER, "content_filter refusal safety sensitive prohibited_content blocklist spii recitation"),
+    )
+    for word in words.split()
 }
 """The vendors' words for why a reply ended, in lower case; any other word means that something cut it."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_LEAK = re.compile(r"<\|.*|[\s(\[{<].*", re.DOTALL)
-"""Tokens of a chat format behind a tool's name, which servers forget to take off."""
+_BEFORE_NAME = re.compile(r"\A(?:.*\bto=)?[\s`'\"]*(?:(?:functions|default_api|tools?)\.)?", re.DOTALL)
+_BEHIND_NAME = re.compile(r"(?<=.)(?:<\||[\s(\[{<:`'\"]).*", re.DOTALL)
+"""A name's frame in chat formats, which servers forget to take off."""
 _NO_NAME = "unknown_tool"
 NO_RESULT = "This call has no result."
 
@@ -52,65 +57,65 @@ def as_history(
     turns: Iterable[Message] = request.messages
     if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor takes no turn
         turns = without_system(request.messages)
-    turns = paired(turns, ids)
+    turns = pair_calls(turns, ids)
     if "parallel" in lacks:
         turns = _one_call_each(turns)
     names: dict[str, str] = {}
-    found: list[ModelMessage] = []
+    history: list[ModelMessage] = []
     for turn in turns:
         if turn.role == "assistant" and not (turn.text.strip() or turn.tool_calls):
             continue
         if turn.role == "assistant":
             names |= {call.id: _sendable(call.name) for call in turn.tool_calls}
-            found.append(_response(turn, model, is_own=turn.author == author))
+            history.append(_response(turn, model, is_own=turn.author == author))
             continue
         part: pai.ModelRequestPart
         if turn.role == "tool":
             part = pai.ToolReturnPart(names[turn.call_id], turn.text, turn.call_id)
         else:
             part = pai.SystemPromptPart(turn.text) if turn.role == "system" else pai.UserPromptPart(turn.text)
-        if found and isinstance(found[-1], pai.ModelRequest):
-            found[-1].parts = [*found[-1].parts, part]
+        if history and isinstance(history[-1], pai.ModelRequest):
+            history[-1].parts = [*history[-1].parts, part]
         else:
-            found.append(pai.ModelRequest([part]))
-    return found
+            history.append(pai.ModelRequest([part]))
+    return history
 
 
-def paired(messages: Iterable[Message], allowed: re.Pattern[str]) -> tuple[Message, ...]:
+def pair_calls(messages: Iterable[Message], allowed: re.Pattern[str]) -> tuple[Message, ...]:
     """The messages as every vendor takes them: each call has an id of its own and is answered right behind its turn.
 
     A conversation may have begun with another vendor, or in the text form, where calls have no ids. Ids that are not
     `allowed` or come twice are replaced, the same way in each later request; a result whose call is not known becomes a
     turn of the user's.
     """
-    found, used, waiting = list[Message](), set[str](), list[tuple[str, str]]()
+    turns, used, waiting = list[Message](), set[str](), list[tuple[str, str]]()
     for message in messages:
-        if message.role == "tool" and (pair := _taken(waiting, message.call_id)):
+        if message.role == "tool" and (pair := _find_call(waiting, message.call_id)):
             waiting.remove(pair)
-            found.append(replace(message, call_id=pair[1]))
+            turns.append(replace(message, call_id=pair[1]))
             continue
-        found += _unanswered(waiting)
+        turns += _answer_rest(waiting)
         ids = [_fresh(call.id, used, allowed) for call in message.tool_calls]
         waiting = [(call.id, new) for call, new in zip(message.tool_calls, ids, strict=True)]
         calls = tuple(replace(call, id=new) for call, new in zip(message.tool_calls, ids, strict=True))
         role = "user" if message.role == "tool" else message.role
-        found.append(replace(message, role=role, tool_calls=calls, call_id=""))
-    return (*found, *_unanswered(waiting))
+        turns.append(replace(message, role=role, tool_calls=calls, call_id=""))
+    return (*turns, *_answer_rest(waiting))
 
 
-def _taken(waiting: Sequence[tuple[str, str]], call_id: str) -> tuple[str, str] | None:
+def _find_call(waiting: Sequence[tuple[str, str]], call_id: str) -> tuple[str, str] | None:
     """The call that a result answers: the one of its id, or the next one where it names none."""
     return next((pair for pair in waiting if pair[0] == call_id or not call_id), None)
 
 
-def _unanswered(waiting: Iterable[tuple[str, str]]) -> list[Message]:
+def _answer_rest(waiting: Iterable[tuple[str, str]]) -> list[Message]:
     return [Message(role="tool", text=NO_RESULT, call_id=new) for _, new in waiting]
 
 
 def _fresh(call_id: str, used: set[str], allowed: re.Pattern[str]) -> str:
     # Nine letters and digits are what the strictest server takes (Mistral's).
-    made = (f"call{number:05d}" for number in count(len(used)))
-    new = next(one for one in chain([call_id] if allowed.fullmatch(call_id) else [], made) if one not in used)
+    fresh_ids = (f"call{number:05d}" for number in count(len(used)))
+    new = next(each for each in chain([call_id] if allowed.fullmatch(call_id) else [], fresh_ids) if each not in used)
     used.add(new)
     return new
 
@@ -209,7 +214,7 @@ def read_arguments(text: str) -> Mapping[str, Any]:
 
 def clean_name(name: str) -> str:
     """A tool's name without what leaked into it."""
-    return _LEAK.sub("", name.strip()) or name[:64]
+    return _BEHIND_NAME.sub("", _BEFORE_NAME.sub("", name)) or name[:64]
 
 
 def as_completion(response: ModelResponse, *, backend: str, model: str) -> Completion:

@@ -32,6 +32,8 @@ _SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86
 """By the beginning of a unit's name, the first that fits."""
 _WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
 """The keys under which servers say what is wrong, best first."""
+_WAITS = re.compile(r'"(?:retryDelay|retry_after(?:_seconds)?|resets_in_seconds)": "?(\d+(?:\.\d+)?)s?\b')
+"""Waits in seconds that stand in a field of an error's body."""
 _UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
 """The standard library's errors for dates that are none."""
 
@@ -46,12 +48,12 @@ class RequestRefused(ModelRefused):
     Args:
         message: in words for the owner.
         status: of HTTP.
-        said: the server's own words.
+        words: the server's own ones.
     """
 
-    def __init__(self, message: str, *, status: int = 400, said: str = "") -> None:
+    def __init__(self, message: str, *, status: int = 400, words: str = "") -> None:
         super().__init__(message)
-        self.status, self.said = status, said or message
+        self.status, self.words = status, words or message
 
 
 class TimedOut(ModelUnavailable):
@@ -135,19 +137,20 @@ def words_of(body: object) -> str:
         except (ValueError, RecursionError):
             return " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", body, flags=re.DOTALL).split())
     if isinstance(body, Mapping):
-        said = next((said for key in _WORDS if (said := words_of(body.get(key)))), "")
+        words = next((words for key in _WORDS if (words := words_of(body.get(key)))), "")
         kind = next((body[key] for key in ("code", "type") if isinstance(body.get(key), str)), "")
         numbers = "".join(f", {key}={body[key]}" for key in ("n_ctx",) if isinstance(body.get(key), int))
-        waits = re.findall(r'"retryDelay": "[^"]+"', json.dumps(body.get("details"), default=str))
-        more = [kind] if kind in {"insufficient_quota", "context_length_exceeded"} and kind not in said else []
-        return " ".join(filter(None, [said + numbers if said else "", *more, *waits]))
+        numbers_of_s = _WAITS.findall(json.dumps({**body, "error": None}, default=str))
+        waits = [f"retry after {number} s" for number in numbers_of_s]
+        more = [kind] if kind in {"insufficient_quota", "context_length_exceeded"} and kind not in words else []
+        return " ".join(filter(None, [words + numbers if words else "", *more, *waits]))
     if isinstance(body, list):
         return "; ".join(filter(None, map(words_of, body[:5])))
     return ""
 
 
 def quote(text: object, secret: str | None = None, max_chars: int = 400) -> str:
-    """What a server said, in one line that is safe to show: without the key, cut, no control characters."""
+    """Words of a server in one line that is safe to show: without the key, cut, no control characters."""
     detail = " ".join(str(text).split())
     return printable(detail.replace(secret, MASK) if secret else detail, max_chars=max_chars)
 

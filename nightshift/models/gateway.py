@@ -71,7 +71,7 @@ class BoundModel:
         return await self._handler.complete(self._of_task(request), self._budget)
 
     async def begins(self, request: ModelRequest) -> str:
-        """Who will be asked first by a request, as `backend=model`; who begins an attempt is decided by then.
+        """The model that a request asks first, as `backend=model`; the choice for an attempt is made by then.
 
         Empty where there is no model.
         """
@@ -172,7 +172,7 @@ class ModelHandler:
             return replace(stored, replayed=True)
         pool = self._pool
         async with pool.in_use():
-            return await self._interruptible(request, self._answered(pool, pool.prepared(request), task))
+            return await self._interruptible(request, self._answer(pool, pool.prepare(request), task))
 
     async def _interruptible(self, request: ModelRequest, answered: Coroutine[Any, Any, Completion]) -> Completion:
         """The answer, asked for in a task of its own, which `interrupt` cancels without touching the worker's."""
@@ -212,7 +212,7 @@ class ModelHandler:
 
     def status(self) -> tuple[ModelStatus, ...]:
         """All backends, in the owner's order."""
-        measured = self._router.seen if self._pool.config.measured else None
+        measured = self._router.describe_results if self._pool.config.measured else None
         return self._pool.status(measured)
 
     def share_budget(self, shared: SharedBudget) -> None:
@@ -221,7 +221,7 @@ class ModelHandler:
 
     def budget_spent(self) -> SpentBudget | None:
         """The budget of all tasks that has no room for a call now, if the last call found it so."""
-        return self._ledger.spent_now()
+        return self._ledger.find_spent()
 
     async def probe(self, *, models: bool = True, sandboxed: bool = True) -> tuple[ModelStatus, ...]:
         """Check which backends are available, all at once; those that need a sandbox are once they have it."""
@@ -243,12 +243,12 @@ class ModelHandler:
             self._look.clear()
             pool = self._pool
             await pool.check()
-            if pool is self._pool and self._released():
+            if pool is self._pool and self._may_release():
                 on_up()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._look.wait(), self._pool.config.policy.probe_s)
 
-    def _released(self) -> bool:
+    def _may_release(self) -> bool:
         """Whether tasks that wait for a model may go on now."""
         pool, parked_at = self._pool, self._parked_at
         if parked_at and self._clock() - parked_at > timedelta(seconds=pool.config.policy.probe_s):
@@ -267,11 +267,11 @@ class ModelHandler:
 
     # One request.
 
-    async def _answered(self, pool: BackendPool, request: ModelRequest, task: Budget) -> Completion:
+    async def _answer(self, pool: BackendPool, request: ModelRequest, task: Budget) -> Completion:
         order, causes = await self._router.order(pool, request), dict[BackendClient, Exception]()
         clients, engine = order.clients, pool.engine_for(request)
-        if found := await self._precheck(pool, request, clients, task):
-            return await self._deliver(request, found)
+        if reply := await self._precheck(pool, request, clients, task):
+            return await self._deliver(request, reply)
         for client in (*clients, engine) if engine else clients:
             if not await client.ready():
                 continue
@@ -295,11 +295,11 @@ class ModelHandler:
             return None
         engine, within_s = precheck
         try:
-            found = await self._ask(pool, engine, replace(request, within_s=within_s), task)
+            reply = await self._ask(pool, engine, replace(request, within_s=within_s), task)
         except (ModelRefused, ModelUnavailable) as error:
             await self._follow_up(request, engine, error)
             return None
-        return replace(found, extra={**found.extra, "saved": spared.label})
+        return replace(reply, extra={**reply.extra, "saved": spared.label})
 
     async def _ask(self, pool: BackendPool, client: BackendClient, request: ModelRequest, task: Budget) -> Completion:
         """Ask one backend, with room for the call reserved in every budget; the engine needs none."""
@@ -329,7 +329,7 @@ class ModelHandler:
             yield Reservation(reply=request.max_tokens, charge=lambda completion: task.charge(completion.spent))
             return
         reply = request.max_tokens or pool.config.policy.reply_tokens
-        prompt = client.backend.token_estimator.tokens(client.formed(request))
+        prompt = client.backend.token_estimator.tokens(client.shape_request(request))
         need = CallEstimate(prompt=prompt, reply=reply, price=client.price)
         async with self._ledger.reserve(task, need) as reserved:
 
@@ -369,7 +369,7 @@ class ModelHandler:
         engine: BackendClient | None,
         causes: Mapping[BackendClient, Exception],
     ) -> Interruption | ModelRefused:
-        """What to raise, given what each backend that was asked raised; that the engine declines ends nothing."""
+        """The error to raise, given those of all backends that were asked; that the engine declines ends nothing."""
         if longest := next((cause for cause in causes.values() if isinstance(cause, PromptTooLong)), None):
             return longest
         ended = {

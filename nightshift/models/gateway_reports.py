@@ -124,7 +124,7 @@ def _reply_text(phase: Phase, completion: Completion) -> str:
 
 
 Causes = Mapping[BackendClient, Exception]
-"""What each backend that was asked raised."""
+"""The errors of the backends that were asked."""
 
 
 def may_come_back(client: BackendClient, causes: Causes) -> bool:

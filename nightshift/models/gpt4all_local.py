@@ -92,7 +92,7 @@ class GPT4AllBackend(ModelFileBackend):
         self._closing = threading.Event()
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
         """Needs the path of a model file, or of a folder in which the model names one, with or without `.gguf`."""
         path = settings.gpt4all_model_path
         if path is None:

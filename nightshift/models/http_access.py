@@ -29,7 +29,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What came back: `status` 0 means that nobody answered, `fault` says why in a few words."""
+    """The answer to a look: `status` 0 means that nobody answered, `fault` says why in a few words."""
 
     status: int
     data: Any = None
@@ -38,17 +38,12 @@ class Probe:
     @property
     def is_unusable(self) -> bool:
         """Whether nobody spoke, or something that is no API: a login page, a proxy, a server that is down."""
-        return (
-            self.status < 200
-            or 300 <= self.status < 400
-            or self.status >= 500
-            or (self.status == 200 and bool(self.fault))
-        )
+        return bool(self.fault) and not 400 <= self.status < 500
 
     def rows(self, key: str) -> list[Mapping[str, Any]]:
         """The list of objects under `key`, whatever else the server may have sent."""
-        found = self.data.get(key) if isinstance(self.data, Mapping) else None
-        return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+        rows = self.data.get(key) if isinstance(self.data, Mapping) else None
+        return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

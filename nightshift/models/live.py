@@ -22,7 +22,7 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.gauge import utf8_size
 from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BaseModelHandler, CallName, CallText, ThoughtText
-from nightshift.models.thought_tags import open_tag, split_thoughts
+from nightshift.models.thought_tags import split_thoughts
 
 SHOWN_CHARS = 16_000
 """Of a longer reply at least so much of its end is shown, and at most twice as much."""
@@ -126,11 +126,12 @@ class LiveText:
 
     def now(self) -> LiveCall:
         """The call as it stands; may be called from any thread."""
-        first_s, (parts, is_cut) = self._first_s, _cut(_join(self._pieces[:]))
+        first_s, parts = self._first_s, [shown for part in _join(self._pieces[:]) for shown in _split(part)]
+        parts, is_cut = _cut(parts)
         return replace(
             self._first,
             thinks=first_s is not None,
-            parts=tuple(shown for part in parts for shown in _split(part)),
+            parts=tuple(parts),
             cut=is_cut,
             tokens=round(self.bytes / self._bytes_per_token),
             writing_s=0.0 if first_s is None else self._last_s - first_s,
@@ -161,12 +162,11 @@ def _cut(parts: list[LivePart]) -> tuple[list[LivePart], bool]:
     chars = sum(len(part.text) + len(part.tool) for part in parts)
     dropped = max(0, chars // SHOWN_CHARS - 1) * SHOWN_CHARS
     is_cut = dropped > 0
-    while dropped > 0 and parts:
-        first, *rest = parts
-        if dropped < (size := len(first.text) + len(first.tool)):
-            at = _cut_at(first.text, dropped)
-            return [replace(first, text=open_tag(first.text[:at]) + first.text[at:]), *rest], is_cut
-        dropped, parts = dropped - size, rest
+    while parts and dropped >= (size := len(parts[0].text) + len(parts[0].tool)):
+        dropped, parts = dropped - size, parts[1:]
+    if is_cut and parts:
+        first = parts[0]
+        parts = [replace(first, text=first.text[_cut_at(first.text, dropped) :]), *parts[1:]]
     return parts, is_cut
 
 
@@ -180,7 +180,7 @@ def _split(part: LivePart) -> Iterator[LivePart]:
 
 
 def _cut_at(text: str, chars: int) -> int:
-    """Where a beginning of about so many characters can be dropped so that no secret loses what tells it as one."""
+    """The place up to which about so many characters can be dropped so that no secret loses what tells it as one."""
     key = text.rfind(_KEY_BEGINS, 0, chars)
     if key >= 0 and chars - key < _LONGEST_KEY and _KEY_ENDS not in text[key:chars]:
         return key
@@ -253,10 +253,10 @@ class LiveCalls:
         """The calls that changed or ended since this was asked last; for the one who watches."""
         with self._lock:
             changed = [text.now() for call, text in self._open.items() if call in self._changed]
-            found = [*self._ended, *changed]
+            news = [*self._ended, *changed]
             self._changed.clear()
             self._ended.clear()
-        return found
+        return news
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake`, in whatever thread, when there is news; what is returned ends that."""

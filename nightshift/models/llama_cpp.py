@@ -73,7 +73,7 @@ class LlamaCppBackend(ModelFileBackend):
         self._closing = False
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
         """Needs the path of a model file, or of a folder in which the model names one; GPT4All's will do."""
         path = settings.llama_cpp_model_path or settings.gpt4all_model_path
         if path is None:

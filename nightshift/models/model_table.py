@@ -85,7 +85,7 @@ ADVICE = tuple(Advice(**row) for row in TABLE["advice"])
 """The recommendation by memory class, as of 2026-11-28; the smallest is what `setup` names."""
 SUGGESTED = ADVICE[0].model
 PULL = "`ollama pull MODEL`, where MODEL is " + ", ".join(f"{each.model} ({each.memory_gb} GB)" for each in ADVICE)
-"""What to type, by memory."""
+"""The command to type, by memory."""
 
 
 _SIZE = re.compile(r"(?<![\w.])(?:(\d+)x)?e?(\d+(?:\.\d+)?)\s*(b|m)(?![a-z0-9])", re.IGNORECASE)
@@ -94,8 +94,8 @@ _SIZE = re.compile(r"(?<![\w.])(?:(\d+)x)?e?(\d+(?:\.\d+)?)\s*(b|m)(?![a-z0-9])"
 
 def parameters_by_name(name: str) -> float | None:
     """Return the billions of parameters that a model's name tells; of a mixture of experts all of them."""
-    found = _SIZE.findall(name.replace("_", "-"))
-    sizes = [int(times or 1) * float(size) / (1000 if unit in "mM" else 1) for times, size, unit in found]
+    matches = _SIZE.findall(name.replace("_", "-"))
+    sizes = [int(times or 1) * float(size) / (1000 if unit in "mM" else 1) for times, size, unit in matches]
     return max(sizes, default=None)
 
 
@@ -122,19 +122,19 @@ def window_by_name(model: str) -> int | None:
     return next((row["tokens"] for row in TABLE["windows"] if re.search(row["names"], model)), None)
 
 
-def listed_window(row: Mapping[str, Any]) -> int | None:
+def read_window(row: Mapping[str, Any]) -> int | None:
     """The window that a server's list of models tells, in tokens."""
     return next((size for name in _LISTED if (size := _size(row.get(name)))), None)
 
 
-def trained_window(row: Mapping[str, Any]) -> int | None:
-    """What a model was made for, where llama.cpp's server lists it; it may have been started with less."""
+def read_trained_window(row: Mapping[str, Any]) -> int | None:
+    """The window that a model was made for, where llama.cpp's server lists it; it may have been started with less."""
     meta = row.get("meta")
     return _size(meta.get("n_ctx_train")) if isinstance(meta, Mapping) else None
 
 
-def started_window(props: object) -> int | None:
-    """What llama.cpp's server was started with, as its `/props` tell."""
+def read_started_window(props: object) -> int | None:
+    """The window that llama.cpp's server was started with, as its `/props` tell."""
     settings = props.get("default_generation_settings") if isinstance(props, Mapping) else None
     return _size(settings.get("n_ctx")) if isinstance(settings, Mapping) else None
 

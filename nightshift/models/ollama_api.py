@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thinking, Thought
@@ -21,37 +20,14 @@ from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall, ToolSpec
 from nightshift.models.base import BackendSettings, CallName, CallText, OnText, ThoughtText
-from nightshift.models.conversation import ENDS, clean_name, paired
+from nightshift.models.conversation import ENDS, clean_name, pair_calls
 from nightshift.models.errors import quote, too_long, words_of
 from nightshift.models.http_access import WHOLE_S, Probe, is_loopback, load_authorities
 from nightshift.models.model_table import PULL, SUGGESTED, WIDE, choose_window, memory_bytes, read_cache_bytes
-from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
+from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, limit_responses, watch_stream
 from nightshift.models.vendor import VendorBackend
 
 KEEP_ALIVE = "30m"
-
-
-@dataclass(slots=True)
-class _Received:
-    """What a stream has brought so far; `last` is its final part."""
-
-    texts: list[str] = field(default_factory=list)
-    thoughts: list[str] = field(default_factory=list)
-    tools: list[ToolCall] = field(default_factory=list)
-    last: Any = None
-
-    def add(self, part: Any) -> Iterator[str]:
-        """Take the next part; gives its pieces. A call comes as a whole and without an id."""
-        thought, text = part.message.thinking or "", part.message.content or ""
-        self.thoughts.append(thought)
-        self.texts.append(text)
-        self.last = part if part.done else self.last
-        yield from (ThoughtText(thought), text)
-        for number, each in enumerate(part.message.tool_calls or (), len(self.tools)):
-            name, arguments = clean_name(each.function.name), dict(each.function.arguments)
-            call = ToolCall(name=name, arguments=arguments, id=f"call_{number}")
-            self.tools.append(call)
-            yield from (CallName(call.name), CallText(json.dumps(arguments)))
 
 
 class OllamaBackend(VendorBackend):
@@ -74,9 +50,9 @@ class OllamaBackend(VendorBackend):
         self._thinks: dict[str, bool] = {}
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
+    def from_settings(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
         """Always a candidate: whether it runs is seen by looking."""
-        return super().configured(settings, model, num_ctx=settings.num_ctx, **more)
+        return super().from_settings(settings, model, num_ctx=settings.num_ctx, **more)
 
     @property
     def free(self) -> bool:
@@ -125,7 +101,7 @@ class OllamaBackend(VendorBackend):
             verify=load_authorities(),
             follow_redirects=False,
             headers=UNCOMPRESSED,
-            event_hooks={"response": [bounded(httpx), self._refuse]},
+            event_hooks={"response": [limit_responses(httpx), self._refuse]},
         )
 
     async def _refuse(self, response: Any) -> None:
@@ -143,7 +119,7 @@ class OllamaBackend(VendorBackend):
 
     async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
         """Ask once. A prompt that would not fit the context is refused: Ollama would cut it."""
-        client, received = await self._connect(), _Received()
+        client = await self._connect()
         with watch_stream(lambda: take("")) as watch, self._translate_errors(watch):
             options = self._options(request, await self._context(client))
             stream = await client.chat(
@@ -157,14 +133,38 @@ class OllamaBackend(VendorBackend):
                 keep_alive=KEEP_ALIVE,
             )
             try:
-                async for part in stream:
-                    for piece in received.add(part):
-                        take(piece)
+                return await self._read(stream, take)
             finally:
                 await stream.aclose()
-            if received.last is None:
-                raise ModelUnavailable("Ollama: the stream ended without its final part")
-        return self._completion(received)
+
+    async def _read(self, stream: Any, take: OnText) -> Completion:
+        """Read a reply; its calls come as a whole and without ids."""
+        text, thought, calls, last = "", "", list[ToolCall](), None
+        async for part in stream:
+            last = part if part.done else last
+            thought += part.message.thinking or ""
+            text += part.message.content or ""
+            take(ThoughtText(part.message.thinking or ""))
+            take(part.message.content or "")
+            for each in part.message.tool_calls or ():
+                name, arguments = clean_name(each.function.name), dict(each.function.arguments)
+                calls.append(ToolCall(name=name, arguments=arguments, id=f"call_{len(calls)}"))
+                take(CallName(name))
+                take(CallText(json.dumps(arguments)))
+        if last is None:
+            raise ModelUnavailable("Ollama: the stream ended without its final part")
+        finish = ENDS.get(last.done_reason or "stop", Finish.CUT)
+        return Completion(
+            text=text,
+            backend=self.name,
+            model=self.model,
+            tokens_in=last.prompt_eval_count or 0,
+            tokens_out=last.eval_count or 0,
+            finish=Finish.TOOL if calls and finish is Finish.STOP else finish,
+            tool_calls=tuple(calls),
+            thoughts=(Thought(text=thought, id="thinking"),) if thought else (),
+            author=self.label,
+        )
 
     async def _context(self, client: Any) -> int:
         """The pinned context size: the setting or what fits, and no more than the model was made for."""
@@ -209,33 +209,18 @@ class OllamaBackend(VendorBackend):
         try:
             yield
         except ollama.ResponseError as error:
-            raise self._broken_by(quote(error.error)) from error
+            raise self._error_of_stream(quote(error.error)) from error
         except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
-            raise ModelUnavailable(self._broken_off(error)) from error
+            raise ModelUnavailable(self._say_broken(error)) from error
         except (ValueError, TypeError, AttributeError) as error:
             # JSON and pydantic errors, and attributes that are missing: this is not Ollama's format.
             raise ModelUnavailable(f"{self._where} does not speak its own format") from error
-
-    def _completion(self, received: _Received) -> Completion:
-        last, thought = received.last, "".join(received.thoughts)
-        finish = ENDS.get(last.done_reason or "stop", Finish.CUT)
-        return Completion(
-            text="".join(received.texts),
-            backend=self.name,
-            model=self.model,
-            tokens_in=last.prompt_eval_count or 0,
-            tokens_out=last.eval_count or 0,
-            finish=Finish.TOOL if received.tools and finish is Finish.STOP else finish,
-            tool_calls=tuple(received.tools),
-            thoughts=(Thought(text=thought, id="thinking"),) if thought else (),
-            author=self.label,
-        )
 
 
 def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
     """The messages as the API takes them; it knows results by the names of their tools."""
     turns, names = list[dict[str, Any]](), dict[str, str]()
-    for message in paired(messages, OllamaBackend.ids):
+    for message in pair_calls(messages, OllamaBackend.ids):
         turn: dict[str, Any] = {"role": message.role, "content": message.text}
         if message.author == author and (thought := "".join(each.text for each in message.thoughts if each.id)):
             turn["thinking"] = thought

@@ -10,7 +10,13 @@ from nightshift.core.dialogue import ModelRequest, Thinking
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.base import BackendSettings
 from nightshift.models.http_access import Probe, fetch_json
-from nightshift.models.model_table import family_of, listed_window, started_window, trained_window, window_by_name
+from nightshift.models.model_table import (
+    family_of,
+    read_started_window,
+    read_trained_window,
+    read_window,
+    window_by_name,
+)
 from nightshift.models.vendor import VendorBackend
 
 if TYPE_CHECKING:
@@ -46,9 +52,9 @@ class OpenAIBackend(VendorBackend):
         self._is_ollama = False
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
+    def from_settings(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
         """A key or an address of its own suffices; local servers want no key."""
-        return super().configured(settings, model, api=settings.openai_api, **more)
+        return super().from_settings(settings, model, api=settings.openai_api, **more)
 
     @property
     def _is_responses(self) -> bool:
@@ -60,9 +66,9 @@ class OpenAIBackend(VendorBackend):
         An address that lacks its scheme or `/v1` is tried with them, and what works is used from then on.
         """
         is_usable = super().is_available()
-        trained = None if listed_window(self._row) else trained_window(self._row)
+        trained = None if read_window(self._row) else read_trained_window(self._row)
         if trained and self.model not in self._started_windows:
-            started = started_window(fetch_json(f"{self._root}/props", {}).data)
+            started = read_started_window(fetch_json(f"{self._root}/props", {}).data)
             self._started_windows[self.model] = started or trained
         return is_usable
 
@@ -90,14 +96,14 @@ class OpenAIBackend(VendorBackend):
         """The forms that the address may be meant to have, likely ones first."""
         address = self._base_url
         # A key goes nowhere in plain text unless its owner wrote so.
-        plain = [address.replace("https://", "http://")] if "://" not in self._given and not self._key else []
+        unsafe = [address.replace("https://", "http://")] if "://" not in self._given and not self._key else []
         versions = ("",) if re.search(r"/v\d[\w.]*(/|$)", address) else ("", "/v1", "/api/v1")
-        return dict.fromkeys(f"{scheme}{version}" for scheme in (address, *plain) for version in versions)
+        return dict.fromkeys(f"{scheme}{version}" for scheme in (address, *unsafe) for version in versions)
 
     @property
     def window(self) -> int | None:
         """The window that the server lists or was started with, or that is known of the model's name."""
-        return listed_window(self._row) or self._started_windows.get(self.model) or window_by_name(self.model)
+        return read_window(self._row) or self._started_windows.get(self.model) or window_by_name(self.model)
 
     @property
     def advice(self) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -43,28 +43,28 @@ PRIOR_RATE, TRUSTED_RATE = 0.5, 0.8
 OVERALL_WEIGHT = 2.0
 """That half is worth two attempts: one solved, one not (Laplace's rule)."""
 KIND_WEIGHT = 1.0
-"""What a model did with other kinds is worth one attempt with this one: kinds differ."""
+"""The results with other kinds are worth one attempt with this one: kinds differ."""
 TOKENS_IN, TOKENS_OUT = 12_000, 3_000
-"""What an attempt uses before any was measured: two tries with a prompt of some files and a reply of one or two."""
+"""Use of an attempt before any was measured: two tries with a prompt of some files and a reply of one or two."""
 REMOTE_S, LOCAL_S = 60.0, 300.0
 """How long its replies take before that: a vendor writes 50 tokens in a second, a small machine reads and writes 10."""
 COST_WEIGHT = 3.0
-"""Guesses are worth three attempts, first these, then what others used: that varies less than whether one succeeds."""
+"""Guesses are worth three attempts: use varies less than success."""
 USD_PER_HOUR = 0.05
-"""What an hour of waiting costs: the power of a machine at work, 150 W. So a free model costs something, if little."""
+"""The cost of an hour of waiting: the power of a machine at work, 150 W. So a free model costs something, if little."""
 
 
 ITEM_WEIGHT = 0.3
 """So much of a real attempt an item counts as on the day of its own attempt."""
 FORGOTTEN_DAYS = 90.0
-"""What it counts falls evenly to nothing in so many days."""
+"""The weight of an item falls evenly to nothing in so many days."""
 MOST = 10.0
 """Real attempts that a benchmark counts as at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prior:
-    """What a benchmark says of a model, in real attempts; `why` is that in words."""
+    """The weight of a benchmark of a model, in real attempts; `why` is that in words."""
 
     solved: float = 0.0
     count: float = 0.0
@@ -74,21 +74,22 @@ class Prior:
 NOTHING = Prior()
 
 
-def prior_of(found: Benchmarked, now: datetime) -> Prior:
-    """What a benchmark of a model counts as now."""
-    days = max(0.0, (now - found.at).total_seconds() / 86_400)
-    count = min(MOST, found.items * ITEM_WEIGHT * max(0.0, 1 - days / FORGOTTEN_DAYS))
+def prior_of(benchmark: Benchmarked, now: datetime) -> Prior:
+    """Weigh a benchmark of a model as of now."""
+    days = max(0.0, (now - benchmark.at).total_seconds() / 86_400)
+    count = min(MOST, benchmark.items * ITEM_WEIGHT * max(0.0, 1 - days / FORGOTTEN_DAYS))
     if not count:
         return NOTHING
     ago = "today" if days < 1 else f"{days:.0f} {'day' if days < 1.5 else 'days'} ago"
-    said = f"solved {found.solved} of {found.items} benchmark items here {ago} (counts as {count:.2g} attempts)"
-    return Prior(solved=count * found.solved / found.items, count=count, why=said)
+    weight = f"counts as {count:.2g} attempts"
+    why = f"solved {benchmark.solved} of {benchmark.items} benchmark items here {ago} ({weight})"
+    return Prior(solved=count * benchmark.solved / benchmark.items, count=count, why=why)
 
 
-def priors(found: Iterable[Benchmarked], now: datetime) -> dict[str, Prior]:
-    """What benchmarks of models count as now, by `backend=model`; one for each model."""
-    known = {one.model: prior_of(one, now) for one in found}
-    return {model: prior for model, prior in known.items() if prior.count}
+def priors(benchmarks: Iterable[Benchmarked], now: datetime) -> dict[str, Prior]:
+    """Weigh benchmarks of models as of now, by `backend=model`; one for each model."""
+    weighed = {each.model: prior_of(each, now) for each in benchmarks}
+    return {model: prior for model, prior in weighed.items() if prior.count}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,21 +119,19 @@ class ModelEstimate:
         label: the model, as `backend=model`.
         solved: successes, the prior included, so this is no whole number.
         count: attempts, the prior included.
-        attempt_usd: what an attempt with it costs, waiting included; None where its price is not known.
-        began: attempts that were measured.
-        really_solved: successes that were measured.
+        attempt_usd: the cost of an attempt with it, waiting included; None where its price is not known.
+        measured: its results with this kind of task.
         there: whether it can be asked just now.
-        benchmark: what is part of the prior by the benchmark of the task's repository.
+        benchmark: the part of the prior by the benchmark of the task's repository.
     """
 
     label: str
     solved: float
     count: float
     attempt_usd: float | None
-    began: int
-    really_solved: int
-    there: bool = True
-    benchmark: Prior = NOTHING
+    measured: ModelResult
+    there: bool
+    benchmark: Prior
 
     @property
     def rate(self) -> float:
@@ -143,76 +142,21 @@ class ModelEstimate:
         """A rate as it may be, drawn from what is known."""
         return dice.betavariate(self.solved, self.count - self.solved)
 
-    def usd_for_one(self, rate: float) -> float:
-        """What a solved task costs at a rate; infinite where the price is not known."""
+    def usd_per_solution(self, rate: float) -> float:
+        """The cost of a solved task at a rate; infinite where the price is not known."""
         return math.inf if self.attempt_usd is None else self.attempt_usd / max(rate, 1e-3)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What an attempt uses."""
-
-    tokens_in: float = TOKENS_IN
-    tokens_out: float = TOKENS_OUT
-    seconds: float = REMOTE_S
-
-    def seen(self, result: ModelResult) -> Usage:
-        """The same after more attempts were measured."""
-        known, weight = result.began, COST_WEIGHT
-
-        def mean(guess: float, total: float) -> float:
-            return (total + weight * guess) / (known + weight)
-
-        return Usage(
-            tokens_in=mean(self.tokens_in, result.tokens_in),
-            tokens_out=mean(self.tokens_out, result.tokens_out),
-            seconds=mean(self.seconds, result.seconds),
-        )
-
-    def usd(self, price: Price) -> float:
-        """What that costs at a price, waiting included; cached tokens at the full one."""
-        read, written = self.tokens_in * price.input_per_million_usd, self.tokens_out * price.output_per_million_usd
-        return (read + written) / 1e6 + self.seconds * USD_PER_HOUR / 3600
-
-
-def usual_usage(results: Mapping[Candidate, ModelResult], *, local: bool) -> Usage:
-    """What is expected of a model that was not measured: as many tokens as others used, and the time of its like."""
-    alike = Usage(seconds=LOCAL_S if local else REMOTE_S).seen(
-        sum((result for candidate, result in results.items() if candidate.local is local), ModelResult())
+def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
+    """The cost of an attempt, waiting included, cached tokens at the full price; means of use begin with a guess."""
+    guesses = (TOKENS_IN, TOKENS_OUT, LOCAL_S if is_local else REMOTE_S)
+    totals = (result.tokens_in, result.tokens_out, result.seconds)
+    tokens_in, tokens_out, seconds = (
+        (total + COST_WEIGHT * guess) / (result.began + COST_WEIGHT)
+        for total, guess in zip(totals, guesses, strict=True)
     )
-    return replace(Usage().seen(sum(results.values(), ModelResult())), seconds=alike.seconds)
-
-
-def estimate_of(
-    candidate: Candidate,
-    here: ModelResult,
-    elsewhere: Iterable[ModelResult],
-    usual: Usage,
-    benchmark: Prior = NOTHING,
-) -> ModelEstimate:
-    """The estimate of a model.
-
-    Args:
-        candidate: the model.
-        here: what it did with this kind of task.
-        elsewhere: what it did with each of the others.
-        usual: what is expected of it before it is measured.
-        benchmark: what that of the task's repository says.
-    """
-    others = sum(elsewhere, ModelResult())
-    prior = (others.solved + OVERALL_WEIGHT * candidate.prior_rate) / (others.began + OVERALL_WEIGHT)
-    price = candidate.price
-    return ModelEstimate(
-        label=candidate.label,
-        solved=here.solved + KIND_WEIGHT * prior + benchmark.solved,
-        count=here.began + KIND_WEIGHT + benchmark.count,
-        # What a model of unknown price would cost is not guessed from others'.
-        attempt_usd=None if price is None else usual.seen(here).usd(price),
-        began=here.began,
-        really_solved=here.solved,
-        there=candidate.there,
-        benchmark=benchmark,
-    )
+    tokens_usd = (tokens_in * price.input_per_million_usd + tokens_out * price.output_per_million_usd) / 1e6
+    return tokens_usd + seconds * USD_PER_HOUR / 3600
 
 
 MARGIN = 0.15
@@ -225,14 +169,6 @@ SMALL_PROMPT = 3_000
 """A task whose whole planning prompt has fewer tokens is small: its repository is a few files, or none."""
 EASY = frozenset({Phase.CLARIFYING, Phase.REFLECTING, Phase.REVIEW})
 """Phases whose replies are short, follow a form, and are checked or only advise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOrder:
-    """All models of a route in the order a request asks them: stronger ones follow the first, then weaker ones."""
-
-    order: tuple[str, ...]
-    why: str
 
 
 def decide(
@@ -252,11 +188,11 @@ def decide(
         seed: of the attempt's random choices; the same gives the same.
         benchmark: what that of the task's repository says of models, by `backend=model`.
     """
-    known = _estimates(candidates, results, kind, benchmark or {})
-    there = [estimate for estimate in known if estimate.there] or known
+    estimates = [_estimate(each, results, kind, (benchmark or {}).get(each.label, NOTHING)) for each in candidates]
+    there = [estimate for estimate in estimates if estimate.there] or estimates
     first, is_drawn = _draw_first(there, Random(seed))  # noqa: S311 - no secret
     # Of equals the owner's first is the strongest: he said that it is his best.
-    ladder = sorted(known, key=lambda estimate: (estimate.rate, -known.index(estimate)))
+    ladder = sorted(estimates, key=lambda estimate: (estimate.rate, -estimates.index(estimate)))
     return Route(
         kind=kind,
         ladder=tuple(estimate.label for estimate in ladder),
@@ -267,8 +203,12 @@ def decide(
     )
 
 
-def model_order(route: Route, phase: Phase, *, iteration: int, escalation: int, prompt_tokens: int) -> ModelOrder:
-    """Whom a request asks.
+def model_order(
+    route: Route, phase: Phase, *, iteration: int, escalation: int, prompt_tokens: int
+) -> tuple[tuple[str, ...], str]:
+    """All models of a route in the order in which a request asks them, and why that one is first.
+
+    Stronger models follow the first, then weaker ones.
 
     Args:
         route: of the attempt.
@@ -279,7 +219,7 @@ def model_order(route: Route, phase: Phase, *, iteration: int, escalation: int, 
     """
     ladder, top = route.ladder, len(route.ladder) - 1
     if phase is Phase.AUDIT:
-        return _order_from(ladder, top, "the strongest, for an audit")
+        return _order_from(ladder, top), "the strongest, for an audit"
     easy = phase in EASY or (phase is Phase.PLANNING and prompt_tokens < SMALL_PROMPT)
     failed, stuck = max(0, iteration - 1), max(0, escalation - 1)
     begins = ladder.index(route.cheap if easy else route.first)
@@ -290,56 +230,55 @@ def model_order(route: Route, phase: Phase, *, iteration: int, escalation: int, 
     if at != begins:
         why = f"instead of {ladder[begins]}, after {failed} failed {'try' if failed == 1 else 'tries'}"
         why += ", stuck" if stuck else ""
-    return _order_from(ladder, at, why)
+    return _order_from(ladder, at), why
 
 
-def _order_from(ladder: Sequence[str], at: int, why: str) -> ModelOrder:
-    return ModelOrder(order=(*ladder[at:], *reversed(ladder[:at])), why=why)
+def _order_from(ladder: Sequence[str], at: int) -> tuple[str, ...]:
+    return (*ladder[at:], *reversed(ladder[:at]))
 
 
-def _estimates(
-    candidates: Sequence[Candidate], results: Results, kind: str, benchmark: Mapping[str, Prior]
-) -> list[ModelEstimate]:
-    here = {each: results.get(kind, {}).get(each.label, ModelResult()) for each in candidates}
-    usual = {local: usual_usage(here, local=local) for local in (True, False)}
-    others = [of for other, of in results.items() if other != kind]
-    return [
-        estimate_of(
-            each,
-            here[each],
-            (of.get(each.label, ModelResult()) for of in others),
-            usual[each.local],
-            benchmark.get(each.label, NOTHING),
-        )
-        for each in candidates
-    ]
+def _estimate(candidate: Candidate, results: Results, kind: str, benchmark: Prior) -> ModelEstimate:
+    by_kind = {each: of.get(candidate.label, ModelResult()) for each, of in results.items()}
+    here = by_kind.pop(kind, ModelResult())
+    others = sum(by_kind.values(), ModelResult())
+    prior = (others.solved + OVERALL_WEIGHT * candidate.prior_rate) / (others.began + OVERALL_WEIGHT)
+    price = candidate.price
+    return ModelEstimate(
+        label=candidate.label,
+        solved=here.solved + KIND_WEIGHT * prior + benchmark.solved,
+        count=here.began + KIND_WEIGHT + benchmark.count,
+        attempt_usd=None if price is None else attempt_usd(price, here, is_local=candidate.local),
+        measured=here,
+        there=candidate.there,
+        benchmark=benchmark,
+    )
 
 
-def _draw_first(known: Sequence[ModelEstimate], dice: Random) -> tuple[ModelEstimate, bool]:
+def _draw_first(estimates: Sequence[ModelEstimate], dice: Random) -> tuple[ModelEstimate, bool]:
     """Draw who begins; whether chance picked another than the rates themselves would."""
-    usual = _cheapest_good(known, {estimate.label: estimate.rate for estimate in known})
-    priced = [estimate for estimate in known if estimate is usual or estimate.attempt_usd is not None]
+    usual = _cheapest_good(estimates, {estimate.label: estimate.rate for estimate in estimates})
+    priced = [estimate for estimate in estimates if estimate is usual or estimate.attempt_usd is not None]
     first = _cheapest_good(priced, {estimate.label: estimate.draw_rate(dice) for estimate in priced})
     return first, first is not usual
 
 
-def _cheapest_good(known: Sequence[ModelEstimate], rates: Mapping[str, float]) -> ModelEstimate:
+def _cheapest_good(estimates: Sequence[ModelEstimate], rates: Mapping[str, float]) -> ModelEstimate:
     """The cheapest of those whose rates are not much below the best one."""
     least = max(rates.values()) - MARGIN
-    good = [estimate for estimate in known if rates[estimate.label] >= least]
-    return min(good, key=lambda estimate: estimate.usd_for_one(rates[estimate.label]))
+    good = [estimate for estimate in estimates if rates[estimate.label] >= least]
+    return min(good, key=lambda estimate: estimate.usd_per_solution(rates[estimate.label]))
 
 
-def _cheap(known: Sequence[ModelEstimate], first: ModelEstimate) -> ModelEstimate:
-    """Who is asked in easy phases: the cheapest that is not useless; `first` where no price is known."""
-    priced = [estimate for estimate in known if estimate.attempt_usd is not None and estimate.rate >= LEAST_USEFUL_RATE]
-    return min(priced, key=lambda estimate: estimate.attempt_usd or 0.0, default=first)
+def _cheap(estimates: Sequence[ModelEstimate], first: ModelEstimate) -> ModelEstimate:
+    """The model for easy phases: the cheapest that is not useless; `first` where no price is known."""
+    useful = (each for each in estimates if each.attempt_usd is not None and each.rate >= LEAST_USEFUL_RATE)
+    return min(useful, key=lambda estimate: estimate.attempt_usd or 0.0, default=first)
 
 
-def _reason(first: ModelEstimate, known: Sequence[ModelEstimate], kind: str, is_drawn: bool) -> str:
-    if len(known) == 1:
+def _reason(first: ModelEstimate, estimates: Sequence[ModelEstimate], kind: str, is_drawn: bool) -> str:
+    if len(estimates) == 1:
         return f"{first.label} is the only one"
-    others = "; ".join(_describe(estimate) for estimate in known if estimate is not first)
+    others = "; ".join(_describe(estimate) for estimate in estimates if estimate is not first)
     reason = "drawn by lot, to learn" if is_drawn else "the cheapest of those not much worse than the best"
     return f"{kind}: {_describe(first)} ({reason}); beside {others}"
 
@@ -349,9 +288,10 @@ def _describe(estimate: ModelEstimate) -> str:
     cost = (
         "of unknown price"
         if estimate.attempt_usd is None
-        else f"about {money(estimate.usd_for_one(estimate.rate))} a solved task"
+        else f"about {money(estimate.usd_per_solution(estimate.rate))} a solved task"
     )
-    really = f"solved {estimate.really_solved} of {estimate.began}" if estimate.began else ""
+    result = estimate.measured
+    really = f"solved {result.solved} of {result.began}" if result.began else ""
     measured = " and ".join(filter(None, (really, estimate.benchmark.why))) or "not measured yet"
     return f"{estimate.label} {measured}, {cost}"
 
@@ -385,23 +325,23 @@ class Router:
             return ClientOrder(pool.route(request))
         route = self._routes.route(task_id, request.attempt)
         if route is None:
-            route = await self._decided(pool, request, task_id, kind)
+            route = await self._decide(pool, request, task_id, kind)
         return _client_order(pool, request, route)
 
-    async def _decided(self, pool: BackendPool, request: ModelRequest, task_id: int, kind: str) -> Route:
+    async def _decide(self, pool: BackendPool, request: ModelRequest, task_id: int, kind: str) -> Route:
         if not available(pool.models):
             await asyncio.gather(*(client.ready() for client in pool.models))
         self._seen = self._routes.results()
         candidates = [_candidate(client, is_trusted=not number) for number, client in enumerate(pool.models)]
-        seed, known = f"route:{task_id}:{request.attempt}", priors(request.benchmarked, self._clock())
-        route = decide(candidates, self._seen, kind, seed=seed, benchmark=known)
+        seed, benchmark = f"route:{task_id}:{request.attempt}", priors(request.benchmarked, self._clock())
+        route = decide(candidates, self._seen, kind, seed=seed, benchmark=benchmark)
         await asyncio.shield(asyncio.wrap_future(self._routes.keep(task_id, request.attempt, route)))
         return route
 
-    def seen(self, label: str) -> str:
-        """What was known of a model when an attempt was decided last, in words; empty where nothing was."""
-        known = {kind: of[label] for kind, of in self._seen.items() if label in of}
-        return ", ".join(f"{kind} {result.solved} of {result.began}" for kind, result in known.items() if result.began)
+    def describe_results(self, label: str) -> str:
+        """The results of a model when an attempt was decided last, in words; empty where there were none."""
+        by_kind = {kind: of[label] for kind, of in self._seen.items() if label in of}
+        return ", ".join(f"{kind} {each.solved} of {each.began}" for kind, each in by_kind.items() if each.began)
 
 
 def _candidate(client: BackendClient, *, is_trusted: bool) -> Candidate:
@@ -412,7 +352,7 @@ def _candidate(client: BackendClient, *, is_trusted: bool) -> Candidate:
 
 def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> ClientOrder:
     """The clients of a route; those that it does not know, because settings have changed since, come last."""
-    taken = model_order(
+    order, why = model_order(
         route,
         request.phase,
         iteration=request.iteration,
@@ -420,6 +360,6 @@ def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> Cli
         prompt_tokens=estimate_request(request),
     )
     clients = {client.label: client for client in pool.models}
-    known = [clients[label] for label in taken.order if label in clients]
-    choice = {"first": taken.order[0], "why": f"{taken.why}; {route.why}", "explored": route.explored}
-    return ClientOrder([*known, *(client for client in pool.models if client not in known)], choice)
+    ordered = [clients[label] for label in order if label in clients]
+    choice = {"first": order[0], "why": f"{why}; {route.why}", "explored": route.explored}
+    return ClientOrder([*ordered, *(client for client in pool.models if client not in ordered)], choice)

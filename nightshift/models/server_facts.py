@@ -19,19 +19,10 @@ LEAST_WINDOW, LEAST_REPLY = 512, 128
 """Tokens; a smaller number in a refusal is about something else."""
 
 _MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for row in TABLE["refusals"])
-_WINDOW = re.compile(
-    r"(?:n_ctx\W{1,4}|context (?:length|window|size)(?: of| is|:)?(?: only)? ?\(?|Limit |> "
-    r"|tokens allowed \(|maximum of |max(?:imum)? (?:is )?)(\d[\d,]{2,})",
-    re.IGNORECASE,
-)
-_USED = re.compile(
-    r"(?:request has|prompt contains|messages resulted in) (?:at least )?(\d+)(?: input)? tokens", re.IGNORECASE
-)
-_REPLY = re.compile(
-    r"(?:at most|less than or equal to|<=|can only afford|up to|maximum (?:allowed )?(?:value|number)?[^\d]{0,40}"
-    r"|limit of)[`'\" ]*(\d[\d,]{2,})|> ?(\d[\d,]{2,}),? which is the max",
-    re.IGNORECASE,
-)
+_WINDOW = re.compile(rf"(?:{PHRASES['before_window'].pattern})(\d[\d,]{{2,}})(?![\d,]| ?\+)", re.IGNORECASE)
+_PROMPT = re.compile(rf"(?:{PHRASES['before_prompt'].pattern})(\d+)", re.IGNORECASE)
+_LIMIT_NAME = re.compile(r"max_(?:completion_)?tokens")
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*\d(?![\w-])")
 
 
 @dataclass(slots=True)
@@ -104,9 +95,10 @@ class ServerFacts:
         """
         if status not in {400, 402, 404, 413, 422}:
             return False
-        other = re.search(r"[Uu]se '?(max_completion_tokens|max_tokens)'?", message)
-        if other and PHRASES["reply"].search(message):
-            return self.note(f"call {other[1]}")
+        name = _LIMIT_NAME.search(message)
+        if name and PHRASES["unknown_name"].search(message):
+            other = "max_tokens" if name[0] == "max_completion_tokens" else "max_completion_tokens"
+            return self.note(f"call {other}")
         if reply and self._learn_reply(message, reply):
             return True
         if blames_context(message):
@@ -115,16 +107,16 @@ class ServerFacts:
         return bool(blamed) and self.note(f"no {blamed[0]}")
 
     def _learn_reply(self, message: str, reply: int) -> bool:
-        """Lower the limit of the reply to what the server names, or to half where it names nothing that is lower."""
-        if not PHRASES["reply"].search(message) and "can only afford" not in message:
+        """Lower the limit of the reply to the highest lower number that the server names, or to half without one."""
+        if not PHRASES["reply"].search(message):
             return False
-        used, window = _USED.search(message), _WINDOW.search(message)
-        if used and window and PHRASES["context"].search(message):
+        used, window = _PROMPT.search(message), _WINDOW.search(message)
+        if used and window and blames_context(message):
             self.note(f"window {_int(window[1])}")
             lower = _int(window[1]) - _int(used[1])
         else:
-            named = [_int(one or other) for one, other in _REPLY.findall(message)]
-            lower = max((number for number in named if LEAST_REPLY <= number < reply), default=reply // 2)
+            numbers = map(_int, _NUMBER.findall(message))
+            lower = max((number for number in numbers if LEAST_REPLY <= number < reply), default=reply // 2)
         return LEAST_REPLY <= lower < reply and self.note(f"reply {lower}")
 
     def learn_window(self, message: str, prompt: int) -> int | None:
@@ -136,8 +128,8 @@ class ServerFacts:
         """
         if not blames_context(message):
             return None
-        named = [size for one in _WINDOW.findall(message) if (size := _int(one)) >= LEAST_WINDOW]
-        window = min(named) if named else max(LEAST_WINDOW, prompt * 3 // 4)
+        sizes = [size for text in _WINDOW.findall(message) if (size := _int(text)) >= LEAST_WINDOW]
+        window = min(sizes) if sizes else max(LEAST_WINDOW, prompt * 3 // 4)
         self.note(f"window {window}")
         return window
 
@@ -152,11 +144,6 @@ def blames_tools(status: int, message: str) -> bool:
     if not PHRASES["tools"].search(message) or blames_context(message):
         return False
     return status in {400, 422} or (status in {404, 500, 501} and bool(PHRASES["no_tools"].search(message)))
-
-
-def blames_parallel_calls(message: str) -> bool:
-    """Whether a refusal is about several calls in one turn."""
-    return bool(PHRASES["parallel"].search(message))
 
 
 def _int(text: str) -> int:

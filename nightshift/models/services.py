@@ -1,4 +1,4 @@
-"""What the gateway works with: the settings that say how models are asked, and the stores and the clock around it."""
+"""The services of the gateway: the settings of models, and the stores and the clock around it."""
 
 from __future__ import annotations
 

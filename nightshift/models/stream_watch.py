@@ -69,7 +69,7 @@ def watch_stream(on_byte: Callable[[], None], *, expects_events: bool = False) -
         _current.reset(token)
 
 
-def bounded(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
+def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
     """A hook for responses of an `httpx` client.
 
     Args:

@@ -11,7 +11,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BaseModelHandler
 
 BRIEFLY = frozenset({Phase.PLANNING, Phase.REFLECTING, Phase.REVIEW})
-"""Where a little thinking is worth its time, whatever the model."""
+"""Phases in which a little thinking is worth its time, whatever the model."""
 SMALL = 10.0
 """Billions of parameters; a smaller model uses up a reply with thoughts before it writes code."""
 

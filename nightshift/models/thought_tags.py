@@ -12,15 +12,20 @@ from dataclasses import replace
 
 from nightshift.core.dialogue import Completion, Thought
 
-_WORDS = r"think|thinking|thoughts?|reasoning|reflection|seed:think|scratchpad"
+_WORDS = r"[\w:]*think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad"
 _OPENING = re.compile(
-    rf"<(?P<angle>{_WORDS})>|\[(?P<square>THINK|THINKING)\]|◁(?P<wedge>think)▷|<\|(?P<bar>begin_of_thought|START_THINKING)\|>"
-    r"|(?P<gemma><\|channel>thought\b)|(?P<harmony>(?:<\|start\|>assistant)?<\|channel\|>analysis(?:<\|message\|>)?)"
+    rf"<(?P<angle>{_WORDS})\s*>|\[(?P<square>THINK|THINKING)\]|◁(?P<wedge>think)▷"
+    r"|<\|(?P<bar>begin_of_thought|START_THINKING|thinking)\|>|(?P<gemma><(?:\|channel|unused94)>thought\b)"
+    r"|(?P<harmony>(?:<\|start\|>assistant)?<\|channel\|>analysis(?:<\|message\|>)?)",
+    re.IGNORECASE,
 )
 _CLOSING = re.compile(
-    rf"</(?P<angle>{_WORDS})>|\[/(?P<square>THINK|THINKING)\]|◁/(?P<wedge>think)▷"
-    r"|<\|(?P<bar>end_of_thought|END_THINKING)\|>|(?P<gemma><channel\|>)"
+    rf"</(?P<angle>{_WORDS})\s*>|\[/(?P<square>THINK|THINKING)\]|◁/(?P<wedge>think)▷"
+    r"|<\|(?P<bar>end_of_thought|END_THINKING|/thinking)\|>|(?P<gemma><(?:channel\||unused95)>)",
+    re.IGNORECASE,
 )
+_ANSWER = re.compile(r"\A\s*<\|(?:begin_of_solution|START_RESPONSE)\|>|<\|(?:end_of_solution|END_RESPONSE)\|>\s*\Z")
+"""Marks of the answer behind thoughts of the kind `bar`."""
 _HARMONY_END = re.compile(
     r"(?:<\|end\|>)?\s*<\|start\|>assistant(?:<\|channel\|>final(?:<\|message\|>)?|(?=<\|channel\|>commentary))|<\|end\|>"
 )
@@ -41,6 +46,8 @@ def split_thoughts(text: str) -> tuple[str, str]:
         rest = "" if end is None else inside[end[1] :]
         if opening["harmony"]:
             rest = _HARMONY_REST.sub("", rest)
+        if opening["bar"]:
+            rest = _ANSWER.sub("", rest)
     if not thoughts and (end := _lone_end(rest)):
         thoughts, rest = [rest[: end[0]]], rest[end[1] :]
     if final := _FINAL.match(rest):
@@ -49,19 +56,13 @@ def split_thoughts(text: str) -> tuple[str, str]:
     return "\n\n".join(filter(str.strip, thoughts)), shown.lstrip("\n") if thoughts else shown
 
 
-def open_tag(text: str) -> str:
-    """The tag of the thoughts that a text begins and does not end; empty where there are none."""
-    opening = _opening(text)
-    return opening[0] if opening and not _end_of(text[opening.end() :], opening) else ""
-
-
 def _opening(text: str) -> re.Match[str] | None:
     """The first tag that opens thoughts: at the beginning of the text, or of a line outside of a fenced block."""
     fences = list(_blocks(text))
-    for found in _OPENING.finditer(text):
-        line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
-        if not line.strip() and not any(start < found.start() < end for start, end in fences):
-            return found
+    for tag in _OPENING.finditer(text):
+        line = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
+        if not line.strip() and not any(start < tag.start() < end for start, end in fences):
+            return tag
     return None
 
 
@@ -81,28 +82,28 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 def _end_of(inside: str, opening: re.Match[str]) -> tuple[int, int] | None:
     """Find the end of the thoughts that a tag opened: the place of the end tag in what follows."""
     if opening["harmony"]:
-        found = _HARMONY_END.search(inside)
-        return found.span() if found else None
-    ends = [found for found in _CLOSING.finditer(inside) if found.lastgroup == opening.lastgroup]
+        tag = _HARMONY_END.search(inside)
+        return tag.span() if tag else None
+    ends = [tag for tag in _CLOSING.finditer(inside) if tag.lastgroup == opening.lastgroup]
     best = _outside_of_files(inside, ends) or next(iter(ends), None)
     return best.span() if best else None
 
 
 def _lone_end(text: str) -> tuple[int, int] | None:
     """An end tag whose opening tag the chat template wrote."""
-    found = _outside_of_files(text, [found for found in _CLOSING.finditer(text) if not found["gemma"]])
-    return found.span() if found else None
+    tag = _outside_of_files(text, [tag for tag in _CLOSING.finditer(text) if not tag["gemma"]])
+    return tag.span() if tag else None
 
 
 def _outside_of_files(text: str, ends: Sequence[re.Match[str]]) -> re.Match[str] | None:
     """The first end tag that is neither quoted nor in a file: in a block whose next fence closes it."""
     blocks = list(_blocks(text))
-    for found in ends:
-        in_block = any(start < found.start() < end for start, end in blocks)
-        after = _FENCE.search(text, found.end())
-        is_quoted = text[max(0, found.start() - 1) : found.start()] in _QUOTES
+    for tag in ends:
+        in_block = any(start < tag.start() < end for start, end in blocks)
+        after = _FENCE.search(text, tag.end())
+        is_quoted = text[max(0, tag.start() - 1) : tag.start()] in _QUOTES
         if not is_quoted and (not in_block or (after is not None and after[2].strip())):
-            return found
+            return tag
     return None
 
 

@@ -39,13 +39,13 @@ def estimate_tokens(texts: Iterable[str]) -> int:
 
 def estimate_request(request: ModelRequest) -> int:
     """About how many tokens a prompt is, its tools and their calls included."""
-    return estimate_tokens(_sent(request))
+    return estimate_tokens(_texts_of(request))
 
 
 def estimate_reply(reply: Completion) -> int:
     """About how many tokens a reply is, its thoughts and calls included."""
     thoughts = (each.text for each in reply.thoughts)
-    return estimate_tokens(["".join([reply.text, *thoughts, *_written(reply.tool_calls)])])
+    return estimate_tokens(["".join([reply.text, *thoughts, *_texts_of_calls(reply.tool_calls)])])
 
 
 def fill_counts(request: ModelRequest, reply: Completion) -> Completion:
@@ -59,15 +59,15 @@ def fill_counts(request: ModelRequest, reply: Completion) -> Completion:
     return replace(reply, tokens_in=estimate_request(request), tokens_out=estimate_reply(reply), extra=extra)
 
 
-def _sent(request: ModelRequest) -> Iterator[str]:
+def _texts_of(request: ModelRequest) -> Iterator[str]:
     """The texts that a model is sent: one for each message, and one for the tools."""
     for message in request.messages:
-        yield "".join([message.text, *(each.text for each in message.thoughts), *_written(message.tool_calls)])
+        yield "".join([message.text, *(each.text for each in message.thoughts), *_texts_of_calls(message.tool_calls)])
     if request.tools:
         yield json.dumps([[tool.name, tool.description, tool.schema] for tool in request.tools])
 
 
-def _written(calls: Iterable[ToolCall]) -> Iterator[str]:
+def _texts_of_calls(calls: Iterable[ToolCall]) -> Iterator[str]:
     return (call.name + json.dumps(dict(call.arguments)) for call in calls)
 
 
@@ -79,7 +79,7 @@ class TokenEstimator:
 
     @property
     def bytes_per_token(self) -> float:
-        """What is used now: the usual figure until enough prompts were counted."""
+        """The present figure: the usual one until enough prompts were counted."""
         if len(self._rates) < LEAST_REPORTS:
             return BYTES_PER_TOKEN
         ranked = sorted(self._rates)
@@ -87,7 +87,7 @@ class TokenEstimator:
 
     def learn(self, request: ModelRequest, completion: Completion) -> None:
         """Learn from what a backend counted; estimates of our own teach nothing, nor what an agent counts by itself."""
-        texts = [*_sent(request)]
+        texts = [*_texts_of(request)]
         size = sum(map(utf8_size, texts))
         tokens = completion.tokens_in - TOKENS_PER_MESSAGE * len(texts)
         if completion.extra.get("estimated") or completion.extra.get("own_calls") or size < LEAST_BYTES:
@@ -97,18 +97,14 @@ class TokenEstimator:
         if tokens > 0 and PLAUSIBLE[0] <= size / tokens <= PLAUSIBLE[1]:
             self._rates.append(tokens / size)
 
-    def gauge(self, window: int | None) -> Gauge:
-        """The figure as others use it, with the model's context in tokens where that is known."""
-        return Gauge(bytes_per_token=self.bytes_per_token, window=window)
-
     def tokens(self, request: ModelRequest) -> int:
         """About how many tokens a prompt is for this model."""
-        gauge = self.gauge(None)
-        return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in _sent(request))
+        gauge = Gauge(bytes_per_token=self.bytes_per_token)
+        return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in _texts_of(request))
 
 
 def most_cautious(gauges: Sequence[Gauge]) -> Gauge:
-    """What holds for each of several models; the usual figure where there is none.
+    """The gauge that holds for each of several models; the usual figure where there is none.
 
     Plain forms are for models that need them, so only where all do.
     """

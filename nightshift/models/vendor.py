@@ -32,9 +32,9 @@ from nightshift.models.errors import (
     words_of,
 )
 from nightshift.models.http_access import Probe, fetch_json, is_loopback, load_authorities, usual_address
-from nightshift.models.model_table import PHRASES, choose, listed_window, read_parameters, window_by_name
-from nightshift.models.server_facts import blames_context, blames_parallel_calls, blames_tools
-from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, bounded, watch_stream
+from nightshift.models.model_table import PHRASES, choose, read_parameters, read_window, window_by_name
+from nightshift.models.server_facts import blames_context, blames_tools
+from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, limit_responses, watch_stream
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -84,7 +84,7 @@ class VendorBackend(BaseModelHandler):
         self._has_called = False
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
+    def from_settings(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
         """Make one of the key and the address that the owner set under its name."""
         key = getattr(settings, f"{cls.name}_api_key", None)
         address = getattr(settings, f"{cls.name}_base_url")
@@ -112,7 +112,7 @@ class VendorBackend(BaseModelHandler):
     @property
     def window(self) -> int | None:
         """The window that the server lists of the model, or that is known of its name."""
-        return listed_window(self._row) or window_by_name(self.model)
+        return read_window(self._row) or window_by_name(self.model)
 
     @property
     def parameters_b(self) -> float | None:
@@ -217,7 +217,7 @@ class VendorBackend(BaseModelHandler):
             # A prompt is the owner's code: it goes to the address that he set and nowhere else.
             follow_redirects=False,
             headers=UNCOMPRESSED,
-            event_hooks={"response": [bounded(httpx2)]},
+            event_hooks={"response": [limit_responses(httpx2)]},
         )
 
     async def aclose(self) -> None:
@@ -290,18 +290,18 @@ class VendorBackend(BaseModelHandler):
             ToolsRefused: it is about the tools.
             PromptTooLong: it is about the prompt's length, which is known now.
         """
-        status, said = refused.status, refused.said
+        status, words = refused.status, refused.words
         prompt = self.token_estimator.tokens(request)
-        if self.facts.learn(status, said, self._features(request), request.max_tokens):
+        if self.facts.learn(status, words, self._features(request), request.max_tokens):
             return True
-        if blames_parallel_calls(said) and any(len(turn.tool_calls) > 1 for turn in request.messages):
+        if PHRASES["parallel"].search(words) and any(len(turn.tool_calls) > 1 for turn in request.messages):
             return self.facts.note("no parallel")
-        if request.tools and blames_tools(status, said):
+        if request.tools and blames_tools(status, words):
             # What has worked before is not given up for one odd refusal, nor anything for one call that was not read.
-            if not (self._has_called or "parsing" in said):
+            if not (self._has_called or "parsing" in words):
                 self.facts.note("no tools")
-            raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {said}")
-        if window := self.facts.learn_window(said, prompt):
+            raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {words}")
+        if window := self.facts.learn_window(words, prompt):
             if prompt + MOST_SLACK < window and (request.max_tokens or window) + prompt > window:
                 return True
             raise too_long(self.model, window) from refused
@@ -322,7 +322,7 @@ class VendorBackend(BaseModelHandler):
         try:
             yield
         except pai.ModelConnectionError as error:
-            raise ModelUnavailable(self._broken_off(error.__cause__ or error)) from error
+            raise ModelUnavailable(self._say_broken(error.__cause__ or error)) from error
         except pai.ModelHTTPError as error:
             raise self._status_error(error) from error
         except pai.ModelAPIError as error:
@@ -330,13 +330,13 @@ class VendorBackend(BaseModelHandler):
         except pai.UnexpectedModelBehavior as error:
             raise self._cut_off(watch, error) from error
         except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise ModelUnavailable(self._broken_off(error)) from error
+            raise ModelUnavailable(self._say_broken(error)) from error
         except (ValueError, TypeError, AttributeError, LookupError) as error:
             # The packages build their objects without validation: a server that is not what it says shows up as these.
             detail = f"{type(error).__name__}: {quote(error, self._key)}"
             raise ModelUnavailable(f"{self._where} does not speak its own format ({detail})") from error
 
-    def _broken_off(self, error: BaseException) -> str:
+    def _say_broken(self, error: BaseException) -> str:
         detail = quote(error, self._key) or type(error).__name__
         return f"{self._where}: the connection failed or the answer broke off ({detail})"
 
@@ -344,23 +344,23 @@ class VendorBackend(BaseModelHandler):
         """A stream that ended without its final event: cut, or never one."""
         if detail := quote(watch.beginning, self._key):
             return ModelUnavailable(f"{self._where} answered no stream of events, but: {detail}")
-        return ModelUnavailable(self._broken_off(error or EOFError("the stream ended without its final event")))
+        return ModelUnavailable(self._say_broken(error or EOFError("the stream ended without its final event")))
 
     def _status_error(self, error: Any) -> ModelError:
-        said = quote(words_of(error.body) or error.message, self._key)
+        words = quote(words_of(error.body) or error.message, self._key)
         if error.in_stream:
-            return self._refusal(error.status_code, said, "broke off")
-        return self._refusal(error.status_code, said, "", error.headers or {})
+            return self._refusal(error.status_code, words, "broke off")
+        return self._refusal(error.status_code, words, "", error.headers or {})
 
-    def _refusal(self, status: int, said: str, how: str, headers: Mapping[str, str] | None = None) -> ModelError:
+    def _refusal(self, status: int, words: str, how: str, headers: Mapping[str, str] | None = None) -> ModelError:
         is_missing = status == 404 and bool(self.offered) and self.model not in self.offered
-        if is_missing or (status in {400, 404} and self.model in said and PHRASES["no_model"].search(said)):
+        if is_missing or (status in {400, 404} and self.model in words and PHRASES["no_model"].search(words)):
             offered = f"; it offers {', '.join(self.offered[:5])}" if self.offered else ""
-            return BackendMisconfigured(f"{self.vendor} has no model {self.model}: {said}{offered}")
+            return BackendMisconfigured(f"{self.vendor} has no model {self.model}: {words}{offered}")
         fix = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
-        error = from_status(f"{self.vendor} {how}".strip(), status, headers or {}, said, fix=fix)
-        if isinstance(error, RequestRefused) or blames_tools(status, said):
-            return RequestRefused(str(error), status=status, said=said)
+        error = from_status(f"{self.vendor} {how}".strip(), status, headers or {}, words, fix=fix)
+        if isinstance(error, RequestRefused) or blames_tools(status, words):
+            return RequestRefused(str(error), status=status, words=words)
         return error
 
     def _elsewhere(self, response: Any) -> ModelUnavailable:
@@ -374,9 +374,9 @@ class VendorBackend(BaseModelHandler):
         response = getattr(error.__cause__, "response", None)
         if response is not None and 300 <= response.status_code < 400:
             return self._elsewhere(response)
-        return self._broken_by(quote(words_of(error.body) or error.message, self._key), error.provider_error_type)
+        return self._error_of_stream(quote(words_of(error.body) or error.message, self._key), error.provider_error_type)
 
-    def _broken_by(self, said: str, kind: str | None = None) -> ModelError:
+    def _error_of_stream(self, words: str, kind: str | None = None) -> ModelError:
         """The error for a server's words in the middle of a stream."""
-        is_refusal = blames_context(said) or (kind or "api_error") not in _PASSING
-        return self._refusal(400 if is_refusal else 500, said, "broke off")
+        is_refusal = blames_context(words) or (kind or "api_error") not in _PASSING
+        return self._refusal(400 if is_refusal else 500, words, "broke off")

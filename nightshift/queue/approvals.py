@@ -19,9 +19,9 @@ from nightshift.storage.db.codec import storable
 from nightshift.storage.db.sqlite import Connection, Row
 
 _SHARED = (AskKind.PACKAGE, AskKind.ENVIRONMENT)
-"""What is decided for a repository, and not for one task alone."""
+"""Kinds of questions whose answer holds for a repository, and not for one task alone."""
 _ASKED_ONCE = (*_SHARED, AskKind.SETUP)
-"""What one answer settles for other waiting tasks as well."""
+"""Kinds of questions whose answer settles the same question of other waiting tasks as well."""
 _REPEATED = (
     "(approvals.kind IN ('package', 'environment', 'setup') "
     "AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
@@ -72,7 +72,7 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
 
 
 def _what(ask: Ask) -> str:
-    """What tells asks of a task apart: its subject, or the words of a question without one."""
+    """Return the text that tells the questions of a task apart: the subject, or the words where there is no subject."""
     return ask.subject or storable(ask.question)
 
 
@@ -182,7 +182,7 @@ def _insert(tx: Transaction, task: Task, ask: Ask) -> Approval:
 
 
 def read(conn: Connection, approval_id: int) -> Approval:
-    """One ask.
+    """Read a question.
 
     Raises:
         UnknownApproval: there is none with that id.
@@ -205,14 +205,14 @@ def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> 
 
 
 def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval]:
-    """What was answered, the newest asks first, those with a lower id than `before`."""
+    """List answered questions with an id below `before`, newest question first."""
     where = "granted IS NOT NULL AND (? IS NULL OR approvals.id < ?)"
     query = f"{_SELECT} WHERE {where} ORDER BY approvals.id DESC LIMIT ?"
     return [_approval(row) for row in conn.execute(query, (before, before, limit))]
 
 
 def open_count(conn: Connection) -> int:
-    """How many answers waiting tasks wait for."""
+    """Count the answers that waiting tasks wait for."""
     query = (
         "SELECT COUNT(*) FROM approvals JOIN tasks ON tasks.id = task_id WHERE granted IS NULL AND status = 'waiting'"
     )
@@ -220,15 +220,15 @@ def open_count(conn: Connection) -> int:
 
 
 def open_of(conn: Connection, task_id: int) -> list[Approval]:
-    """What a task asked that is not answered, whether it still waits or not."""
+    """List a task's questions that are not answered, whether the task still waits for them or not."""
     query = f"{_SELECT} WHERE task_id = ? AND granted IS NULL ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (task_id,))]
 
 
 def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, bool]]:
-    """What the owner decided on packages and environments for tasks of the task's repository: subject to a yes or no.
+    """Read the owner's decisions on packages and environments for the task's repository: subject to a yes or no.
 
-    It is kept for each project of the workspace; None is a repository without projects, or a task without a plan.
+    They are kept for each project of the workspace; None is a repository without projects, or a task without a plan.
     A no is left out for tasks that were not there when it was given: a later one may ask again (`holding`).
     """
     query = (
@@ -244,7 +244,7 @@ def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, 
 
 
 def latest(conn: Connection, subject: str) -> bool | None:
-    """What the owner decided last on a subject, for whichever task; None where he never did."""
+    """Read the owner's last decision on a subject, for whichever task; None where there is none."""
     query = (
         "SELECT granted FROM approvals WHERE subject = ? AND granted IS NOT NULL "
         "ORDER BY answered_at DESC, id DESC LIMIT 1"

@@ -1,4 +1,4 @@
-"""What is known of checkpoints: when the last report ended, from when the next one counts, and one that is under way.
+"""State of checkpoints: the end of the last report, the start of the next interval, and a checkpoint under way.
 
 All of it stands in `system_state`, so a daemon that dies in the middle of a checkpoint goes on with it: the span of a
 report is fixed before the report is written, and the checkpoint is closed in the transaction that tells of it.
@@ -25,7 +25,7 @@ _ASKED = "checkpoint_asked_at"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoints:
-    """Where checkpoints stand.
+    """State of checkpoints.
 
     Attributes:
         last: the end of the last report's span; None before the first start.
@@ -45,7 +45,7 @@ class Checkpoints:
 
 
 def read(conn: Connection) -> Checkpoints:
-    """Where checkpoints stand now."""
+    """Read the state of checkpoints."""
     under_way = read_state(conn, _OPEN) or {}
     last = _time(read_state(conn, LAST))
     return Checkpoints(
@@ -122,7 +122,7 @@ def shift(conn: Connection, by: timedelta, now: datetime) -> None:
 
 
 def _since(here: Checkpoints, now: datetime) -> datetime:
-    """Where a report begins: where the last one ended, unless that was under a clock which has been set back since."""
+    """Return the start of a report's span: the end of the last one, unless the clock has been set back since."""
     if here.last is not None and here.last <= now:
         return here.last
     return min(here.counts_from or now, now)

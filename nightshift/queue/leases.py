@@ -1,4 +1,4 @@
-"""What time does to tasks: leases that run out, due times that come, and daemons that died in between."""
+"""Changes that time makes to tasks: leases run out, due times come, and a daemon died in between."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ assert set(STANDING) == set(Status)
 
 
 class Sort(StrEnum):
-    """What a list of tasks may be sorted by; the id tells equal ones apart."""
+    """Columns by which a list of tasks may be sorted; the id tells equal ones apart."""
 
     ID = "id"
     PRIORITY = "priority"
@@ -67,7 +67,7 @@ Value = str | int | float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Which tasks; what is None or empty lets all pass.
+    """Conditions on tasks; a condition that is None or empty lets all pass.
 
     Each word of `text` stands in the description, the reason, the repository or the branch (in any case of ASCII
     letters), or begins the commit's id; a word alone may also be the task's id (`12` or `#12`). `repo` is a repository
@@ -84,7 +84,7 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a page ends: what its last task was sorted by, and its id."""
+    """End of a page: the value by which its last task was sorted, and the task's id."""
 
     value: Value
     task_id: int
@@ -98,7 +98,7 @@ class Listed:
     places: tuple[Place, ...]
 
     def total(self, statuses: frozenset[Status]) -> int:
-        """How many tasks of these statuses (none: of all) pass."""
+        """Count the tasks of these statuses (none: of all) that pass."""
         return sum(count for status, count in self.counts.items() if not statuses or status in statuses)
 
 
@@ -117,7 +117,7 @@ def newest_words(conn: Connection, count: int) -> list[tuple[int, str]]:
 
 
 def queued_since(conn: Connection) -> datetime | None:
-    """When the oldest task was created that may be claimed now; None when there is none."""
+    """Return the time when the oldest task that may be claimed now was created; None when there is none."""
     text = conn.execute("SELECT MIN(created_at) FROM tasks WHERE status = 'queued'").fetchone()[0]
     return None if text is None else from_text(text)
 

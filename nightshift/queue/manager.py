@@ -76,7 +76,7 @@ class QueueManager:
         self.choose_language: Callable[[TaskSpec], Language] = choose_language
 
     def transaction(self, conn: Connection) -> Transaction:
-        """What a change needs inside a transaction of the database that the queue is kept in."""
+        """Return the context of a change inside a transaction of the database that holds the queue."""
         return Transaction(conn=conn, events=self._events, mask=self._mask, now=self._clock(), shares=self.shares)
 
     def apply(self, change: Callable[[Transaction], T]) -> Future[T]:
@@ -84,14 +84,14 @@ class QueueManager:
         return self._write_retrying(change)
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """What a reading function of these finds."""
+        """Run a reading function of this package and return its result."""
         return query(self._db.reader())
 
     def _write(self, change: Callable[[Transaction], T]) -> Future[T]:
         return self._db.write(lambda conn: change(self.transaction(conn)))
 
     def _write_retrying(self, change: Callable[[Transaction], T]) -> Future[T]:
-        """As `_write`, for what a worker did: it waits where the database takes no writes for now."""
+        """Write as `_write`, for a worker: the write waits where the database takes no writes for now."""
         return self._db.write_retrying(lambda conn: change(self.transaction(conn)))
 
     # Submitting
@@ -356,13 +356,13 @@ class QueueManager:
         return self._write(lambda tx: pauses.remove(tx, BY_OWNER))
 
     def pause_state(self) -> PauseState:
-        """What pauses claims."""
+        """Read the pauses of claims."""
         return pauses.read(self._db.reader())
 
     # Reading, on any thread
 
     def get(self, task_id: int) -> Task:
-        """One task.
+        """Read a task.
 
         Raises:
             UnknownTask: there is none with that id.
@@ -383,11 +383,11 @@ class QueueManager:
         return store.find(self._db.reader(), status, limit, after, text)
 
     def counts(self) -> dict[Status, int]:
-        """How many tasks have each status."""
+        """Count the tasks of each status."""
         return store.counts(self._db.reader())
 
     def listed(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
-        """Which tasks come next in a list, and how many there are; `get` has them."""
+        """List the next tasks of a sorted list, and their number in all; `get` reads the tasks."""
         return listing.listed(self._db.reader(), wanted, order, limit, after)
 
     def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
@@ -399,7 +399,7 @@ class QueueManager:
         return store.keys(self._db.reader(), ids)
 
     def standings(self, ids: Iterable[int]) -> dict[int, store.Standing]:
-        """How each of these tasks stands that exists."""
+        """Read the standing of each of these tasks that exists."""
         return store.standings(self._db.reader(), ids)
 
     def waits_for(self, task_id: int) -> list[int]:
@@ -408,16 +408,16 @@ class QueueManager:
         return sorted(each for each, status in found.items() if status is not Status.DONE)
 
     def answers(self, task_id: int) -> list[tuple[str, str | None]]:
-        """What the task asked its owner and what he answered (None: not yet), oldest first."""
+        """List the task's questions to its owner, each with the answer (None: not yet), oldest first."""
         asked = self.approvals(open_only=False, task_id=task_id)
         return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
 
     def said(self, task_id: int) -> tuple[OwnerMessage, ...]:
-        """What its owner said to a task, oldest first."""
+        """List the owner's messages to a task, oldest first."""
         return messages.of_task(self._db.reader(), task_id)
 
     def approvals(self, *, open_only: bool = True, task_id: int | None = None, limit: int = 500) -> list[Approval]:
-        """What was asked of the owner, oldest first.
+        """List questions to the owner, oldest first.
 
         Args:
             open_only: only what a waiting task waits for.
@@ -427,7 +427,7 @@ class QueueManager:
         return approvals.find(self._db.reader(), open_only, task_id, limit)
 
     def repository_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
-        """What the owner decided on packages and environments for each project of the task's repository.
+        """Read the owner's decisions on packages and environments for each project of the task's repository.
 
         The key None is a repository without projects.
         The values are subject to whether he granted it; `core.tasks.change_checks.holding` says what holds where.
@@ -435,28 +435,28 @@ class QueueManager:
         return approvals.of_repository(self._db.reader(), task_id)
 
     def decision(self, subject: str) -> bool | None:
-        """What the owner decided last on a subject, for whichever task; None where he never did."""
+        """Read the owner's last decision on a subject, for whichever task; None where there is none."""
         return approvals.latest(self._db.reader(), subject)
 
     def decisions(self, limit: int, before: int | None = None) -> list[Approval]:
-        """What the owner was asked and what was answered, newest asks first; `before` is the last id of a page."""
+        """List answered questions, newest question first; `before` is the last id of a page."""
         return approvals.decisions(self._db.reader(), before, limit)
 
     def subtasks(self, task_id: int, attempt: int) -> list[Task]:
-        """What an attempt of a task was split into, oldest first."""
+        """List the subtasks that an attempt of a task was split into, oldest first."""
         return [entry.task for entry in store.subtasks(self._db.reader(), task_id, attempt)]
 
     def family(self, task: Task) -> Family:
-        """What a task is a subtask of, and its own subtasks."""
+        """Read the task that a task is a subtask of, and its own subtasks."""
         conn, known = self._db.reader(), whole_of(task.spec.key)
         return Family(whole=known and known[0], subtasks=tuple(entry.task for entry in store.subtasks(conn, task.id)))
 
     def spent_on_subtasks(self, task_id: int) -> Spent:
-        """What models were used for on the subtasks of a task since its owner last asked for it."""
+        """Sum the use of models by the subtasks of a task since its owner last asked for it."""
         return transitions.spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
-        """When the next scheduled task falls due; those that wait for a model have no such time."""
+        """Return when the next scheduled task falls due; tasks that wait for a model have no such time."""
         return store.next_due(self._db.reader())
 
     def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""What owners say to open tasks: stored with its event, so that nothing that was said is lost with the daemon."""
+"""Owners' messages to open tasks: stored with their event, so that no message is lost with the daemon."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _fault(text: str, said: int) -> str:
 
 
 def of_task(conn: Connection, task_id: int) -> tuple[OwnerMessage, ...]:
-    """All that was said to a task, oldest first."""
+    """List the messages to a task, oldest first."""
     rows = conn.execute("SELECT * FROM task_messages WHERE task_id = ? ORDER BY id", (task_id,))
     return tuple(map(_message, rows))
 

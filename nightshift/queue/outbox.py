@@ -1,4 +1,4 @@
-"""What a hub is still to be told of the tasks of this node.
+"""Outbox of this node: the requests about its tasks that the hub has not received yet.
 
 A task that is submitted here and may run anywhere is `shared` at once, with an entry in the outbox; so it is safe on
 this node's disk while the hub is away, and no worker takes it before the hub says so. What its owner asks for while the
@@ -19,7 +19,7 @@ from nightshift.storage.db.sqlite import Connection
 
 
 class Wish(StrEnum):
-    """What the hub is still to be told of a task."""
+    """Requests to the hub about a task."""
 
     SUBMIT = "submit"
     RETRY = "retry"
@@ -40,7 +40,7 @@ class Outgoing:
 
 
 def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
-    """Whether the hub can hold the task to what it depends on: all of that is done or shared. Parts are not shared."""
+    """Tell whether all that the task depends on is done or shared, so that the hub can see to it. Not for subtasks."""
     if whole_of(spec.key) is not None:
         return False
     found = [store.read(conn, needed).task for needed in spec.depends_on]
@@ -54,13 +54,13 @@ def note(tx: Transaction, task_id: int, wish: Wish, value: int | None = None) ->
 
 
 def is_noted(conn: Connection, task_id: int, wish: Wish) -> bool:
-    """Whether that is still to be told."""
+    """Tell whether this request is still to be sent."""
     query = "SELECT 1 FROM hub_outbox WHERE task_id = ? AND what = ?"
     return conn.execute(query, (task_id, wish)).fetchone() is not None
 
 
 def outbox(conn: Connection, limit: int = 200) -> list[Outgoing]:
-    """What is still to be told, oldest first."""
+    """List the requests that are still to be sent, oldest first."""
     rows = conn.execute("SELECT id, task_id, what, value FROM hub_outbox ORDER BY id LIMIT ?", (limit,))
     return [Outgoing(id=number, task_id=task_id, wish=Wish(what), value=value) for number, task_id, what, value in rows]
 

@@ -26,7 +26,7 @@ def active(conn: Connection) -> bool:
 
 
 def read(conn: Connection) -> PauseState:
-    """All reasons that stand."""
+    """Read all reasons of the pause."""
     rows = {row["source"]: row for row in conn.execute("SELECT source, reason, since FROM holds")}
     found = [
         PauseReason(
@@ -71,7 +71,7 @@ def remove(tx: Transaction, sources: Iterable[PauseSource]) -> PauseState:
 
 
 def review_debt(count: int, limit: int | None) -> str:
-    """Why new work waits while so many commits wait to be read; empty where it need not."""
+    """Tell why new work waits while so many commits wait to be read; empty where it need not."""
     if limit is None or count < limit:
         return ""
     return f"{count} commit{'' if count == 1 else 's'} wait{'s' if count == 1 else ''} to be read (REVIEW_DEBT={limit})"

@@ -180,7 +180,7 @@ def held(conn: Connection) -> list[Task]:
 
 
 def busy(conn: Connection) -> int:
-    """How many tasks run here, or are next to."""
+    """Count the tasks that run here, or are next to."""
     return int(conn.execute("SELECT count(*) FROM tasks WHERE status IN ('queued', 'running')").fetchone()[0])
 
 

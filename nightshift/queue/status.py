@@ -1,4 +1,4 @@
-"""What the database alone knows of the daemon's status, whether one runs or not."""
+"""Parts of the daemon's status that the database alone knows, whether a daemon runs or not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST_PARKED = 5
 
 
 def inbox_notices(conn: Connection) -> tuple[str, ...]:
-    """What held entries of `tasks.yaml` up when the daemon last read it."""
+    """Read the notices on what held entries of `tasks.yaml` up when the daemon last read the file."""
     return tuple(read_state(conn, INBOX_NOTICES) or ())
 
 
@@ -45,6 +45,6 @@ def stored_status(conn: Connection, now: datetime, saved: SavedReplies | None = 
 
 
 def parked(conn: Connection) -> ParkedTasks:
-    """What waits in the midst of an attempt for a model or a budget."""
+    """Count the tasks that wait in the midst of an attempt for a model or a budget, and name the first."""
     ids = store.parked_ids(conn, SUSPECT)
     return ParkedTasks(count=len(ids), first=tuple(ids[:FIRST_PARKED]))

@@ -1,4 +1,4 @@
-"""Where tasks are kept: the port to a database, one transaction on it, and tasks and forks as rows.
+"""Storage of tasks: the port to a database, one transaction on it, and tasks and forks as rows.
 
 A store is whatever runs jobs in transactions, one after the other, and lets other threads read what was committed
 (`Store`, `Journal`); `tests/queue/test_store_contract.py` says what the queue expects of one. The port stands at
@@ -45,7 +45,7 @@ class Store(Protocol):
         ...
 
     def write_retrying(self, job: Callable[[Connection], T]) -> Future[T]:
-        """As `write`, but wait where the database takes no writes for now."""
+        """Write as `write`, but wait where the database takes no writes for now."""
         ...
 
     def reader(self) -> Connection:
@@ -109,7 +109,7 @@ class Entry:
 
 
 def read(conn: Connection, task_id: int) -> Entry:
-    """One task.
+    """Read a task.
 
     Raises:
         UnknownTask: there is none with that id.
@@ -120,13 +120,13 @@ def read(conn: Connection, task_id: int) -> Entry:
 
 
 def find_one(conn: Connection, task_id: int) -> Entry | None:
-    """One task, or None."""
+    """Read a task, or None."""
     row = conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone()
     return None if row is None else _entry(row)
 
 
 def owned(conn: Connection, task_id: int, fence: int) -> Entry:
-    """One task that runs under this fence.
+    """Read a task that runs under this fence.
 
     Raises:
         UnknownTask: there is none with that id.
@@ -152,7 +152,7 @@ def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
 
 
 def running(conn: Connection, *, expired_at: datetime | None = None) -> list[Entry]:
-    """What is running, or only that whose lease was over at a time."""
+    """List the running tasks, or only those whose lease was over at a time."""
     where = "WHERE status = 'running' AND (? IS NULL OR lease_until < ?) ORDER BY id"
     bound = expired_at and to_text(expired_at)
     return [_entry(row) for row in conn.execute(_SELECT + where, (bound, bound))]
@@ -201,7 +201,7 @@ def troubles(conn: Connection) -> tuple[tuple[str, int], ...]:
 
 
 def next_due(conn: Connection) -> datetime | None:
-    """When the next scheduled task falls due."""
+    """Return when the next scheduled task falls due."""
     query = "SELECT MIN(not_before) FROM tasks WHERE status = 'scheduled' AND not_before IS NOT NULL"
     text = conn.execute(query).fetchone()[0]
     return _time(text)
@@ -252,7 +252,7 @@ class Standing:
 
 
 def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
-    """How each of these tasks stands that exists."""
+    """Read the standing of each of these tasks that exists."""
     query = "SELECT id, status, priority, attempt = 0 AND not_before IS NULL AS untouched FROM tasks WHERE id = ?"
     found = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
     return {
@@ -374,7 +374,7 @@ def find(conn: Connection, status: Status | None, limit: int, after: int | None,
 
 
 def counts(conn: Connection) -> dict[Status, int]:
-    """How many tasks have each status, read from an index alone."""
+    """Count the tasks of each status, from an index alone."""
     found = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
     return {status: found.get(status, 0) for status in Status}
 
@@ -398,7 +398,7 @@ def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
 
 
 def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
-    """Where a task began, and the digest of the attempt's state there; None for a task that is no fork."""
+    """Read where a fork began, and the digest of the attempt's state there; None for a task that is no fork."""
     row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else (_fork(row), row["work"])
 

@@ -233,7 +233,7 @@ def leave(
 
 
 def spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
-    """What a task used up to its last model call, as a column: the ledger knows replies that no step was made of."""
+    """Return the use of models up to the last call as a column: the ledger also has replies that made no step."""
     spent = replace(spending.of_task(tx.conn, task.id), suite_s=task.spent.suite_s)
     return {"spent": store.spent_text(spent)}
 
@@ -512,7 +512,7 @@ def _with_parts(tx: Transaction, whole: Task) -> Task:
 
 
 def spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
-    """What models were used for on the parts of a task since its owner last asked for it."""
+    """Sum the use of models by a task's subtasks since its owner last asked for it."""
     entry = store.read(conn, task_id)
     before = entry.task.attempt - entry.tries
     subtasks = (part.task for part in store.subtasks(conn, task_id))
@@ -543,7 +543,7 @@ def _first_status(needed: Mapping[int, Status], not_before: datetime | None, now
 
 
 def _unmet(needed: Mapping[int, Status]) -> str:
-    """Which of these dependencies will not be done any more, as a sentence; empty for none."""
+    """Name the dependencies that will not be done any more, in a sentence; empty for none."""
     ended = [f"{other} ({status})" for other, status in needed.items() if status in ENDED - {Status.DONE}]
     return f"depends on what did not succeed: task {listed(ended)}" if ended else ""
 

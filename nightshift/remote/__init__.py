@@ -1,1 +1,1 @@
-"""Whatever lies on other machines: the hub, forges, servers of tools."""
+"""Connections to other machines: the hub, forges, servers of tools."""

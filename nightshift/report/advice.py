@@ -1,4 +1,4 @@
-"""What the figures suggest: each rule looks at one of them and names it in what it says."""
+"""Advice from the figures: each rule looks at one figure and names it in its text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LIMITS = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_M
 
 
 def recommendations(summary: Summary) -> list[Markup]:
-    """What the figures suggest, each with the figure that it rests on; what needs the owner most comes first."""
+    """List the advice that the figures suggest, each with its figure; the most urgent for the owner comes first."""
     return [advice for rule in RULES if (advice := rule(summary))]
 
 

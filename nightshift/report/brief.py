@@ -27,7 +27,7 @@ READ = "brief_read"
 """Under this key the database keeps up to when its owner has read (`core.clock.to_text`)."""
 EVENING, MORNING = time(20), time(8)
 FIRST = timedelta(hours=24)
-"""What the first brief tells of."""
+"""The span of the first brief."""
 
 
 class Span(StrEnum):
@@ -39,7 +39,7 @@ class Span(StrEnum):
 
 
 class Topic(StrEnum):
-    """What a part of the brief is about."""
+    """The subject of a part of the brief."""
 
     LANDED = "landed"
     ON_BRANCH = "on_branch"
@@ -54,7 +54,7 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What a brief says of a span. `common` is how many of the failed tasks failed for the commonest cause.
+    """The figures of a brief. `common` is how many of the failed tasks failed for the commonest cause.
 
     `drafts` are changes that did not pass, on the branches of their tasks; `unpushed` tasks could not be pushed.
 

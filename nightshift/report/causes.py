@@ -80,7 +80,7 @@ def _without_names(line: str) -> str:
 
 
 def _module(task: FailedTask) -> str:
-    """What a missing module is called: the signature leaves quoted names out, but here they are the cause."""
+    """Return the name of a missing module: the signature leaves quoted names out, but here they are the cause."""
     found = _MISSING.search(task.error) if _speaks(task) else None
     return (found["python"].partition(".")[0] if found["python"] else found["js"]) if found else ""
 

@@ -21,8 +21,10 @@ _TONES = {
     Label.TESTS_PASSED: Tone.PLAIN,
     Label.DOCUMENTED: Tone.PLAIN,
     Label.REMOVED: Tone.PLAIN,
+    Label.BEHAVIOUR_KEPT: Tone.PLAIN,
     Label.SELF_TESTED: Tone.WARN,
     Label.EXIT_CODE: Tone.BAD,
+    Label.DOUBTFUL: Tone.BAD,
 }
 _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 
@@ -77,7 +79,7 @@ class CommitFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the ranks look at besides the commits: failures, asks, first uses of packages, and the log."""
+    """The input of the ranks besides the commits: failures, asks, first uses of packages, and the log."""
 
     failures: Sequence[FailureRow]
     asks: Sequence[AskRow]

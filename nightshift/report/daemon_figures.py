@@ -40,7 +40,7 @@ NOTABLE = {
     Kind.PRUNED: "old rows were pruned",
     Kind.NOTIFIED: "a notice was sent",
 }
-"""What is worth a line each, the gravest first."""
+"""The kinds of events that are worth a line each, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class DaemonFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lives:
-    """What the log and the database know of the daemon's lives and rests, up to the end of the span.
+    """The daemon's lives and rests up to the end of the span, from the log and the database.
 
     `pruned_to` is where the log begins; None where it has everything. `events` tells whether the span has any.
     `standing` are the holds of today with when they began. `before` gives the time of the event before the one of an

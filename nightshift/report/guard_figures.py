@@ -21,12 +21,12 @@ KILLED = {
 """Why a run was ended, as the sandbox's verdicts name it."""
 SHOWN = 8
 FAMILIES = frozenset({"python", "js", "command", "package", "bandit", "checker"})
-"""What stands before the first dot of a rule of the gates."""
+"""The families of the gates' rules: the part of a name before its first dot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskFigures:
-    """What was asked of the owner. `wait_s` is of those he answered in the span, `open_s` of those open at its end."""
+    """The questions to the owner. `wait_s` is of those he answered in the span, `open_s` of those open at its end."""
 
     asked: int
     granted: int
@@ -59,7 +59,7 @@ class GuardFigures:
 
     @property
     def commonest(self) -> list[tuple[str, str, int]]:
-        """What stopped most, because of what, and how often."""
+        """The commonest stops: who stopped, because of what, and how often."""
         counts = {"gate": self.blocked, "sandbox": self.killed, "hook": self.commands}
         found = [(by, why, times) for by, each in counts.items() for why, times in each.items()]
         return sorted(found, key=lambda one: -one[2])[:SHOWN]

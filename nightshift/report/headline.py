@@ -51,7 +51,7 @@ def in_brief(summary: Summary) -> str:
 
 
 def needs(summary: Summary) -> list[str]:
-    """What waits for the owner."""
+    """List the matters that wait for the owner."""
     asks, failed = summary.guards.asks.still_open, summary.tasks.count(Status.FAILED)
     found = [
         _to_read(summary),
@@ -72,7 +72,7 @@ def _to_read(summary: Summary) -> str:
 
 
 def _held(summary: Summary) -> str:
-    """What holds work back until its owner says so; a checkpoint is held by every report that it writes."""
+    """Name the work that waits for its owner; a checkpoint is held by every report that it writes."""
     standing = summary.daemon.standing
     if PauseSource.OWNER in standing or PauseSource.CHECKPOINT in standing:
         return "work to be resumed"

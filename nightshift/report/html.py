@@ -121,7 +121,7 @@ def _blocks(blocks: Iterable[SyntaxTreeNode]) -> list[Element]:
 
 
 def _nodes(node: SyntaxTreeNode) -> Iterator[Node]:
-    """What a node of the syntax tree is drawn as; what has no tag of its own is drawn as what it holds."""
+    """Draw a node of the syntax tree; a node without a tag of its own is drawn as its content."""
     if node.type in {"text", "softbreak", "hardbreak"}:
         yield node.content if node.type == "text" else "\n"
     elif node.type in {"code_inline", "fence"}:

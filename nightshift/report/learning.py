@@ -72,7 +72,7 @@ class Uplift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """What was learned. `stored` and `fixed` count failures of the span, `solutions` what was kept of solved tasks.
+    """The figures of learning. `stored` and `fixed` count failures of the span, `solutions` lessons of solved tasks.
 
     `recalled` is how often lessons were; the log tells it. `uplift` is of all attempts that had ended by the end of the
     span, `lately` of those that ended within it: a lot that lets few see nothing needs longer than a week to tell.

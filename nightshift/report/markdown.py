@@ -41,7 +41,7 @@ _HELPERS = {
         wording.words, typed,
     )
 }  # fmt: skip
-"""What the template knows, as filters and as functions."""
+"""The filters and functions of the template."""
 
 
 def render(summary: Summary) -> str:

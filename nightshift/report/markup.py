@@ -21,7 +21,7 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 _AT_START = re.compile(r"^(?:[#>]|[-+=](?![0-9A-Za-z])|(?P<digits>\d{1,9})(?P<dot>[.)])(?=\s|$))")
-"""What makes a line a heading, a quotation, a list or a rule."""
+"""The beginning of a line that makes it a heading, a quotation, a list or a rule."""
 
 
 def escaped(text: object) -> Markup:

@@ -15,7 +15,7 @@ KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.REPAIR_DECLINED, Kind.BUDG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What calls cost. `unpriced_tokens` belong to calls whose price is not known, which add nothing to `usd`."""
+    """The cost of calls. `unpriced_tokens` belong to calls whose price is not known, which add nothing to `usd`."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -66,7 +66,7 @@ class Usage:
     fallbacks: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """From and to → how often."""
     budgets: Mapping[str, int] = field(default_factory=dict)
-    """Which budget was reached → how often."""
+    """Budget that was reached → how often."""
 
     @property
     def calls(self) -> int:
@@ -104,7 +104,7 @@ def fold(calls: Sequence[ModelCall], commits: Iterable[CommitRow], log: Sequence
 
 
 def cost_of(calls: Iterable[ModelCall]) -> Cost:
-    """What calls cost together."""
+    """Sum the cost of calls."""
     listed = list(calls)
     return Cost(
         usd=sum(call.cost_usd or 0.0 for call in listed),

@@ -20,7 +20,7 @@ _CELLS = 40
 
 
 class Tone(StrEnum):
-    """What a part of a whole means; it is the part's colour."""
+    """The meaning of a part of a whole; it is the part's colour."""
 
     GOOD = "good"
     PLAIN = "plain"
@@ -134,7 +134,7 @@ def _plot(series: Series) -> Element:
 
 
 def _points(series: Series) -> list[tuple[float, float] | None]:
-    """Where each value stands, the middle of its column; values grow from the ground line, which is zero."""
+    """Return the position of each value, the middle of its column; values grow from the ground line, which is zero."""
     known = [value for value in series.values if value is not None]
     highest = max(series.top or 0.0, *known, 0.0) or 1.0
     step = WIDTH / len(series.values)

@@ -1,4 +1,4 @@
-"""Which commits are worth reading first: a sum of points, each with its reason.
+"""The commits that are worth reading first: a sum of points, each with its reason.
 
 The size of a change, how many files and what kind of files it touches, and what happened to these files before are what
 predicts faults best (Y. Kamei et al., “A large-scale empirical study of just-in-time quality assurance”, IEEE
@@ -36,6 +36,8 @@ WEIGHTS = {
     "exit_code": Weight(points=30, most=30, why="only a command's exit code vouches for it, and that can be forged"),
     "unjudged": Weight(points=30, most=30, why="no verdict is known"),
     "draft": Weight(points=40, most=40, why="nothing vouches for it"),
+    "doubtful": Weight(points=40, most=40, why="its tests passed, and something speaks against them"),
+    "behaviour_kept": Weight(points=12, most=12, why="no test fails without it, so what it adds is not tested"),
     "self_tested": Weight(points=25, most=25, why="code and tests are of one hand: one misunderstanding, twice"),
     "documented": Weight(points=4, most=4, why="links, examples and names are right; nobody checked the words"),
     "removed": Weight(points=4, most=4, why="a whole project is gone and nothing was run; the task named it"),
@@ -84,7 +86,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What is known around one commit.
+    """The surroundings of one commit.
 
     `granted` are the subjects of findings that its owner allowed, `first_packages` those that no commit of the
     repository used before, `later_failures` the later tasks that failed on files of it, `regressions` the tests that
@@ -117,7 +119,7 @@ class Ranked:
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """What to do about it, each with its command; nothing where it is decided."""
+        """The possible next steps, each with its command; nothing where it is decided."""
         commit = self.commit
         where = f" --repo {shlex.quote(commit.asked_repo)}" if commit.asked_repo else ""
         return [] if self.decided else [
@@ -156,6 +158,8 @@ _LABELS: dict[str, str] = {
     Label.DOCUMENTED: "documentation: links, examples and names were checked",
     Label.REMOVED: "a whole project was removed, nothing was run",
     Label.DRAFT: "a draft: it did not pass",
+    Label.DOUBTFUL: "its tests passed, and something speaks against them",
+    Label.BEHAVIOUR_KEPT: "the base's tests pass as before; nothing tests what is new",
     Label.SELF_TESTED: "judged by tests that the agent wrote",
     Label.EXIT_CODE: "judged by an exit code alone",
 }

@@ -82,7 +82,7 @@ def read(folder: Path, name: str) -> Filed:
 
 
 def path_of(folder: Path, name: str) -> Path:
-    """Where the Markdown of a report is.
+    """Return the path of a report's Markdown.
 
     Raises:
         UnknownReport: there is none of that name.
@@ -139,7 +139,7 @@ class _Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    """What is still read of a document of before."""
+    """The parts of an old document that are still read."""
 
     facts: Sequence[Fact]
     sections: Sequence[_Section]

@@ -36,7 +36,7 @@ class Point:
 
     @property
     def label(self) -> str:
-        """Which span it is, in words."""
+        """The span in words."""
         last = self.until - timedelta(seconds=1)
         return f"to {day(last) if self.until - self.since >= timedelta(days=1) else minute(last)}"
 

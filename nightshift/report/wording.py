@@ -45,7 +45,7 @@ def points(value: float) -> str:
 
 
 def interval(share: Share) -> str:
-    """Where a share lies, with its confidence; a dash of nothing."""
+    """Write the interval of a share, with its confidence; a dash of nothing."""
     found = wilson(share)
     return f"{formats.percent(found.low)} to {formats.percent(found.high)}" if share.whole else formats.NOTHING
 
@@ -62,7 +62,7 @@ def share_of(part: int, whole: int) -> str:
 
 
 def cost(found: Cost) -> str:
-    """What calls cost, as far as that is known."""
+    """Write the cost of calls, as far as that is known."""
     return formats.money(found.usd, found.unpriced_tokens)
 
 

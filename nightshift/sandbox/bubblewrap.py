@@ -35,7 +35,7 @@ SHM_MB = 16
 FILES = {
     "/etc/passwd": "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\nagent:x:1000:1000::/tmp:/bin/sh\n",
     "/etc/group": "root:x:0:\nnogroup:x:65534:\nagent:x:1000:\n",
-    "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+    "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
 }
 COUNTERS = tuple(
     f"/proc/{name}"

@@ -47,7 +47,7 @@ from nightshift.sandbox.cgroups import Group
 from nightshift.sandbox.child import Finished, Pipes, Running
 from nightshift.sandbox.grouped import GroupedJob
 from nightshift.sandbox.isolation import Begun, Isolation
-from nightshift.sandbox.runtime import SUITES, Runtime, forked_from
+from nightshift.sandbox.runtime import SUITES, Runtime
 
 START_S = 60.0
 TREES = "/trees"
@@ -91,7 +91,7 @@ class NestedSandbox(Isolation):
             return await self._outer.begin(job)
         if set(runtime.mounts) <= set(self._runtime.mounts) and runtime.libraries == self._runtime.libraries:
             runtime = self._runtime
-        key = (runtime.python, runtime.libraries, runtime.mounts, forked_from(entry), next(iter(trees), None))
+        key = (runtime.python, runtime.libraries, runtime.mounts, entry, next(iter(trees), None))
         self._wanted[key] += 1
         try:
             server = await self._alive(key, runtime)

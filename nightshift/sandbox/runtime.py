@@ -49,14 +49,18 @@ _SERIES = "series-"
 NODE_MODULES = "/node_modules"
 # Our code has a package name that no tested program will use, and its folder leaves the import path at once.
 _PACKAGE = "nightshift_inside"
-SUITES, PLAIN, CALLS, COMMANDS = (f"{_PACKAGE}.{name}" for name in ("supervisor", "plain", "caller", "shell"))
-"""The modules of the trusted parents: of a run of tests, of one without a split run, of calls, and of a command."""
-_OURS = (SUITES, PLAIN, CALLS, COMMANDS)
-_SHARING = {PLAIN: SUITES}
-"""Parents that import what another one does, and are forked from the same process."""
+SUITES, CALLS, COMMANDS = (f"{_PACKAGE}.{name}" for name in ("supervisor", "caller", "shell"))
+"""The modules of the trusted parents: of a run of tests, of calls, and of a command of the model's."""
+_OURS = (SUITES, CALLS, COMMANDS)
 _ALONE = ("-I", "-S", "-B")
 """The interpreter takes nothing from its environment."""
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
+_IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Owner"), ("EMAIL", "owner@localhost"))
+}
+"""Tests that commit find an identity, as on the machine of whoever wrote them."""
 _PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
 
 
@@ -142,7 +146,7 @@ class Runtime:
     def of_process(self) -> dict[str, str]:
         """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
         path = {"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {}
-        return {**dict(self.variables), **self.of_services, **path}
+        return {**_IDENTITY, **dict(self.variables), **self.of_services, **path}
 
     @property
     def of_services(self) -> dict[str, str]:
@@ -191,14 +195,10 @@ class Runtime:
         return found[1] if found and argv == self.argv(found[1]) else ""
 
     def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
-        """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`.
-
-        `entry` is one that `forked_from` gives.
-        """
+        """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""
         start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "fork_server")
         own = (self._own(entry) or (self.code,))[0]
-        served = ",".join((entry, *(name for name, of in _SHARING.items() if of == entry)))
-        return (*self.python, *_ALONE, "-c", start, self.code, str(descriptor), served, own, *self.libraries)
+        return (*self.python, *_ALONE, "-c", start, self.code, str(descriptor), entry, own, *self.libraries)
 
     def _own(self, entry: str) -> tuple[str, ...]:
         """The import path of another package's program; none for our own parents."""
@@ -242,11 +242,6 @@ class _Stamp:
             and all((home / name).is_dir() for name in (self.libraries, self.code, *wanted.values()))
             and job_folders.enterable(home)
         )
-
-
-def forked_from(entry: str) -> str:
-    """The parent whose fork server serves this one as well."""
-    return _SHARING.get(entry, entry)
 
 
 def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Sequence[Program] = ()) -> Runtime:

@@ -1,4 +1,4 @@
-"""What waits for the owner's decision, as the API says it and takes his answer."""
+"""Questions that wait for the owner's decision, as the API shows them and takes his answer."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class Undecided(Answer):
 
 
 class Decided(Answer):
-    """What was decided of what was to be."""
+    """Result of several decisions."""
 
     decided: list[ApprovalRow]
     refused: list[Undecided]
 
 
 class DecisionsQuery(Query):
-    """Which decisions to list."""
+    """Selection of decisions to list."""
 
     limit: int = Field(50, ge=1, le=500, description="at most so many")
     after: Id | None = Field(None, description="the last approval_id of the page before")

@@ -1,4 +1,4 @@
-"""What the benchmark knows, as the API shows it: the report's elements, runs and their progress, items and outcomes."""
+"""Answers of the API on the benchmark: the report's elements, runs and their progress, items and outcomes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BenchmarkRun(Answer):
 
 
 class BenchmarkOutcome(Answer):
-    """What became of an item under an arm."""
+    """Outcome of an item under an arm."""
 
     arm: str
     solved: bool

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from nightshift.core.text import plain_data
 
 MOST_VALUES = 20_000
-"""What a body other than a task's may hold."""
+"""Number of values that a body other than a task's may hold."""
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -24,7 +24,7 @@ class BadBody(ValueError):
 
 
 def read_task_body(request: Request) -> object:
-    """What a person sent as a task, not yet validated.
+    """Read a task as a person sent it, not yet validated.
 
     Raises:
         BadBody: it is neither JSON nor UTF-8 text.

@@ -109,7 +109,7 @@ class Reviewed(Answer):
 
 
 class CommitsQuery(Query):
-    """Which commits to list."""
+    """Selection of commits to list."""
 
     unread: bool = Field(False, description="only those that wait to be read")
     standing: bool = Field(False, description="only those that were integrated and not reverted")
@@ -141,7 +141,7 @@ class IntegrateIn(BaseModel):
 
 
 class ReviewIn(BaseModel):
-    """Which commits were read: the one whose id begins so, or all. `undo` names rows that are unread again."""
+    """Commits that were read: the one whose id begins so, or all. `undo` names rows that are unread again."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What the server is given: the services of the daemon that its pages and its API work with."""
+"""Context of the server: the services of the daemon that its pages and its API work with."""
 
 from __future__ import annotations
 
@@ -57,37 +57,37 @@ _T = TypeVar("_T")
 
 
 def cannot_reload() -> Future[Reloaded]:
-    """What a context without a daemon behind it answers."""
+    """Refuse to reload; for a context without a daemon behind it."""
     raise ConfigError(["nothing can be reloaded here: no daemon is behind this server"])
 
 
 def cannot_read(_repo: str | None, _commit: str) -> Tree:
-    """What a context without a daemon behind it answers."""
+    """Refuse to read a tree; for a context without a daemon behind it."""
     raise GitError("repositories are not read here: no daemon is behind this server")
 
 
 def cannot_prove(_entry: Commit) -> Proof:
-    """What a context without a daemon behind it answers."""
+    """Refuse to prove a commit; for a context without a daemon behind it."""
     raise GitError("repositories are not read here: no daemon is behind this server")
 
 
 def cannot_restart(_name: str) -> Future[Restart]:
-    """What a context without a daemon behind it answers."""
+    """Refuse to restart a worker; for a context without a daemon behind it."""
     raise Busy("no worker runs here: no daemon is behind this server")
 
 
 def cannot_install(_name: str) -> None:
-    """What a context without a daemon behind it answers."""
+    """Refuse to install an extra; for a context without a daemon behind it."""
     raise ExtraMissing("nothing is installed here: no daemon is behind this server")
 
 
 def cannot_check() -> Future[Sequence[ModelStatus]]:
-    """What a context without a daemon behind it answers."""
+    """Refuse to check the models; for a context without a daemon behind it."""
     raise Busy("no model is asked here: no daemon is behind this server")
 
 
 class CommitActionsPort(Protocol):
-    """What the owner does with commits; may be called from any thread."""
+    """Actions of the owner on commits; may be called from any thread."""
 
     def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
         """Revert what a task integrated, or reapply it; fails with `NotReverted`."""
@@ -103,7 +103,7 @@ class CommitActionsPort(Protocol):
 
 
 class NoCommitActions:
-    """What a context without a daemon behind it has."""
+    """Commit actions of a context without a daemon behind it."""
 
     def revert(self, task_id: int, _force: bool, _reapply: bool) -> Future[Reverted]:
         """Refuse."""
@@ -122,14 +122,14 @@ NO_COMMIT_ACTIONS = NoCommitActions()
 
 
 class RepositorySettingsPort(Protocol):
-    """What holds for repositories; may be called from any thread."""
+    """Settings of repositories; may be called from any thread."""
 
     def known(self) -> list[str]:
         """The folders of those that are known."""
         ...
 
     def show(self, repo: str) -> RepositoryOptions:
-        """What holds for one, by a folder in it; fails with `GitError`."""
+        """Show the settings of a repository, by a folder in it; fails with `GitError`."""
         ...
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
@@ -138,10 +138,10 @@ class RepositorySettingsPort(Protocol):
 
 
 class NoRepositorySettings:
-    """What a context without a daemon behind it has."""
+    """Repository settings of a context without a daemon behind it."""
 
     def known(self) -> list[str]:
-        """None."""
+        """Return no folders."""
         return []
 
     def show(self, repo: str) -> RepositoryOptions:
@@ -168,12 +168,12 @@ class VerifyingPort(Protocol):
         ...
 
     def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
-        """What runs now, for this commit or another one, and how this one's last ended."""
+        """Return the run under way, for this commit or another one, and the result of this commit's last run."""
         ...
 
 
 class NoVerifying:
-    """What a context without a daemon behind it has."""
+    """Verification of a context without a daemon behind it."""
 
     def begin(self, entry: Commit) -> None:
         """Refuse."""
@@ -184,7 +184,7 @@ class NoVerifying:
         raise NotVerified(f"commit {entry.commit[:10]} is not being verified: no daemon is behind this server")
 
     def standing(self, _entry: Commit) -> tuple[None, None]:
-        """Nothing runs, and nothing is known."""
+        """Return no run and no result."""
         return None, None
 
 
@@ -203,7 +203,7 @@ class BenchmarkPort(Protocol):
     """Runs of the benchmark, one at a time; for any thread. What cannot be fails with `BenchmarkError`."""
 
     def state(self) -> BenchmarkState:
-        """How it stands."""
+        """Return the state of the benchmark."""
         ...
 
     def begin(self, repo: str, models: Sequence[str], asked: Asked, key: str = "") -> None:
@@ -216,10 +216,10 @@ class BenchmarkPort(Protocol):
 
 
 class NoBenchmark:
-    """What a context without a daemon behind it has."""
+    """Benchmark of a context without a daemon behind it."""
 
     def state(self) -> BenchmarkState:
-        """Nothing is under way."""
+        """Return a state in which nothing is under way."""
         return BenchmarkState()
 
     def begin(self, repo: str, _models: Sequence[str], _asked: Asked, _key: str = "") -> None:
@@ -235,33 +235,33 @@ NO_BENCHMARK = NoBenchmark()
 
 
 def no_hooks(_headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
-    """What a context without a daemon behind it answers."""
+    """Refuse a webhook; for a context without a daemon behind it."""
     raise HookRefused("no webhook is taken here: no daemon is behind this server")
 
 
 def no_metrics() -> bytes:
-    """What a context without a server before it answers."""
+    """Refuse metrics; for a context without a server before it."""
     raise Busy("nothing is measured here: no server runs")
 
 
 def no_memory() -> LongTermMemory:
-    """What a context without a daemon behind it answers."""
+    """Refuse access to the memory; for a context without a daemon behind it."""
     raise Busy("lessons are neither searched nor retired here: no daemon is behind this server")
 
 
 def no_reports() -> Path:
-    """What a context without a daemon behind it answers."""
+    """Refuse access to reports; for a context without a daemon behind it."""
     raise Busy("there are no reports here: no daemon is behind this server")
 
 
 def cannot_report(_week: str) -> Path:
-    """What a context without a daemon behind it answers."""
+    """Refuse to make a report; for a context without a daemon behind it."""
     raise Busy("no report is made here: no daemon is behind this server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppContext:
-    """What the API and the pages work with.
+    """Services that the API and the pages work with.
 
     `mask` takes secrets out of what is shown. `status` is called from several threads and reads what holds now; after
     `queue.pause` has finished it says so.

@@ -1,4 +1,4 @@
-"""What an endpoint of the API is: its contract for the outside, and the view that answers.
+"""Endpoints of the API: each has a contract for the outside, and a view that answers.
 
 A view is a function with `@routes.endpoint(…)` above it. Its signature is the contract: parameters of the path by their
 names, a `query` and a `body` by their models (`Model | None` where the body may be left out), and the model of the
@@ -72,7 +72,7 @@ class Endpoint:
         return flask_rule(self.path, self.texts)
 
     def respond(self, context: AppContext, query: Query, where: Mapping[str, int | str]) -> Reply | Response:
-        """What the view answers; a body is read from the request under way.
+        """Return the answer of the view; a body is read from the request under way.
 
         Raises:
             BadBody: it is no JSON, or not what the model wants.

@@ -83,7 +83,7 @@ def register(app: Flask) -> None:
 
 
 def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
-    """An error as the asker understands it, bounded by `core.text.faults`; `more` faults are not in `fields`."""
+    """Answer an error as the asker understands it, bounded by `core.text.faults`; `more` faults are not in `fields`."""
     named = faults.bounded(fields or {})
     failed = Failed(error=faults.cut(error, MAX_CHARS), fields=named, more=more + len(fields or {}) - len(named))
     if request.path.startswith("/api/") or not request.accept_mimetypes.accept_html:
@@ -118,6 +118,6 @@ def _http(error: HTTPException) -> Response:
 
 
 def _broken(error: Exception) -> Response:
-    """The details go to the log alone: they may hold what the asker should not see."""
+    """Answer an error whose details go to the log alone: they may hold what the asker should not see."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
     return answer(500, "something went wrong inside Nightshift; its log says what")

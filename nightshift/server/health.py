@@ -58,4 +58,4 @@ def _works(probe: Callable[[], object]) -> bool:
 
 
 def _nothing(_: object) -> None:
-    """A write that changes nothing."""
+    """Change nothing; a write job to test whether writing works."""

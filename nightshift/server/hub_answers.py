@@ -1,4 +1,4 @@
-"""What the hub knows, as the API shows it: nodes, counts and tasks; what another node wrote is checked here."""
+"""Answers of the API on the hub: nodes, counts and tasks; what another node wrote is checked here."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class HubTasks(Answer):
 
 
 class HubTasksQuery(Query):
-    """Which tasks to list."""
+    """Selection of tasks to list."""
 
     status: Status | None = Field(None, description="only those of this status")
     limit: int = Field(50, ge=1, le=MOST_TASKS)
@@ -153,7 +153,7 @@ class HubDrainIn(BaseModel):
 
 
 class HubDrained(Answer):
-    """What a node was told."""
+    """Node and whether it takes no more tasks."""
 
     id: str
     name: str

@@ -35,5 +35,5 @@ class HubPort(Protocol):
         ...
 
     def ask(self, question: Callable[[HubConnections], _T]) -> _T:
-        """What a question gives; fails with `HubAway`, `HubRefused` and `ExtraMissing`, and as the question does."""
+        """Ask the hub a question; fails with `HubAway`, `HubRefused` and `ExtraMissing`, and as the question does."""
         ...

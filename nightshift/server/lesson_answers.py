@@ -119,7 +119,7 @@ class LearnedOn(Answer):
 
 
 class Learning(Answer):
-    """What memory is worth: attempts that were to see lessons (`shown`) beside those that saw none by lot (`control`).
+    """Value of memory: attempts that were to see lessons (`shown`) beside those that saw none by lot (`control`).
 
     The estimates are differences, with lessons less without: of the solve rate (null while a side is empty), of
     iterations and of tokens (null while a side has fewer than five attempts). `embedder` says who finds lessons.
@@ -145,7 +145,7 @@ class LessonsIn(BaseModel):
 
 
 class LessonsQuery(Query):
-    """Which lessons to list."""
+    """Selection of lessons to list."""
 
     text: str = Field("", max_length=MAX_QUERY, description="only those that hold this text, in any case")
     like: str = Field("", max_length=MAX_QUERY, description="those nearest in meaning, best first, 100 at most")
@@ -183,7 +183,7 @@ def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonD
 
 
 def _shown(one: Listed, mask: Mask) -> dict[str, Any]:
-    """What is shown otherwise than it is stored."""
+    """Return the fields that are shown otherwise than they are stored."""
     first = next((line for line in one.about.split("\n") if line.strip()), "")
     return {
         "id": f"{one.kind}-{one.id}",

@@ -98,7 +98,7 @@ class Gauges(Collector):
         self._context, self._clients = context, clients
 
     def collect(self) -> Iterator[Metric]:
-        """All gauges."""
+        """Yield all gauges."""
         status = self._context.status()
         yield _gauge("build_info", "The version that runs", ("version",), [((status.version,), 1)])
         states = [((state,), state == status.state) for state in DaemonState]
@@ -143,7 +143,7 @@ class Metrics:
         self.close = context.events.subscribe(tally.note)
 
     def text(self) -> bytes:
-        """All of them, as `MEDIA` says."""
+        """Write all metrics, as `MEDIA` says."""
         return generate_latest(self._registry)
 
 

@@ -35,7 +35,7 @@ SHOWN = 8
 
 
 class NameQuery(Query):
-    """What to find."""
+    """Name to look up."""
 
     name: str = Field(
         min_length=1, max_length=MOST_CHARS, description="a number, or the beginning of a commit's id or of a branch"
@@ -44,7 +44,7 @@ class NameQuery(Query):
 
 
 class Named(Answer):
-    """What a name stands for; `by` tells what it names.
+    """Meaning of a name; `by` tells what it names.
 
     `commit` is the commit whose id begins so, else the newest of the task, null where it made none; `newest` is the
     newest of the task. `branch` and `repo` are those of `commit`, `title` is its subject or what the task asks for.

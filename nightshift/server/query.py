@@ -33,7 +33,7 @@ class Query(BaseModel):
 
 
 class ApprovalsQuery(Query):
-    """Which asks to list."""
+    """Selection of questions to list."""
 
     open: bool = Field(False, description="only those that a waiting task waits for")
     task: Id | None = Field(None, description="only those of this task")

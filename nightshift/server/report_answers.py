@@ -45,7 +45,7 @@ class ReportDetail(ReportRow):
 
 
 class ReportsQuery(Query):
-    """Which reports to list."""
+    """Selection of reports to list."""
 
     limit: int = Field(20, ge=1, le=100, description="at most so many")
     after: str | None = Field(None, max_length=40, description="the last name of the page before")
@@ -58,7 +58,7 @@ class FileQuery(Query):
 
 
 class ReportIn(BaseModel):
-    """Which week the report is to be about; empty for the time since the last checkpoint."""
+    """Week of the report; empty for the time since the last checkpoint."""
 
     model_config = ConfigDict(extra="forbid")
 

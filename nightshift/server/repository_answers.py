@@ -56,7 +56,7 @@ class Repositories(Answer):
 
 
 def repositories(states: RepositoryStates) -> Repositories:
-    """All of them."""
+    """List all repositories."""
     rows = [_row(state) for state in states.found]
     return Repositories(at=states.at, auto_push=states.auto_push, repositories=rows, more=states.more)
 

@@ -1,4 +1,4 @@
-"""What is done with commits, behind the API and behind the command line alike."""
+"""Actions on commits, behind the API and behind the command line alike."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from nightshift.server.schemas import Answer
 
 
 class SayIn(BaseModel):
-    """What is said to a task; with `interrupt` a request of the model that is under way is not waited for."""
+    """Message to a task; with `interrupt` a request of the model that is under way is not waited for."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -29,7 +29,7 @@ class SayIn(BaseModel):
 
 
 class Said(Answer):
-    """What was said, and to a task of which status; `interrupted` tells that a model was just answering it."""
+    """Receipt of a message, with the task's status; `interrupted` tells that a model was just answering it."""
 
     message_id: int
     task_id: int
@@ -66,7 +66,7 @@ def say(context: AppContext, task_id: int, asked: SayIn) -> Said:
 
 
 def said_rows(context: AppContext, task_id: int) -> list[SaidRow]:
-    """What was said to a task, oldest first."""
+    """List the messages to a task, oldest first."""
     return [_row(context, message) for message in context.queue.said(task_id)]
 
 

@@ -1,4 +1,4 @@
-"""What the API answers, as pydantic models: answers, OpenAPI document and live stream are made from these alone."""
+"""Base of the API's answers as pydantic models: answers, OpenAPI document and live stream are made from these alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the settings page asks and is answered, as models of the API."""
+"""Requests and answers of the settings page, as models of the API."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Waits(Answer):
 
 
 class SettingsChanged(Answer):
-    """What holds now (`changed`) and what after a restart (`later`); `diff` has the lines that went and came.
+    """Settings in force now (`changed`) and after a restart (`later`); `diff` has the lines that went and came.
 
     A dry run tells in `faults`, by setting, why the change would be refused.
     """

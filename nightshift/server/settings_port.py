@@ -1,4 +1,4 @@
-"""Where the API reaches the daemon's settings: the callables that a daemon puts behind it."""
+"""Port of the API to the daemon's settings: the callables that a daemon puts behind it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _nobody(*_: object) -> NoReturn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsPort:
-    """Where the API reaches the daemon's settings; all may be called from any thread and fail with `ConfigError`.
+    """Port to the daemon's settings; all may be called from any thread and fail with `ConfigError`.
 
     `notify_on` are the kinds of notices that are wanted.
     """
@@ -40,4 +40,4 @@ class SettingsPort:
 
 
 CLOSED = SettingsPort()
-"""What a context without a daemon behind it has."""
+"""Port of a context without a daemon behind it."""

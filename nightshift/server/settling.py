@@ -37,7 +37,7 @@ NoteIn = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_
 
 
 class SettleIn(BaseModel):
-    """What settles a cause; without anything its tasks are only tried again.
+    """Settlement of a cause; without anything its tasks are only tried again.
 
     `note` is added to the words of each task, `package` to what it may use. With `model` (a backend, a model or
     `backend=model` of the settings) each task goes on as a fork, which asks it first. `since` and `until` bound which
@@ -60,7 +60,7 @@ class SettleIn(BaseModel):
 
 
 class SettledTask(Answer):
-    """What became of one task: tried again as `as_task` (a fork is another one), or not, and why."""
+    """Result for one task: tried again as `as_task` (a fork is another one), or not, and why."""
 
     task_id: int
     ok: bool
@@ -69,13 +69,13 @@ class SettledTask(Answer):
 
 
 class CauseSettled(Answer):
-    """What became of each task of the cause."""
+    """Result for each task of the cause."""
 
     tasks: list[SettledTask]
 
 
 def causes(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
-    """The causes of tasks that failed and were not tried again."""
+    """List the causes of tasks that failed and were not tried again."""
     queries, now = BriefQueries(context.database), context.clock()
     since, until = moment(query.since), moment(query.until)
     return clustered(queries.failed(since or queries.first() or now, until or now))

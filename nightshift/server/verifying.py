@@ -40,7 +40,7 @@ class Outcome(Answer):
 
 
 class Verification(Answer):
-    """Where the verification of a commit stands: `run` is null while none runs, `last` where none has ended.
+    """Verification of a commit: `run` is null while none runs, `last` where none has ended.
 
     `busy_with` is the task whose commit is verified instead, null where none is: there is one slot.
     """
@@ -52,7 +52,7 @@ class Verification(Answer):
 
 
 def verification(context: AppContext, entry: Commit) -> Verification:
-    """What is known of a commit of the ledger."""
+    """Describe the verification of a commit of the ledger."""
     (now, last), mask = context.verifying.standing(entry), context.mask
     mine = now if now and now.commit == entry.commit else None
     return Verification(

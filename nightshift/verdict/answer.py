@@ -1,7 +1,7 @@
 """Reads what came out of the sandbox: the signed answer of the trusted parent, and in it what the child reported.
 
 The parent's words are known to be its own by their signature. The child's events are claims of a process in which
-untrusted code ran: they are read leniently here, and weighed in `verdict.judging`.
+untrusted code ran: they are read leniently here, and weighed in `verdict.native`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,6 @@ SAID = 1500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """One phase of one test. `raised` names the exception, `genuine` tells that it was a real AssertionError."""
-
-    when: str
-    outcome: str
-    xfail: bool
-    subtest: bool
-    raised: str | None
-    genuine: bool
-    duration_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """What a test or a file failed of. Frames are (path, line, function), outermost first; own paths are relative."""
 
@@ -47,49 +34,41 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport:
-    """One test that ended, with its reports and its first fault."""
+    """One test that ended, with its first fault.
+
+    `is_marked` tells that a constant mark skips it, `output` is the end of what it printed, where it did not pass.
+    """
 
     id: str
-    reports: tuple[Report, ...]
-    fault: Fault | None
-
-    @property
-    def outcome(self) -> Result:
-        """How it ended by all its reports: passed only if each phase did, with nothing raised and nothing expected."""
-        for report in self.reports:
-            if report.outcome == "failed":
-                return Result.FAILED if report.when == "call" else Result.ERROR
-        if any(report.outcome != "passed" or report.xfail for report in self.reports):
-            return Result.SKIPPED
-        phases = [report.when for report in self.reports if not report.subtest]
-        silent = all(report.raised is None for report in self.reports)
-        return Result.PASSED if silent and phases == ["setup", "call", "teardown"] else Result.ERROR
-
-    @property
-    def failed_by_assertion(self) -> bool:
-        """Tell whether the test itself failed by a genuine AssertionError."""
-        return any(r.when == "call" and r.outcome == "failed" and r.genuine and not r.xfail for r in self.reports)
+    result: Result
+    fault: Fault | None = None
+    duration_s: float = 0.0
+    is_marked: bool = False
+    output: str = ""
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What one child did.
+    """What one run of tests did.
 
-    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `collection` has
-    the files that could not be collected, `skipped` those that were skipped as a whole, `left` the
-    paths of those that it left for another run. `running` is the test that had
-    started and not ended, `at` the one that was begun last, where a recorder tells of beginnings apart. `finishes` are
-    the exit statuses that pytest reported, `changed` the framework functions found changed. `garbled` tells that
-    something in the events was not the recorder's. `cpu_s` is the processor time that its processes used, `limit` says
-    what was reached: of a timeout processor, idle or clock, of a flood output or report.
+    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `items` are the tests that were
+    collected, `collection` has the files that could not be, `skipped` those that were skipped as a whole, `left` the
+    paths of those that it left for another run. `running` is the test that had started and not ended, `at` the one that
+    was begun last, where a recorder tells of beginnings apart. `finishes` are the exit statuses that the runner
+    reported. `garbled` tells that something in the events was not the recorder's. `cpu_s` is the processor time that
+    its processes used, `limit` says what was reached: of a timeout processor, idle or clock, of a flood output or
+    report. `read` has the files of the tree that tests opened, each with the file of tests, `modules` those that were
+    imported, `changed` the functions outside of the tree that are others at the end.
 
-    Of a command that is no known runner, `printed` has the beginning and the end of what it printed and the number of
-    bytes between, `reports` path and text of the report files that it wrote; a text is None that was not read.
+    `printed` has the beginning and the end of what a command printed and the number of bytes between, `reports` path
+    and text of the report files that it wrote; a text is None that was not read.
     """
 
     how: str
     exit_code: int | None
     tests: tuple[CaseReport, ...] = ()
+    items: tuple[str, ...] = ()
     collection: tuple[tuple[str, Fault], ...] = ()
     skipped: tuple[tuple[str, Fault], ...] = ()
     left: tuple[str, ...] = ()
@@ -97,9 +76,12 @@ class Session:
     running: str | None = None
     at: str | None = None
     finishes: tuple[int, ...] = ()
-    changed: tuple[str, ...] = ()
     garbled: bool = False
-    output: Mapping[str, str]
+    read: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    output: Mapping[str, str] = field(default_factory=dict)
     duration_s: float = 0.0
     cpu_s: float = 0.0
     limit: str = ""
@@ -108,33 +90,16 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
-    """What the test side of a split run reported: test id to result and a text on it.
-
-    A test has passed, failed by an assertion, raised (the tested code did, or ended), or is unjudged.
-
-    `how`, `cpu_s` and `limit` are as in `Session`.
-    """
-
-    how: str
-    exit_code: int | None
-    results: Mapping[str, tuple[str, str]]
-    duration_s: float
-    cpu_s: float = 0.0
-    limit: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The parent's whole answer. `split` is None where there was no split run.
+    """The parent's whole answer.
 
-    `gone` has the services that ended while the tests ran, with the end of what they printed.
+    `altered` are files of tests that were written to, `gone` has the services that ended while the tests ran, with the
+    end of what they printed.
     """
 
     python: str
     session: Session
     altered: tuple[str, ...] = ()
-    split: Split | None = None
     gone: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -159,16 +124,20 @@ class Calls:
     garbled: bool = False
 
 
-def read(result: SandboxResult, key: bytes) -> Answer | None:
-    """The answer, or None when there is none that bears the signature."""
+def read(result: SandboxResult, key: bytes, secret: str = "") -> Answer | None:
+    """The answer, or None when there is none that bears the signature.
+
+    Args:
+        result: what the isolation says.
+        key: signs the answer.
+        secret: begins each line of the recorder's; empty where a trusted process has looked at the lines already.
+    """
     if (data := _signed(result, key)) is None:
         return None
-    split = data.get("split")
     return Answer(
         python=data["python"],
-        session=_session(data.get("suite") or data["command"]),
+        session=_session(data["suite"], secret),
         altered=tuple(data.get("altered", ())),
-        split=_split(split) if split else None,
         gone=data.get("gone", {}),
     )
 
@@ -273,23 +242,30 @@ def _replies(lines: str) -> Iterator[tuple[int, Reply]]:
             yield number, Reply(how=how, data=data)
 
 
-def _session(data: Mapping[str, Any]) -> Session:
+def _session(data: Mapping[str, Any], secret: str) -> Session:
     reader = _Events()
     for line in data["events"].splitlines():
-        reader.take(line)
+        if line.startswith(secret):
+            reader.take(line.removeprefix(secret))
+        else:
+            reader.garbled = True
     return Session(
         how=data["ended"],
         exit_code=data["exit"],
         tests=tuple(reader.tests),
+        items=tuple(reader.items),
         collection=tuple(reader.collection),
         skipped=tuple(reader.skipped),
         left=tuple(reader.left),
         internal=reader.internal,
-        running=reader.running,
+        running=next(iter(reader.running), None),
         at=reader.at,
         finishes=tuple(reader.finishes),
-        changed=tuple(reader.changed),
         garbled=reader.garbled,
+        read=reader.read,
+        modules=tuple(sorted(reader.modules)),
+        changed=tuple(dict.fromkeys(reader.changed)),
+        notes=tuple(reader.notes),
         output=data["output"],
         duration_s=data["duration_s"],
         cpu_s=data["cpu_s"],
@@ -304,28 +280,35 @@ class _Events:
 
     def __init__(self) -> None:
         self.tests: list[CaseReport] = []
+        self.items: list[str] = []
         self.collection: list[tuple[str, Fault]] = []
         self.skipped: list[tuple[str, Fault]] = []
         self.finishes: list[int] = []
         self.left: list[str] = []
         self.changed: list[str] = []
+        self.notes: list[str] = []
+        self.read: dict[str, str] = {}
+        self.modules: set[str] = set()
         self.internal, self.garbled = "", False
-        self.running: str | None = None
+        self.running: dict[str, None] = {}
         self.at: str | None = None
 
     def take(self, line: str) -> None:
         try:
             event = json.loads(line)
             {
-                "start": self._start, "end": self._end, "collect": self._collect, "internal": self._internal,
-                "finish": self._finish, "now": self._now, "left": self._left,
+                "item": self._item, "start": self._start, "end": self._end, "collect": self._collect,
+                "internal": self._internal, "finish": self._finish, "now": self._now, "left": self._left,
+                "seen": self._seen, "note": self._note,
             }[event["e"]](event)  # fmt: skip
-        except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             self.garbled = True
 
+    def _item(self, event: Mapping[str, Any]) -> None:
+        self.items.append(str(event["id"]))
+
     def _start(self, event: Mapping[str, Any]) -> None:
-        self.garbled |= self.running is not None or bool(self.finishes)
-        self.running = str(event["id"])
+        self.running[str(event["id"])] = None
 
     def _left(self, event: Mapping[str, Any]) -> None:
         self.left += map(str, event["files"])
@@ -334,13 +317,17 @@ class _Events:
         self.at = str(event["id"])
 
     def _end(self, event: Mapping[str, Any]) -> None:
-        self.garbled |= event["id"] != self.running
-        self.running = None
-        reports = tuple(_report(row) for row in event["rows"])
-        self.tests.append(CaseReport(id=str(event["id"]), reports=reports, fault=_fault(event["fail"])))
+        self.running.pop(str(event["id"]), None)
+        self.tests.append(
+            CaseReport(
+                id=str(event["id"]), result=Result(event["result"]), fault=_fault(event["fail"]), lines=_lines(event),
+                duration_s=float(event.get("s", 0.0)), is_marked=event.get("marked") is True,
+                output=str(event.get("output", "")),
+            )
+        )  # fmt: skip
 
     def _collect(self, event: Mapping[str, Any]) -> None:
-        if fault := _fault(event):
+        if fault := _fault(event.get("fail", event)):
             (self.skipped if event.get("skipped") else self.collection).append((str(event["id"]), fault))
 
     def _internal(self, event: Mapping[str, Any]) -> None:
@@ -348,15 +335,19 @@ class _Events:
 
     def _finish(self, event: Mapping[str, Any]) -> None:
         self.finishes.append(int(event["exit"]))
+        self.changed += map(str, event.get("changed", ()))
+
+    def _seen(self, event: Mapping[str, Any]) -> None:
+        self.read |= {str(path): str(by) for path, by in event["read"].items()}
+        self.modules |= set(map(str, event["modules"]))
         self.changed += map(str, event["changed"])
 
+    def _note(self, event: Mapping[str, Any]) -> None:
+        self.notes.append(str(event["text"])[:200])
 
-def _report(row: Any) -> Report:
-    when, outcome, xfail, subtest, raised, genuine, duration = row
-    return Report(
-        when=str(when), outcome=str(outcome), xfail=bool(xfail), subtest=bool(subtest),
-        raised=None if raised is None else str(raised), genuine=genuine is True, duration_s=float(duration),
-    )  # fmt: skip
+
+def _lines(event: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, event.get("lines", ())))
 
 
 def _fault(data: Any) -> Fault | None:
@@ -364,18 +355,3 @@ def _fault(data: Any) -> Fault | None:
         return None
     frames = tuple((str(path), int(line), str(function)) for path, line, function in data["frames"])
     return Fault(kind=str(data["kind"]), message=str(data["message"]), frames=frames)
-
-
-def _split(data: Mapping[str, Any]) -> Split:
-    results = dict[str, tuple[str, str]]()
-    for line in data["events"].splitlines():
-        try:
-            name, result, why = json.loads(line)
-        except (ValueError, TypeError):
-            continue
-        if (before := results.get(str(name))) is None or before[0] == "passed":
-            results[str(name)] = str(result), str(why)
-    return Split(
-        how=data["ended"], exit_code=data["exit"], results=results, duration_s=data["duration_s"],
-        cpu_s=data["cpu_s"], limit=data["limit"],
-    )  # fmt: skip

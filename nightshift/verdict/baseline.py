@@ -1,36 +1,31 @@
-"""The baseline: which tests of a tree do not pass as it is, before anything is changed.
-
-It is taken where a test of the base failed with a change, of the files of such tests alone, and kept for each file: the
-next change to the same tree finds it. Only what a run that came to its end says of a file is kept; what was seen to
-fail in one that was cut off counts for the verdict at hand.
-"""
+"""The base run: the suite without the change, made once for a commit, a command and its surroundings, and kept."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nightshift.core.tasks.verdicts import Result
 from nightshift.verdict import kept
+from nightshift.verdict.run import NativeRun
 
-MOST, MOST_TESTS = 2000, 500
-"""So many files are remembered, and of a file so many tests; one with more is looked at again."""
-_VERSION, _WHAT = 2, "how suites ended before"
+MOST, MOST_STORED, MOST_TESTS = 64, 32, 2000
+"""So many runs are remembered, and so many stored in a file; one of more tests is made again after a restart."""
+_VERSION, _WHAT = 3, "how suites ended before"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """The file: the key of a test file to its tests that did not pass."""
+    """The file: the key of a run to the run."""
 
     version: int
-    files: Mapping[str, Mapping[str, Result]]
+    runs: Mapping[str, NativeRun]
 
 
 class Baselines:
-    """How the tests of trees ended, by a key for tree, surroundings and test file; in a file, where one is named.
+    """The runs of trees without a change, by a key for tree, command and surroundings; in a file, where one is named.
 
     Args:
         path: of the file; without one what is learned is forgotten with the process.
@@ -38,24 +33,25 @@ class Baselines:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._known = OrderedDict[str, Mapping[str, Result]](_read(path) if path else ())
+        self._known = OrderedDict[str, NativeRun](_read(path) if path else ())
 
-    def get(self, key: str) -> Mapping[str, Result] | None:
-        """The tests of a file that did not pass; None where it is not known how they ended."""
+    def get(self, key: str) -> NativeRun | None:
+        """The run; None where none is known."""
         if key in self._known:
             self._known.move_to_end(key)
         return self._known.get(key)
 
-    async def learn(self, files: Mapping[str, Mapping[str, Result]]) -> None:
-        """Note how the tests of files ended, by the keys of these: those that did not pass."""
-        self._known.update({key: tests for key, tests in files.items() if len(tests) <= MOST_TESTS})
+    async def learn(self, key: str, run: NativeRun) -> None:
+        """Keep a run."""
+        self._known[key] = run
         while len(self._known) > MOST:
             self._known.popitem(last=False)
         if self._path:
-            rows = {key: dict(tests) for key, tests in self._known.items()}
-            await asyncio.to_thread(kept.write, self._path, {"version": _VERSION, "files": rows}, _WHAT)
+            stored = list(self._known.items())[-MOST_STORED:]
+            rows = {key: asdict(each) for key, each in stored if len(each.tests or ()) <= MOST_TESTS}
+            await asyncio.to_thread(kept.write, self._path, {"version": _VERSION, "runs": rows}, _WHAT)
 
 
-def _read(path: Path) -> Iterable[tuple[str, Mapping[str, Result]]]:
+def _read(path: Path) -> Iterable[tuple[str, NativeRun]]:
     found = kept.read(path, _Kept, _WHAT)
-    return found.files.items() if found and found.version == _VERSION else ()
+    return found.runs.items() if found and found.version == _VERSION else ()

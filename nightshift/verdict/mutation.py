@@ -29,14 +29,14 @@ from dataclasses import dataclass, replace
 
 from nightshift.core.code.line_changes import written
 from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.task import Change
-from nightshift.core.tasks.verdicts import Result, SuiteJob, TriedMutant
+from nightshift.core.tasks.verdicts import SuiteJob, TriedMutant
 from nightshift.core.text.encoding import encode
-from nightshift.verdict import judging
-from nightshift.verdict.judging import Judgement, Run
 from nightshift.verdict.languages import dialect_of, language_of, plan
 from nightshift.verdict.languages.dialect import Fault, Text
-from nightshift.verdict.languages.plan import Role
+from nightshift.verdict.languages.plan import Plan, Role
+from nightshift.verdict.run import NativeRun
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import TimeLimit
 
@@ -187,46 +187,53 @@ class MutationScore:
             )
 
 
-async def prove_own(job: SuiteJob, run: Run, found: Judgement, runs: SuiteRuns) -> Judgement:
-    """The judgement of a passing run with what its self-written tests are worth; as it is where there are none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTests:
+    """What the tests of the agent's own are worth: findings, a note, the mutants that were tried."""
+
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    mutants: tuple[TriedMutant, ...] = ()
+
+
+async def prove_own(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> OwnTests:
+    """Say what self-written tests are worth that pass: they must fail without the change, and notice faults in it.
 
     Where nothing was changed, there is nothing without which they could fail.
 
     Raises:
         SandboxError: nothing could be run.
     """
-    own = {file.path for file in run.plan.files if file.role is Role.OWN}
-    if not (found.passed and own) or job.own_proven:
-        return found
+    own = [file.path for file in planned.files if file.role is Role.OWN]
+    if not own or job.own_proven:
+        return OwnTests()
     if not changes_anything(job):
-        return replace(found, notes=(*found.notes, "nothing was changed: the self-written tests pass as things are"))
-    weak = tuple(result.id for result in found.results if result.id.partition("::")[0] in own)
+        return OwnTests(notes=("nothing was changed: the self-written tests pass as things are",))
     if not await runs.fails_before(job):
-        reason = "the self-written tests pass without the change too: they prove nothing"
-        return replace(found, reason=reason, weak=weak)
-    change = {path: text for path, text in job.change.items() if path not in run.plan.dropped}
+        says = "the self-written tests pass without the change too: they prove nothing"
+        return OwnTests(
+            findings=(Finding(kind=FindingKind.GREEN_BEFORE, where=own[0], says=says, control=Control.BASE),)
+        )
+    change = {path: text for path, text in job.change.items() if path not in planned.dropped}
     altered = all(text_of(job.base, path) is not None for path in own)
     most, aside = (MOST_ALTERED, ()) if altered else (MOST, _RARELY_TESTED)
     broken = await asyncio.to_thread(mutants, change, _without(job), most, aside)
-    time = _time(job, run, runs)
+    time = _time(job, native, runs)
     share = _OF_ALTERED if altered else _OF_WRITTEN
     score = await _measured(job, broken, math.ceil(len(broken) * share), time, runs)
-    found = replace(found, notes=(*found.notes, score.note), mutants=tuple(score.told()))
-    if not score.suffices:
-        return replace(found, reason=f"the self-written tests prove too little: {_blunt(score.survivors)}", weak=weak)
-    noticed = await _noticed_before(job, broken, time, runs) if job.former and score.survivors else ()
-    lost = tuple(mutant for mutant in score.survivors if mutant in noticed)
-    if len(noticed) > score.killed:
-        reason = f"the self-written tests were written again and notice less than before: {_blunt(lost)}"
-        return replace(found, reason=reason, weak=weak)
-    return found
+    told = OwnTests(notes=(score.note,), mutants=tuple(score.told()))
+    says = "" if score.suffices else f"the self-written tests prove too little: {_blunt(score.survivors)}"
+    if not says:
+        noticed = await _noticed_before(job, broken, time, runs) if job.former and score.survivors else ()
+        lost = tuple(mutant for mutant in score.survivors if mutant in noticed)
+        if len(noticed) > score.killed:
+            says = f"the self-written tests were written again and notice less than before: {_blunt(lost)}"
+    return replace(told, findings=(Finding(kind=FindingKind.MUTANTS, where=own[0], says=says),)) if says else told
 
 
-def _time(job: SuiteJob, run: Run, runs: SuiteRuns) -> TimeLimit:
+def _time(job: SuiteJob, native: NativeRun, runs: SuiteRuns) -> TimeLimit:
     """How long a run on a mutant may take."""
-    session = run.answer.session if run.answer else None
-    took = (session.cpu_s, session.duration_s) if session else (0.0, 0.0)
-    cpu_s, idle_s = (max(SHORTEST_S, LONGEST * each) for each in took)
+    cpu_s, idle_s = (max(SHORTEST_S, LONGEST * each) for each in (native.cpu_s, native.wall_s))
     return runs.time(job).at_most(cpu_s, idle_s=idle_s)
 
 
@@ -247,10 +254,9 @@ async def _measured(
 async def _noticed(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> str | None:
     """The first self-written test that fails on a mutant; "" where they do not come to their end, None if all pass."""
     broken = _broken(job, mutant)
-    found = judging.judge(await runs.run(broken, plan.first_failure(await runs.plan(broken)), time))
-    failed = [result for result in found.results if result.result is not Result.PASSED]
-    named = (result.id for result in failed if result.result in {Result.FAILED, Result.ERROR})
-    return next(named, "") if found.stopped or failed else None
+    found = await runs.run(broken, plan.first_failure(await runs.plan(broken)), time)
+    is_well = found.passed and not found.stopped and len(found.passed) == len(found.tests or ())
+    return None if is_well else next((case.id for case in found.tests or () if case.id in found.failed), "")
 
 
 async def _noticed_before(
@@ -271,8 +277,7 @@ async def _noticed_before(
 
 async def _passing(job: SuiteJob, time: TimeLimit, runs: SuiteRuns) -> frozenset[str]:
     """The ids of the self-written tests that pass."""
-    found = judging.judge(await runs.run(job, plan.tests_alone(await runs.plan(job)), time))
-    return frozenset(result.id for result in found.results if result.result is Result.PASSED)
+    return (await runs.run(job, plan.tests_alone(await runs.plan(job)), time)).passed
 
 
 def _broken(job: SuiteJob, mutant: Mutant) -> SuiteJob:

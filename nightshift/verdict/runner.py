@@ -1,50 +1,86 @@
-"""Judges a tree: stages it with its tests, runs them in a sandbox, and says what that proved, with the evidence.
+"""Judges a tree: runs its tests as in a checkout, with the change and without, and looks for what speaks against it.
 
-A verdict is built in layers, because an exit code, a printed summary or a report file proves nothing: what could steer
-the tests is staged from the task or the base alone, a parent that never imports the tested code reports for it, and
-each test is run beside a copy of itself that must fail. Further runs follow only where the first one leaves a question:
-self-written tests must fail without the change and notice faults in it, and a test of the base that fails now may have
-failed before.
-
-This is defence in depth and no proof: code that runs in one process with its tests, and that was written to forge just
-this report, can do so. Only answers that are compared outside the sandbox exclude it: `verdict.held` has such cases.
+The native run decides whether a change passes (`verdict.judge`). What else is observed are findings, each in a sandbox
+that is thrown away: tests that are gone, must-fail copies that pass, values that differ outside of the tests, tests of
+the agent's own that prove nothing. They set the label; only one whose control stayed silent refuses.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nightshift.core.code.dependencies import ImportCache
-from nightshift.core.code.tree import text_of
-from nightshift.core.errors import CommandBlocked, NotJudgeable
+from nightshift.core.errors import CommandBlocked
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.isolation import SandboxLimits
 from nightshift.core.ports import Sandbox, Sink, Suite
+from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import HeldOut
-from nightshift.core.tasks.verdicts import Evidence, Label, Result, SuiteJob, Trial, Verdict
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
 from nightshift.core.text.masking import Masker
 from nightshift.sandbox.cleaning import Mask, cleaned
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict import chance, commands, documents, judging, mutation, removal, words
+from nightshift.verdict import documents, environment, removal, words
 from nightshift.verdict.baseline import Baselines
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.making import Environments
+from nightshift.verdict.findings import gone
+from nightshift.verdict.findings.search import Found, Search
 from nightshift.verdict.held import layer
 from nightshift.verdict.held.asking import Asker
-from nightshift.verdict.judging import Judgement, Run
+from nightshift.verdict.judge import DOUBTS, Judgement, judge
 from nightshift.verdict.languages import dialect_of, plan
 from nightshift.verdict.languages.plan import Plan, Role
-from nightshift.verdict.suite_runs import SuiteRuns, fewer
+from nightshift.verdict.run import NativeRun, bare, file_of
+from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import SuiteTimes, Taken
 
-MOST_LEFT_OUT = 3
-"""So many tests that end no run of the base either are left out of one; then it is given up."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Both:
+    """The run with the change and the one without; `brought` is what the task is judged by, files and single tests."""
+
+    planned: Plan
+    native: NativeRun
+    base: NativeRun | None
+    brought: frozenset[str] = frozenset()
+
+    def judge(self, findings: Sequence[Finding] = ()) -> Judgement:
+        """Say what follows from both, and from findings."""
+        best = _label(self.planned, self.native)
+        return judge(self.native, self.base, findings, brought=self.brought, best=best)
+
+    @property
+    def excused(self) -> tuple[str, ...]:
+        """The tests that fail with the change and without it, and that the task did not bring."""
+        if self.base is None:
+            return ()
+        ours = (test for test in self.native.failed if not {test, file_of(test)} & self.brought)
+        return tuple(sorted(test for test in ours if self.base.failed_too(test)))
+
+    @property
+    def mended(self) -> tuple[str, ...]:
+        """The tests that failed without the change and pass now."""
+        base = self.base
+        return tuple(sorted(test for test in self.native.passed if base.failed_too(test))) if base else ()
+
+    @property
+    def results(self) -> tuple[CaseResult, ...]:
+        """How the tests ended that count: what is skipped, and what failed before, is told elsewhere."""
+        aside, cases = set(self.excused), self.native.tests or ()
+        return tuple(case for case in cases if case.id not in aside and case.result is not Result.SKIPPED)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What failed and counts."""
+        aside, native = set(self.excused), self.native
+        told = tuple(one for one in native.failures if one.id not in aside)
+        return told or ((native.describe_exit(),) if native.tests is None and native.exit_code else ())
 
 
 class SuiteRunner(Suite):
@@ -97,7 +133,6 @@ class SuiteRunner(Suite):
         Raises:
             SandboxError: nothing could be run.
             CommandBlocked: its command is one of those that never run.
-            NotJudgeable: the tree provides a package that the runner consists of.
             ValueError: the job is for some of its tests alone.
         """
         if job.only:
@@ -117,7 +152,6 @@ class SuiteRunner(Suite):
         Raises:
             SandboxError: nothing could be run.
             CommandBlocked: its command is one of those that never run.
-            NotJudgeable: the tree provides a package that the runner consists of.
         """
         started = time.monotonic()
         shown = replace(job, given={**job.given, **job.held.shown}, held=HeldOut())
@@ -125,7 +159,7 @@ class SuiteRunner(Suite):
             beside = tuple(path for path in job.only if path not in {*shown.given, *shown.own})
             shown = replace(shown, command=(), regression=beside)
         self._check_command(shown)
-        planned = plan.tests_alone(await self._runs.plan(shown))
+        planned = await self._runs.plan(shown)
         trial = await self._tried(shown, planned)
         if missing := sorted(set(job.only) - {file.path for file in planned.files}):
             text = f"there is no such test file: {', '.join(missing)}"
@@ -140,25 +174,25 @@ class SuiteRunner(Suite):
         """
         started = time.monotonic()
         planned = plan.tests_alone(await self._runs.plan(job))
-        found = judging.judge(await self._runs.run(job, planned))
-        trial = Trial(reason=found.reason, results=found.results, failures=found.failures, dropped=planned.dropped)
+        native = await self._runs.run(job, planned)
+        decided = judge(native, None)
+        trial = Trial(
+            reason="" if decided.passed else decided.reason, results=native.tests or (), failures=native.failures,
+            dropped=planned.dropped,
+        )  # fmt: skip
         return cleaned(replace(trial, duration_s=time.monotonic() - started), self._mask)
 
     async def _tried(self, job: SuiteJob, planned: Plan) -> Trial:
-        if not planned.files and not planned.command:
+        if not (planned.files or planned.command):
             return Trial(reason="there are no tests to run", dropped=planned.dropped)
-        _check_judgeable(planned)
-        run = await self._runs.run(job, planned)
-        if planned.command:
-            found = await self._of_command(job, run)
-        else:
-            found = await self._with_rest(job, *await self._decided(job, run))
+        both = await self._run_both(job, planned)
+        decided = both.judge()
         return Trial(
-            reason=found.reason,
-            results=found.results,
-            failures=found.failures,
-            before=found.left,
-            mended=found.mended,
+            reason="" if decided.passed else _with_unreached(decided.reason, both.native),
+            results=both.results,
+            failures=() if decided.passed else both.failures,
+            before=both.excused,
+            mended=both.mended,
             dropped=planned.dropped,
         )
 
@@ -173,121 +207,78 @@ class SuiteRunner(Suite):
         planned = await self._runs.plan(job)
         if job.documents:
             verdict = await self._ran(job, planned) if planned.files or planned.command else documents.passed(job)
-            if not (verdict.passed or verdict.results or verdict.failures or verdict.tampering):
+            if not (verdict.passed or verdict.results or verdict.failures):
                 verdict = documents.passed(job)  # whatever reaches the files failed before, and says nothing
             return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
-        if refusal := _refusal(job, planned):
-            return self._verdict(planned, refusal, None)
+        if reason := _refuse_plan(job, planned):
+            weak = tuple(file.path for file in planned.files if file.role is Role.OWN)
+            nothing = _Both(planned=planned, native=NativeRun(), base=None)
+            return self._verdict(nothing, _refused(reason), Found(), weak)
         return await self._ran(job, planned)
 
     async def _plainly(self, job: SuiteJob) -> Verdict:
         """What the job's tests say in one run; what else has to be asked of them is known."""
-        planned = await self._runs.planned(job)
-        if job.documents or planned.command:
+        if job.documents or job.command:
             return await self._of_tests(job)
-        return await self._ran(replace(job, own_proven=True), plan.tests_alone(planned))
+        both = await self._run_both(job, await self._runs.plan(job))
+        found = Found(findings=tuple(gone.find_changed(both.native, both.base)))
+        return self._verdict(both, both.judge(found.findings), found)
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
         """What a plan proved that there is something to run in."""
-        _check_judgeable(planned)
-        run = await self._runs.settled(job, planned)
-        found = await (self._of_command(job, run) if planned.command else self._weighed(job, run))
-        if found.passed and run.answer:
-            taken = Taken(cpu_s=run.answer.session.cpu_s, wall_s=run.answer.session.duration_s)
+        both = await self._run_both(job, planned)
+        found, decided, native = Found(), both.judge(), both.native
+        best = decided.label
+        if decided.passed and decided.label is not Label.DOUBTFUL:
+            taken = Taken(cpu_s=native.cpu_s, wall_s=native.wall_s)
             await asyncio.to_thread(self._runs.times.learn, planned, taken)
-        if job.takes_away:
-            found = replace(found, notes=(*found.notes, "nothing was added: the tests of the base judge it"))
-        return self._verdict(planned, found, run)
+            search = Search(job=job, planned=planned, native=native, base=both.base)
+            found = await search.run(self._runs, self._asker)
+            decided = both.judge(found.findings)
+        weak = _list_weak(found.findings, planned, native) if decided.passed else ()
+        if weak and not job.told_weak:
+            # They are written once more before they count as what they are.
+            decided = replace(decided, passed=False, label=best, reason=_first_reason(found.findings, planned))
+        elif decided.label is Label.DOUBTFUL and _keeps_behaviour(found.findings, planned, native):
+            decided = replace(decided, label=Label.BEHAVIOUR_KEPT, reason=both.judge().reason)
+        notes = ("nothing was added: the tests of the base judge it",) if job.takes_away else ()
+        decided = replace(decided, notes=(*decided.notes, *notes))
+        return self._verdict(both, decided, found, () if decided.passed else weak)
 
-    async def _of_command(self, job: SuiteJob, run: Run) -> Judgement:
-        """The judgement of a command, with a look at how it ends without the change where that may excuse it."""
-        found = commands.judge(run)
-        if found.excusable:
-            found = commands.judge(replace(run, unchanged=await self._runs.command_before(job)))
-        return found
+    async def _run_both(self, job: SuiteJob, planned: Plan) -> _Both:
+        """The run with the change and the one without; a test that fails now and passed then runs once more alone."""
+        alone = plan.tests_alone(planned)
+        native, base = await asyncio.gather(self._runs.settle(job, alone), self._runs.base(job))
+        failed = native.failed & base.passed if base and not native.stopped else frozenset[str]()
+        failed = frozenset(test for test in failed if file_of(test) not in _brought(planned))
+        if failed and (again := plan.only_tests(alone, sorted(map(bare, failed)))):
+            native = native.with_second_look(await self._runs.run(job, again, alone=True), failed)
+        return _Both(planned=planned, native=native, base=base, brought=_list_judging(job, planned, native))
 
-    async def _weighed(self, job: SuiteJob, run: Run) -> Judgement:
-        """The judgement of a run, with the further runs it takes where a question is left."""
-        run, found = await self._decided(job, run)
-        found = await self._with_rest(job, run, found)
-        return await mutation.prove_own(job, run, found, self._runs)
-
-    async def _with_rest(self, job: SuiteJob, run: Run, found: Judgement) -> Judgement:
-        """A judgement with those of the runs that a long suite takes besides; none where something failed before."""
-        left = run.left
-        while left and found.passed:
-            run, rest = await self._decided(job, await self._runs.settled(job, plan.rest(run.plan, left)))
-            found, left = found.with_rest(rest), fewer(left, run)
-        if left and not found.passed:
-            files = "file" if len(left) == 1 else "files"
-            return replace(found, reason=f"{found.reason}; {len(left)} {files} of tests were not reached")
-        return found
-
-    async def _decided(self, job: SuiteJob, run: Run) -> tuple[Run, Judgement]:
-        """A run and its judgement, with a look at how it was before the change, and a second one at what failed."""
-        return await self._seen_again(job, *await self._excused(job, run))
-
-    async def _seen_again(self, job: SuiteJob, run: Run, found: Judgement) -> tuple[Run, Judgement]:
-        """The same, unless only tests that stand in the base failed and these pass alone: then all run again.
-
-        That run counts. Such tests failed by chance, or under the load of the machine; of those in a file that the task
-        brings it has to be known that they passed before the change.
-        """
-        ids = {one.id for one in found.results if one.result in {Result.FAILED, Result.ERROR}}
-        if found.stopped or not ids or not (failed := _standing(job, run, ids)):
-            return run, found
-        only = chance.again(run.plan, failed)
-        alone = await self._runs.run(job, replace(plan.originals(run.plan), only=only, split=None), alone=True)
-        if ids - {one.id for one in judging.judge(alone).results if one.result is Result.PASSED}:
-            return run, found
-        brought = [file.path for file in run.plan.files if file.path in failed and file.role is not Role.REGRESSION]
-        before = await self._runs.before(replace(job, given={}), brought) if brought else {}
-        if any(name in before or name.partition("::")[0] in before for name in ids):
-            return run, found
-        return await self._excused(job, await self._runs.proof(job, run.plan, alone=True))
-
-    async def _excused(self, job: SuiteJob, run: Run) -> tuple[Run, Judgement]:
-        """A run and its judgement, with a look at how it was before the change where that may excuse a failure.
-
-        A test of the base that no run came out of before the change either is left out, and the rest runs again.
-        """
-        before = dict[str, Result]()
-        for _ in range(MOST_LEFT_OUT):
-            found = judging.judge(run)
-            if not found.questioned:
-                break
-            before |= await self._runs.before(job, found.questioned)
-            run = replace(run, before=before)
-            found, stuck = judging.judge(run), run.names.id(run.cut_in)
-            if not (found.stopped and run.before and stuck in run.before):
-                return run, found
-            run = await self._runs.settled(job, replace(run.plan, without=(*run.plan.without, run.cut_in)))
-        run = replace(run, before=before) if before else run
-        return run, judging.judge(run)
-
-    def _verdict(self, planned: Plan, found: Judgement, run: Run | None) -> Verdict:
+    def _verdict(self, both: _Both, decided: Judgement, found: Found, weak: tuple[str, ...] = ()) -> Verdict:
+        planned, native, results = both.planned, both.native, both.results
         return Verdict(
-            passed=found.passed,
-            reason=found.reason or _praise(found),
+            passed=decided.passed,
+            reason=decided.reason if decided.passed else _with_unreached(decided.reason, native),
             evidence=Evidence(
-                tree=run.digest if run else "",
+                tree=native.digest,
                 sandbox=self._runs.sandbox.name,
-                label=_label(planned),
-                ids=tuple(result.id for result in found.results),
+                label=decided.label,
+                ids=tuple(case.id for case in results),
                 twins=found.copies_failed,
                 complete=planned.closure is None,
-                python=run.answer.python if run and run.answer else self._runs.runtime.version,
+                python=native.python or self._runs.runtime.version,
                 dropped=planned.dropped,
-                notes=found.notes,
+                notes=tuple(dict.fromkeys((*native.notes, *decided.notes, *found.notes))),
                 mutants=found.mutants,
                 suites={file.path: file.role.value for file in planned.files},
             ),
-            results=found.results,
-            failures=found.failures,
-            before=found.left,
-            mended=found.mended,
-            weak=found.weak,
-            tampering=found.tampering,
+            results=results,
+            failures=() if decided.passed else both.failures,
+            before=both.excused,
+            mended=both.mended,
+            weak=weak,
+            findings=decided.findings,
         )
 
     def _emit_result(self, verdict: Verdict) -> None:
@@ -310,41 +301,70 @@ class SuiteRunner(Suite):
         )
 
 
-def _standing(job: SuiteJob, run: Run, ids: Collection[str]) -> dict[str, set[str]]:
-    """Path to names of these tests without their parameters; nothing where one does not stand in the base."""
-    files, found = {file.path: file for file in run.plan.files}, defaultdict[str, set[str]](set)
-    for path, _, name in (test.partition("::") for test in ids):
-        bare = name.partition("[")[0]
-        if path not in files or not chance.stands(files[path], bare, text_of(job.base, path)):
-            return {}
-        found[path].add(bare)
-    return found
+def _brought(planned: Plan) -> frozenset[str]:
+    """The files of tests of the task and of the agent."""
+    return frozenset(file.path for file in planned.files if file.role in {Role.GIVEN, Role.OWN})
 
 
-def _check_judgeable(planned: Plan) -> None:
-    """Judge nothing where the tests would meet the runner's own copy of what they test."""
-    if planned.not_judged and not planned.command:
-        raise NotJudgeable(planned.not_judged)
+def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[str]:
+    """What the task is judged by, and so is never excused for failing before as well: files, and tests of a command.
+
+    That the tests of a command failed before may be why there is a task: only what the machine lacks is excused.
+    """
+    brought = _brought(planned)
+    if job.given or not job.command:
+        return brought
+    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in job.base.entries()}
+    task = environment.Task(words=job.asked or "", modules=frozenset(modules))
+    excused = {one.id for one in native.failures if job.asked is not None and environment.is_to_blame(one, task)}
+    return brought | (native.failed - excused)
 
 
-def _refusal(job: SuiteJob, planned: Plan) -> Judgement | None:
-    """Why a plan need not be run at all."""
-    if not planned.files and not planned.command:
-        return Judgement(reason="there are no tests to judge by")
+def _with_unreached(reason: str, native: NativeRun) -> str:
+    unknown = sum(case.result is Result.NOT_REACHED for case in native.tests or ())
+    return f"{reason}; {unknown} of {len(native.tests or ())} tests were not reached" if unknown else reason
+
+
+_WEAK = frozenset({FindingKind.GREEN_BEFORE, FindingKind.MUTANTS, FindingKind.COPY, FindingKind.IDLE})
+
+
+def _list_weak(found: Sequence[Finding], planned: Plan, native: NativeRun) -> tuple[str, ...]:
+    """The agent's tests that prove nothing; all of a file where it is the file that does."""
+    own = {file.path for file in planned.files if file.role is Role.OWN}
+    weak = {one.where for one in found if one.kind in _WEAK and file_of(one.where) in own}
+    tests = (case.id for case in native.tests or ())
+    return tuple(test for test in tests if bare(test) in weak or file_of(test) in weak)
+
+
+def _first_reason(found: Sequence[Finding], planned: Plan) -> str:
+    own = {file.path for file in planned.files if file.role is Role.OWN}
+    return next(one.says for one in found if one.kind in _WEAK and file_of(one.where) in own)
+
+
+def _keeps_behaviour(found: Sequence[Finding], planned: Plan, native: NativeRun) -> bool:
+    """Tell whether nothing but green tests of the agent's own speaks against a change that tests of the base reach."""
+    kinds = {one.kind for one in found if one.kind in DOUBTS}
+    of_base = {file.path for file in planned.files if file.role in {Role.REGRESSION, Role.COMMAND}}
+    return kinds == {FindingKind.GREEN_BEFORE} and any(file_of(test) in of_base for test in native.passed)
+
+
+def _refuse_plan(job: SuiteJob, planned: Plan) -> str:
+    """Say why a plan need not be run at all; empty for one that has to be."""
+    if not (planned.files or planned.command or job.command):
+        return "there are no tests to judge by"
     own = [file for file in planned.files if file.role is Role.OWN]
     if own and not any(dialect_of(job.language).checks_something(file.original) for file in own):
-        weak = tuple(f"{file.path}::{name}" for file in own for name in file.names.values())
-        return Judgement(reason="the self-written tests hold no assertion: they prove nothing", weak=weak)
-    return None
+        return "the self-written tests hold no assertion: they prove nothing"
+    return ""
 
 
-def _praise(found: Judgement) -> str:
-    count = len(found.results)
-    return f"{count} test{'s' if count > 1 else ''} passed" if count else "the command ended with exit status 0"
+def _refused(reason: str) -> Judgement:
+    return Judgement(passed=False, label=Label.TESTS_PASSED, reason=reason)
 
 
-def _label(planned: Plan) -> Label:
+def _label(planned: Plan, native: NativeRun) -> Label:
+    """What a run is worth where nothing speaks against it."""
     roles = {file.role for file in planned.files}
-    if planned.command:
+    if planned.command and not native.is_recorded:
         return Label.EXIT_CODE
     return Label.SELF_TESTED if Role.OWN in roles and not roles & {Role.GIVEN, Role.COMMAND} else Label.TESTS_PASSED

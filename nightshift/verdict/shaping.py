@@ -43,8 +43,8 @@ class Names:
     mask: Mask = _SHAPES_ALONE
 
     def file(self, staged: str) -> SuiteFile | None:
-        """The test file that was staged under a path, itself or as its must-fail copy."""
-        return next((file for file in self.files if staged and staged in (file.staged, file.must_fail_path)), None)
+        """The test file that was staged under a path."""
+        return next((file for file in self.files if file.staged == staged), None)
 
     def path(self, staged: str) -> str:
         """A path of the run as its owner knows it."""

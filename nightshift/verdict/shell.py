@@ -31,7 +31,6 @@ from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.making import Environments, runtime_of
 from nightshift.verdict.languages.go import plan as golang
 from nightshift.verdict.languages.javascript.plan import RESERVED_MB
-from nightshift.verdict.languages.python import own_packages
 from nightshift.verdict.stage import SPARE_S, message
 from nightshift.verdict.time_limits import TimeLimit, clock
 
@@ -157,7 +156,6 @@ def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
         "digests": {**below.digests, **over.digests},
         "command": job.command,
         "environ": runtime.of_process,
-        "own": dict(own_packages.found_in(job.base.entries(), lambda path: text_of(job.base, path))),
         **services.told(runtime),
         "node": runtime.node.path if runtime.node else None,
         "go": golang.told(runtime.go) if runtime.go else None,

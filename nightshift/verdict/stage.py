@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import posixpath
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Linked, Tree, read_submodules
 from nightshift.core.isolation import SandboxJob, SandboxLimits
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox import packing, services
 from nightshift.sandbox.inside.time_limits import BUSIEST
 from nightshift.sandbox.packing import Packed, pack
-from nightshift.sandbox.runtime import CALLS, PLAIN, SUITES, Runtime
-from nightshift.sandbox.trees import PAGE, SENT_BYTES, SENT_FILES, Below, TreeStore
+from nightshift.sandbox.runtime import CALLS, SUITES, Runtime
+from nightshift.sandbox.trees import PAGE, Below, TreeStore
 from nightshift.verdict.languages.plan import Plan, Role
-from nightshift.verdict.time_limits import SPLIT_S, TimeLimit, clock
+from nightshift.verdict.time_limits import TimeLimit, clock
 
 SPARE_S = 15.0
 ANSWER_BYTES = 40 << 20
@@ -25,11 +27,15 @@ ANSWER_BYTES = 40 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """A run ready to go. `key` signs its answer, `digest` is that of all files it sees under their owner's names."""
+    """A run ready to go. `key` signs its answer, `digest` is that of all files it sees under their owner's names.
+
+    `secret` begins each line that a recorder writes.
+    """
 
     job: SandboxJob
     key: bytes
     digest: str
+    secret: str
 
 
 def staged(
@@ -55,20 +61,22 @@ def staged(
     Raises:
         SandboxError: a file cannot be staged.
     """
-    over = pack((*_texts(plan, base).items(), *plan.mounted.items()), from_tree=True)
+    over = pack(_texts(plan, base).items(), from_tree=True)
     below = trees.get(base).below(over.digests, plan.removed) if plan.closure is None else Below()
     digests = {**below.digests, **over.digests}
     key = secrets.token_bytes(32)
     files = [(path, size) for path, size, _ in (*below.packed.index, *over.index)]
+    secret = secrets.token_hex(12)
     instructions = {
-        **_instructions(plan, limits, runtime, time, share),
+        **_instructions(plan, limits, runtime, time, share, secret),
         "key": key.hex(),
         "files": files,
         "gone": below.gone,
-        "watched": sorted(digests.keys() & {*plan.mounted, *(file.staged for file in plan.files)}),
-        "split": None if below.layers else _split(plan, files, runtime),
+        **_modes(plan, base, digests),
+        "watched": sorted(digests.keys() & {file.staged for file in plan.files}),
+        "split": None,
     }
-    entry = _entry(plan, is_split=instructions["split"] is not None)
+    entry = _entry(plan)
     job = SandboxJob(
         argv=runtime.argv(entry),
         mounts=runtime.mounts_for(entry),
@@ -77,22 +85,34 @@ def staged(
         answers=True,
         limits=services.limited(_limits(plan, limits, [size for _, size in files]), runtime),
     )
-    return Staged(job=job, key=key, digest=_digest(plan, digests))
+    return Staged(job=job, key=key, digest=_digest(plan, digests), secret=secret)
 
 
-def _entry(plan: Plan, *, is_split: bool) -> str:
-    """The trusted parent that a plan is for; a runner that is not pytest starts the processes of its own split run."""
+def _modes(plan: Plan, base: Tree, digests: Collection[str]) -> dict[str, object]:
+    """The links of the tree, each with where it leads from its folder, and the files that may be executed."""
+    if plan.closure is not None or not isinstance(base, Linked):
+        return {"links": [], "programs": []}
+    links = base.links().items()
+    told = [(path, posixpath.relpath(target, posixpath.dirname(path) or ".")) for path, target in links]
+    return {
+        "links": sorted(each for each in told if each[0] not in digests),
+        "programs": sorted(base.programs() & set(digests)),
+    }  # fmt: skip
+
+
+def _entry(plan: Plan) -> str:
+    """The trusted parent that a plan is for."""
     if plan.program is not None:
         return plan.program.entry
-    if plan.calls:
-        return CALLS
-    return SUITES if is_split and plan.launch is None else PLAIN
+    return CALLS if plan.calls else SUITES
 
 
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
     """The files over the base; where only a part of the base is seen, that part as well."""
     texts = dict(plan.texts)
-    if plan.closure is not None:
+    if plan.closure is None:
+        texts = {**read_submodules(base), **texts}
+    else:
         texts |= {path: base.read(path) for path in sorted(plan.closure - texts.keys() - set(plan.removed))}
     return texts
 
@@ -103,45 +123,36 @@ def message(instructions: dict[str, object], below: Packed, over: Packed) -> byt
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
 
 
-def _split(plan: Plan, files: list[tuple[str, int]], runtime: Runtime) -> dict[str, object] | None:
-    """What the test side of a split run is told; None where there is none, as for a tree too large to be kept twice."""
-    small = len(files) <= SENT_FILES and sum(size for _, size in files) <= SENT_BYTES
-    if plan.split is None or not small:
-        return None
-    split = plan.split
-    return {
-        "files": split.suites, "suites": split.suites, "texts": dict(split.texts), "hidden": split.hidden,
-        "roots": split.roots, "own": dict(plan.own), "conftests": split.conftests, "settings": dict(split.settings),
-        "options": plan.options,
-        "paths": (), "environ": runtime.of_services, "executable": "", "preload": plan.preload,
-        "simple": dict(split.simple),
-    }  # fmt: skip
-
-
 def _instructions(
-    plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit, share: float
+    plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit, share: float, secret: str
 ) -> dict[str, object]:
     """What the trusted parent is told; only `session` reaches a child that runs tested code."""
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
+        "words": plan.words,
+        "is_module": plan.is_module,
+        "has_conftest": plan.has_conftest,
         "files": plan.order,
-        "options": (*plan.options, *(word for plugin in runtime.plugins for word in ("-p", plugin))),
+        "without": plan.without,
         "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
-        "own": dict(plan.own),
         "environ": runtime.of_process,
         "executable": runtime.executable,
-        "preload": plan.preload,
-        "without": plan.without,
-        "standing": [file.staged for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
-        "budget": {
-            "cpu_s": share * time.cpu_s,
-            "wall_s": share * time.wall_s,
-            "files": [file.staged for file in plan.files if file.role is Role.REGRESSION],
+        "recorder": {
+            "secret": secret,
+            "preload": plan.preload,
+            "without": plan.without,
+            "standing": [file.staged for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
+            "traced": plan.is_traced,
+            "budget": {
+                "cpu_s": share * time.cpu_s,
+                "wall_s": share * time.wall_s,
+                "files": [file.staged for file in plan.files if file.role is Role.REGRESSION],
+            },
         },
         "token": token,
     }
     return {
-        "command": _command(plan.command, runtime),
+        "command": plan.command,
         "environ": runtime.of_process,
         **services.told(runtime),
         "calls": plan.calls,
@@ -151,7 +162,6 @@ def _instructions(
         "go": None,
         "must_fail": plan.must_fail,
         **_told(time, plan),
-        "split_time": _told(TimeLimit.of(replace(limits, cpu_s=min(limits.cpu_s, SPLIT_S))), plan),
         "output_bytes": limits.output_bytes,
         "token": token,
         "session": session,
@@ -166,22 +176,16 @@ def _told(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
     return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
 
 
-def _command(command: tuple[str, ...], runtime: Runtime) -> tuple[str, ...]:
-    """A command with the interpreter inside in the place of one that need not exist there."""
-    return (*runtime.python, *command[1:]) if command and command[0] in {"python", "python3"} else command
-
-
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
-    """The isolation's limits: time for the tests and their split run, and room for the files.
+    """The isolation's limits: time for the tests, and room for the files.
 
     They are the same for every run with the same `limits`, however short its time is, so that a pool has it begun.
     """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
-    tests_s = limits.cpu_s + min(limits.cpu_s, SPLIT_S)
     return replace(
         limits,
-        cpu_s=max(1.0, limits.cpus) * tests_s + SPARE_S if plan.program is None else math.inf,
-        wall_s=(BUSIEST * clock(limits) if plan.program is None else 1.0) * tests_s + SPARE_S,
+        cpu_s=max(1.0, limits.cpus) * limits.cpu_s + SPARE_S if plan.program is None else math.inf,
+        wall_s=(BUSIEST * clock(limits) if plan.program is None else 1.0) * limits.cpu_s + SPARE_S,
         work_mb=limits.work_mb + files_mb,
         memory_mb=limits.memory_mb + files_mb + (max(sizes, default=0) >> 20),
         output_bytes=ANSWER_BYTES,
@@ -190,6 +194,6 @@ def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimit
 
 
 def _digest(plan: Plan, digests: dict[str, str]) -> str:
-    seen = {path: digest for path, digest in digests.items() if path not in plan.mounted}
+    seen = dict(digests)
     tests = {file.path: packing.sha256(encode(file.original)) for file in plan.files}
     return packing.digest_of({**seen, **tests})

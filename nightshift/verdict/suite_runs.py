@@ -5,53 +5,43 @@ from __future__ import annotations
 import ast
 import asyncio
 import sys
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.parsing import parse
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import SandboxError
-from nightshift.core.isolation import RUN_LIMITS, Ended, SandboxLimits, SandboxResult
+from nightshift.core.isolation import RUN_LIMITS, SandboxLimits, SandboxResult
 from nightshift.core.ports import Sandbox
+from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.task import Change, Files
-from nightshift.core.tasks.verdicts import Result, SuiteJob
+from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox import packing
 from nightshift.sandbox.cleaning import Mask
 from nightshift.sandbox.runtime import Runtime
 from nightshift.sandbox.trees import TreeStore
-from nightshift.verdict import answer, environment, integrity, judging, reports
-from nightshift.verdict.answer import CaseReport
+from nightshift.verdict import answer
 from nightshift.verdict.baseline import Baselines
-from nightshift.verdict.cut_off import CutOffs
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.making import Environments, runtime_of
-from nightshift.verdict.judging import Judgement, Run
 from nightshift.verdict.languages import dialect_of, plan
 from nightshift.verdict.languages.plan import Plan
 from nightshift.verdict.languages.test_config import LIBRARY_NAMES
+from nightshift.verdict.native import Reported, read_run
+from nightshift.verdict.run import NativeRun
 from nightshift.verdict.shaping import Names
 from nightshift.verdict.stage import Staged, staged
 from nightshift.verdict.time_limits import SuiteTimes, TimeLimit
-
-
-class _Proof(Protocol):
-    """`SuiteRuns.run` or `SuiteRuns.proof`."""
-
-    def __call__(self, job: SuiteJob, planned: Plan, time: TimeLimit, *, alone: bool) -> Awaitable[Run]: ...
-
 
 REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
 """What one test may print; the last three thousand bytes are kept of those that fail."""
 RECENT = 8
-MOST_ALONE = 8
-"""So many must-fail copies that did not fail as they must are looked at one by one."""
 SHARE, ALONE = 0.5, 0.1
 """After this share of its time a run begins no further file of the base's tests; after less in one that runs alone, for
 some file took the rest of the time before."""
@@ -94,11 +84,10 @@ class SuiteRuns:
             imports or ImportCache(),
         )
         self.times, self._baselines = times or SuiteTimes(), baselines or Baselines()
-        self._cut_offs = CutOffs(self.times)
         self._trees = TreeStore(staging_dir)
         self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
         self._red: OrderedDict[tuple[str, ...], bool] = OrderedDict()
-        self._commands: OrderedDict[tuple[str, ...], Run] = OrderedDict()
+        self._making = defaultdict[str, asyncio.Lock](asyncio.Lock)
 
     async def plan(self, job: SuiteJob) -> Plan:
         """Plan a job's run; names are drawn anew each time."""
@@ -114,25 +103,31 @@ class SuiteRuns:
         """How long a run of a job may take."""
         return TimeLimit.of(job.sandbox_limits(self._limits))
 
-    async def settled(self, job: SuiteJob, planned: Plan) -> Run:
-        """As `proof`, or `run` for a command, where whatever a limit of time cut off has run again alone.
+    async def settle(self, job: SuiteJob, planned: Plan) -> NativeRun:
+        """Run a plan to its end: what a short limit of time cut off runs again with the owner's, alone.
+
+        A suite that takes longer than its share leaves files of the base's tests, which run after it.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        return await self._settled(job, planned, self.run if planned.command else self.proof)
+        whole = self.time(job)
+        short = self.times.limit(planned, whole)
+        run = await self._report(job, planned, short)
+        if run.is_late:
+            run = await self._report(job, planned, whole, alone=True)
+        found, left = read_run(run), run.left
+        while left and not found.stopped:
+            more = await self._report(job, plan.rest(planned, left), whole)
+            if len(more.left) >= len(left):
+                raise SandboxError("a run of tests began none of the files that were left for it")
+            found, left = _join(found, read_run(more)), more.left
+        return found
 
-    async def _settled(self, job: SuiteJob, planned: Plan, proof: _Proof) -> Run:
-        def whole(plan: Plan, time: TimeLimit, alone: bool) -> Awaitable[Run]:
-            return proof(job, plan, time, alone=alone)
-
-        def part(plan: Plan, time: TimeLimit, alone: bool) -> Awaitable[Run]:
-            return self.run(job, plan, time, alone=alone)
-
-        return await self._cut_offs.settled(planned, self.time(job), whole, part)
-
-    async def run(self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False) -> Run:
-        """Stage a plan and run it.
+    async def run(
+        self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
+    ) -> NativeRun:
+        """Stage a plan and run it once.
 
         Args:
             job: what it is of.
@@ -143,13 +138,15 @@ class SuiteRuns:
         Raises:
             SandboxError: nothing could be run.
         """
-        time = time or self.time(job)
+        return read_run(await self._report(job, planned, time or self.time(job), alone=alone))
+
+    async def _report(self, job: SuiteJob, planned: Plan, time: TimeLimit, *, alone: bool = False) -> Reported:
         ready, result = await self.executed(job, planned, time, alone=alone)
-        answered = answer.read(result, ready.key)
-        told = None
-        if planned.command and answered:
-            told = await asyncio.to_thread(reports.read, answered.session)
-        return Run(
+        secret = "" if planned.launch and not planned.command else ready.secret
+        answered = answer.read(result, ready.key, secret)
+        if answered and planned.launch:
+            answered = replace(answered, session=planned.launch.read(answered.session))
+        return Reported(
             plan=planned,
             result=result,
             answer=answered,
@@ -157,80 +154,7 @@ class SuiteRuns:
             limits=job.sandbox_limits(self._limits),
             time=time,
             digest=ready.digest,
-            task=_task(job),
-            reported=told,
         )
-
-    async def proof(self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False) -> Run:
-        """Run a plan's tests, and their must-fail copies in a sandbox of their own unless the split run had them all.
-
-        A copy cannot tell that it is one by what happened before it, and its effects reach no original. Where a test
-        fails the copies have nothing to say, and are ended. The arguments are those of `run`.
-
-        Raises:
-            SandboxError: nothing could be run.
-        """
-        apart = plan.copies(planned)
-        if apart is None:
-            return await self.run(job, planned, time, alone=alone)
-        if planned.split and planned.split.whole:
-            run = await self._originals(job, planned, time, alone=alone)
-            if not judging.needs_copies(run):
-                return run
-            return await self._cleared(
-                job, apart, replace(run, copies=await self._copies(job, apart, time, alone=alone))
-            )
-        copies = asyncio.create_task(self._copies(job, apart, time, alone=alone))
-        try:
-            run = await self._originals(job, planned, time, alone=alone)
-            if not judging.needs_copies(run):
-                return run
-            return await self._cleared(job, apart, replace(run, copies=await copies))
-        finally:
-            copies.cancel()
-            await asyncio.gather(copies, return_exceptions=True)  # where a test fails, nobody asks what became of them
-
-    async def _cleared(self, job: SuiteJob, apart: Plan, run: Run) -> Run:
-        """The same with a second look at copies that did not fail: those before them may have left something behind.
-
-        It is a look at their originals as well, in a run that is told the same and in which these must pass: a second
-        look at copies alone would say to the tested code that these are copies. Of copies that leave something behind
-        for one another each is looked at in a run of its own.
-        """
-        doubtful = judging.doubtful_copies(run)
-        if not doubtful or run.copies is None or apart.launch:
-            return run
-        run = await self._looked_at_again(job, apart, run, doubtful)
-        left = judging.doubtful_copies(run) if len(doubtful) > 1 else ()
-        for copy in left if len(left) <= MOST_ALONE else ():
-            run = await self._looked_at_again(job, apart, run, (copy,))
-            if copy in judging.doubtful_copies(run):
-                break
-        return run
-
-    async def _looked_at_again(self, job: SuiteJob, apart: Plan, run: Run, doubtful: tuple[str, ...]) -> Run:
-        """A run with those of its copies that fail as they must in a run of these alone, where their originals pass."""
-        of = dict(zip(doubtful, _of_originals(doubtful, run.plan), strict=True))
-        again, originals = await asyncio.gather(
-            self.run(job, replace(apart, only=doubtful, split=None)),
-            self.run(job, replace(plan.originals(run.plan), only=tuple(of.values()), split=None)),
-        )
-        ended, passed = _believed(again), _believed(originals)
-        cleared = {copy for copy in doubtful if integrity.tell_apart(ended.get(copy, ()), passed.get(of[copy], ()))}
-        if not cleared:
-            return run
-        assert again.answer is not None
-        kept = [test for test in judging.copies_of(run) if test.id.partition("[")[0] not in cleared]
-        session = replace(again.answer.session, tests=(*kept, *(test for copy in cleared for test in ended[copy])))
-        return replace(run, copies=replace(again, plan=apart, answer=replace(again.answer, session=session)))
-
-    async def _copies(self, job: SuiteJob, apart: Plan, time: TimeLimit | None, *, alone: bool) -> Run:
-        """The run of must-fail copies; what their sandbox's split run says is known already."""
-        return replace(await self.run(job, apart, time, alone=alone), plan=replace(apart, split=None))
-
-    async def _originals(self, job: SuiteJob, planned: Plan, time: TimeLimit | None, *, alone: bool) -> Run:
-        run = await self.run(job, plan.originals(planned), time, alone=alone)
-        return replace(run, plan=planned, names=self._names(job, planned))
 
     def _names(self, job: SuiteJob, planned: Plan) -> Names:
         return Names(planned.files, _reader(planned, job.base), self.mask)
@@ -257,30 +181,31 @@ class SuiteRuns:
             result = await self.sandbox.run(replace(ready.job, alone=alone))
         return ready, result
 
-    async def before(self, job: SuiteJob, paths: Collection[str]) -> Mapping[str, Result]:
-        """The tests in these files that do not pass without the change, with how they end; of given ones what skips.
+    async def base(self, job: SuiteJob) -> NativeRun | None:
+        """The run without the change, and without the tests that came with the task; None where no test is left.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        given = {path: text for path, text in job.given.items() if path in paths}
-        skipped = await self._before(job, tuple(given), {**job.given}) if given else {}
-        of_base = await self._before(job, [path for path in paths if path not in given], {})
-        return {**of_base, **{test: result for test, result in skipped.items() if result is Result.SKIPPED}}
-
-    async def _before(self, job: SuiteJob, paths: Collection[str], given: Files) -> Mapping[str, Result]:
-        around = f"{self._around(job)}{_digest(given) if given else ''}"
-        known = {path: self._baselines.get(f"{around}:{path}") for path in sorted(paths)}
-        asked = tuple(path for path, tests in known.items() if tests is None)
-        if asked:
-            beside = () if given else asked
-            unchanged = replace(job, given=given, own={}, command=(), regression=beside, only=(), whole_tree=True)
-            found = await self._unchanged(unchanged)
-            tests = {path: _not_passed(found, path) for path in asked}
-            if not found.stopped:
-                await self._baselines.learn({f"{around}:{path}": found for path, found in tests.items()})
-            known |= tests
-        return {test: result for tests in known.values() for test, result in (tests or {}).items()}
+        unchanged = replace(
+            job, change={}, given={}, own={}, gone=(), held=HeldOut(), documents=False, takes_away=False,
+            regression=tuple(path for path in job.regression if path not in job.start),
+            command=() if job.given else job.command, whole_tree=True,
+        )  # fmt: skip
+        if not (unchanged.regression or unchanged.command):
+            return None
+        words = "\0".join((*unchanged.command, "", *sorted(unchanged.regression)))
+        key = packing.sha256(encode(f"{self._around(job)}\0{words}"))
+        async with self._making[key]:
+            if (known := self._baselines.get(key)) is None:
+                planned = plan.tests_alone(await self.plan(unchanged))
+                if not (planned.files or planned.command or planned.words):
+                    return None
+                known = await self.settle(unchanged, planned)
+                if not known.stopped:  # what was cut off is looked at again
+                    await self._baselines.learn(key, known)
+        self._making.pop(key, None)
+        return known
 
     def _around(self, job: SuiteJob) -> str:
         """A digest of the tree without the change, and of all else that a run of its tests sees."""
@@ -291,20 +216,6 @@ class SuiteRuns:
             **{f"base/{path}": blob for path, blob in job.base.entries().items()},
             "": packing.sha256(encode("\0".join((*runtime, limits, job.language, _digest(job.start))))),
         })  # fmt: skip
-
-    async def command_before(self, job: SuiteJob) -> Run:
-        """The run of a job's command without the change; what became of it is remembered for a while.
-
-        Raises:
-            SandboxError: nothing could be run.
-        """
-        key = (job.base.commit, _digest(job.start), *job.command, *_packages(job))
-        if key not in self._commands:
-            unchanged = replace(job, change={})
-            self._commands[key] = await self.run(unchanged, await self.plan(unchanged))
-            while len(self._commands) > RECENT:
-                self._commands.popitem(last=False)
-        return self._commands[key]
 
     async def fails_before(self, job: SuiteJob) -> bool:
         """Tell whether one of the self-written tests fails without the change.
@@ -318,61 +229,34 @@ class SuiteRuns:
             return True
         key = (job.base.commit, _digest({**job.start, **job.own}), job.environment, *_packages(job))
         if key not in self._red:
-            found = await self._unchanged(replace(job, given={}, command=(), regression=()))
-            self._red[key] = found.stopped or any(one.result is not Result.PASSED for one in found.results)
+            unchanged = replace(job, change={}, given={}, command=(), regression=())
+            found = await self.settle(unchanged, plan.tests_alone(await self.plan(unchanged)))
+            self._red[key] = bool(found.stopped) or len(found.passed) < len(found.tests or ())
             while len(self._red) > REMEMBERED:
                 self._red.popitem(last=False)
         return self._red[key]
 
-    async def _unchanged(self, job: SuiteJob) -> Judgement:
-        """What a run of the job's tests without its change says."""
-        unchanged = replace(job, change={})
-        run = await self._settled(unchanged, plan.originals(await self.plan(unchanged)), self.run)
-        found, left = judging.judge(run), run.left
-        while left and not found.stopped:
-            run = await self._settled(unchanged, plan.rest(run.plan, left), self.run)
-            found, left = found.with_rest(judging.judge(run)), fewer(left, run)
-        return found
 
-
-def _task(job: SuiteJob) -> environment.Task | None:
-    """What the task is about; None where nobody said it."""
-    if job.asked is None or not job.command:
-        return None
-    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in job.base.entries()}
-    return environment.Task(words=job.asked, modules=frozenset(modules))
-
-
-def fewer(left: tuple[str, ...], run: Run) -> tuple[str, ...]:
-    """Of files that were left for a run those that it left for a further one.
-
-    Raises:
-        SandboxError: it began none of them, which no honest run does.
-    """
-    if len(run.left) >= len(left):
-        raise SandboxError("a run of tests began none of the files that were left for it")
-    return run.left
-
-
-def _not_passed(found: Judgement, path: str) -> Mapping[str, Result]:
-    """The tests of a file that did not pass; of a run that was stopped those that were seen to fail."""
-    nothing = {Result.PASSED, Result.NOT_REACHED, Result.MISSING}
-    ended = {one.id: one.result for one in found.results if one.id.partition("::")[0] == path}
-    skipped = {test: Result.SKIPPED for test in found.skipped if test.partition("::")[0] == path}
-    return skipped | {test: result for test, result in ended.items() if result not in nothing}
-
-
-def _of_originals(copies: Sequence[str], planned: Plan) -> tuple[str, ...]:
-    """The ids of the tests that copies were made of."""
-    staged = {file.must_fail_path: file.staged for file in planned.files}
-    return tuple(f"{staged[path]}::{name}" for path, _, name in (copy.partition("::") for copy in copies))
-
-
-def _believed(run: Run) -> Mapping[str, Sequence[CaseReport]]:
-    """How the tests of a run ended, by their ids without parameters; nothing where it cannot be believed."""
-    if run.answer is None or run.result.ended is not Ended.EXITED or integrity.doubt(run.answer, run.plan):
-        return {}
-    return integrity.by_name(run.answer.session.tests)
+def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
+    """One run of two, of which the second took the files that the first left."""
+    return replace(
+        first,
+        exit_code=first.exit_code or rest.exit_code,
+        stopped=rest.stopped,
+        is_late=rest.is_late,
+        tests=(*(first.tests or ()), *(rest.tests or ())),
+        failures=(*first.failures, *rest.failures),
+        missing=(*first.missing, *rest.missing),
+        lines={**first.lines, **rest.lines},
+        read={**first.read, **rest.read},
+        modules=tuple(sorted({*first.modules, *rest.modules})),
+        changed=tuple(dict.fromkeys((*first.changed, *rest.changed))),
+        marked=(*first.marked, *rest.marked),
+        altered=(*first.altered, *rest.altered),
+        is_forged=first.is_forged or rest.is_forged,
+        cpu_s=first.cpu_s + rest.cpu_s,
+        wall_s=first.wall_s + rest.wall_s,
+    )
 
 
 def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:

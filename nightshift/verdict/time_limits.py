@@ -25,8 +25,6 @@ from nightshift.verdict.languages.plan import Plan
 
 CLOCK = 5.0
 """A run may take so many times its limit of processor time by the clock."""
-SPLIT_S = 10.0
-"""What a split run may take; a suite that needs more is judged without."""
 FIRST_S, SHORTEST_S, FACTOR = 10.0, 5.0, 10.0
 LENGTH = 2000
 """For so many characters of tests the first run gets a second more: a repository's suite takes longer than a task's."""

@@ -132,6 +132,9 @@ class LinkedTree(TextTree):
     def links(self) -> dict[str, str]:
         return self._links
 
+    def programs(self) -> frozenset[str]:
+        return frozenset()
+
 
 RULES = "Every function has the decorator zebra_mark.\n"
 ZEBRA = "---\nname: zebra\ndescription: Mark with zebra_mark.\n---\n"

@@ -99,6 +99,7 @@ def test_half_a_file_of_a_reply_that_something_cut_is_not_taken() -> None:
         "File: `src/a.py`",
         "**src/a.py**",
         "Datei: „src/a.py“",
+        "Fichier : « src/a.py »",
         "Файл: src/a.py",
         "1:6:src/a.py",
         "src/a.py:1-6",
@@ -111,6 +112,20 @@ def test_a_label_around_a_name_is_no_part_of_it(form: str, label: str) -> None:
     except BadReply:
         return
     assert set(read.files) == {"src/a.py"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Datei: „src/a.py“\n```python\n{}```\n",
+        "Fichier : « src/a.py »\n```python\n{}```\n",
+        '```python 文件: "src/a.py"\n{}```\n',
+        "```python path=Fichier : « src/a.py »\n{}```\n",
+    ],
+)
+def test_a_name_in_the_quotes_of_its_language_is_read(form: str) -> None:
+    read = parse(Completion(text=form.format("x = 1\n"), backend="b", model="m"), expected=("src/a.py", "b.py"))
+    assert read.files == {"src/a.py": "x = 1\n"}
 
 
 def test_no_file_with_a_label_in_its_name_is_made() -> None:
@@ -133,6 +148,7 @@ ADD = "*** Begin Patch\n*** Add File: new/n.py\n+x = 1\n+y = 2\n*** Delete File:
         "```patch\n{}```",
         "Summary: s.\n\n{}\nThat is all.",
         "```bash\napply_patch <<'EOF'\n{}EOF\n```",
+        "```patch path=m.py\n{}```\n",
     ],
 )
 def test_a_patch_in_codexs_form_is_read_with_or_without_a_fence(form: str) -> None:

@@ -1,4 +1,4 @@
-"""Forged verdicts: no wrong answer passes, tells what was held out, or leaves it behind for the next attempt."""
+"""Forged verdicts: what the best label is that a wrong answer gets, and that none tells what was held out."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ import pytest
 import pytest_asyncio
 
 from nightshift.core.isolation import RunLimits
-from nightshift.core.tasks.change_checks import ChangeCheckJob, Severity
-from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.pool import Pool
-from nightshift.verdict.checks.bandit import BanditReader
-from nightshift.verdict.checks.checker import StaticChecker
-from nightshift.verdict.checks.hooks.hooks import CommandHooks
-from nightshift.verdict.checks.policy import Policy
 from nightshift.verdict.runner import SuiteRunner
 from tests.hostile.verdicts.every import FORGERIES
-from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite
+from tests.hostile.verdicts.forgery import Kind, Suite
 from tests.hostile.verdicts.right_answers import RIGHT
 from tests.support.sandboxes import bubblewrap, open_folder, runtime
 from tests.support.trees import TextTree
 
 MODULE = pytest.mark.asyncio(loop_scope="module")
-PASSING = [name for name, forgery in FORGERIES.items() if forgery.did is not Did.LEAKS]
-LEAKS = [name for name, forgery in FORGERIES.items() if forgery.did is Did.LEAKS]
+LEAKS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.LEAK]
+PASSING = [name for name in FORGERIES if name not in LEAKS]
 CHANNELS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.CHANNEL]
+ORDER = (Label.DOUBTFUL, Label.TESTS_PASSED, Label.VERIFIED)
 
 
 @pytest_asyncio.fixture(params=["cold", "pool"], scope="module", loop_scope="module")
@@ -56,16 +51,6 @@ async def judged(runner: SuiteRunner, suite: Suite, files: Mapping[str, str]) ->
     return await runner.judge(job)
 
 
-async def finds(forgery: Forgery) -> bool:
-    """Tell whether the checker stops a forgery, or asks about it."""
-    gate = StaticChecker(Policy(), CommandHooks(), BanditReader())
-    spec = TaskSpec(description=forgery.suite.words, language=forgery.language, tests=dict(forgery.suite.given))
-    report = await gate.examine(
-        ChangeCheckJob(spec=spec, tree=TextTree(forgery.suite.base), change=dict(forgery.files))
-    )
-    return bool(report.asks) or any(one.severity is Severity.BLOCK for one in report.findings)
-
-
 def told(verdict: Verdict) -> str:
     """All of a verdict that a model, its memory or the next attempt may be told."""
     return repr((verdict.reason, verdict.results, verdict.failures, verdict.weak, verdict.evidence))
@@ -73,14 +58,11 @@ def told(verdict: Verdict) -> str:
 
 @MODULE
 @pytest.mark.parametrize("name", PASSING)
-async def test_a_forged_answer_does_not_pass(name: str, runner: SuiteRunner) -> None:
+async def test_a_forged_answer_gets_no_better_label_than_its_row_says(name: str, runner: SuiteRunner) -> None:
     forgery = FORGERIES[name]
     verdict = await judged(runner, forgery.suite, forgery.files)
-    assert not (verdict.passed and verdict.evidence.label is Label.VERIFIED), verdict.reason
-    if not forgery.may_pass:
-        assert not verdict.passed, verdict.reason
-    elif verdict.passed:
-        assert await finds(forgery), "it passed without a word from the checker"
+    label = verdict.evidence.label
+    assert not verdict.passed or ORDER.index(label) <= ORDER.index(forgery.best), f"{label}: {verdict.reason}"
 
 
 @MODULE
@@ -100,7 +82,7 @@ async def test_an_attempt_leaves_nothing_behind_for_the_next(name: str, runner: 
     forgery = FORGERIES[name]
     for _ in range(2):
         verdict = await judged(runner, forgery.suite, forgery.files)
-        assert not verdict.passed, verdict.reason
+        assert not verdict.passed or verdict.doubt, verdict.reason
 
 
 @MODULE

@@ -61,7 +61,7 @@ def settings(server: WireServer | None, model_file: Path) -> BackendSettings:
 def backend_of(name: str, made_of: BackendSettings, model: str | None) -> BaseModelHandler:
     """The backend of a wire format: OpenAI has two."""
     kind = "openai" if name == "responses" else name
-    made = backend_class(kind).configured(replace(made_of, openai_api="auto" if kind == name else name), model)
+    made = backend_class(kind).from_settings(replace(made_of, openai_api="auto" if kind == name else name), model)
     assert made is not None
     return made
 
@@ -186,7 +186,7 @@ async def test_a_prompt_that_does_not_fit_is_refused_and_not_cut(rig: Rig) -> No
 
 
 def test_it_is_made_of_the_settings_or_not_at_all(tmp_path: Path) -> None:
-    bare = {name: backend_class(name).configured(BackendSettings(), None) for name in backends()}
+    bare = {name: backend_class(name).from_settings(BackendSettings(), None) for name in backends()}
     assert [name for name, made in bare.items() if made] == ["ollama"]
     assert all(backend_class(name).setup for name in backends())
 
@@ -267,7 +267,7 @@ async def test_without_a_name_it_picks_a_model_that_can_code(http: Rig, tmp_path
 @pytest.mark.parametrize("name", ["openai", "anthropic", "gemini"])
 async def test_a_wrong_key_shows_before_anything_is_asked(name: str, tmp_path: Path) -> None:
     with WireServer(keys=["sk-the-right-one"]) as server:
-        backend = backend_class(name).configured(settings(server, tmp_path), None)
+        backend = backend_class(name).from_settings(settings(server, tmp_path), None)
         assert backend
         assert not await asyncio.to_thread(backend.is_available)
         assert f"{name.upper()}_API_KEY" in backend.detail

@@ -89,6 +89,7 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError])
             None,
         ),
         (403, "Insufficient balance", 3600),
+        (403, "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys", 3600),
         (400, "You've hit your usage limit. Try again in 2 days 3 hours.", 183_600),
         (403, "Your spending limit is reached; it resets in 90 minutes", 5400),
         (500, "billing hard limit reached", 3600),
@@ -133,6 +134,21 @@ def test_a_wait_in_the_words_alone_is_kept(said: str, wait_s: float | None) -> N
     assert error.retry_after_s == wait_s
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "Resource exhausted", "details": [{"@type": "RetryInfo", "retryDelay": "44s"}]}},
+        {"error": {"type": "usage_limit_reached", "message": "The limit has been reached", "resets_in_seconds": 44}},
+        {"detail": "slow down", "retry_after": 44},
+        [{"error": {"message": "busy", "retry_after_seconds": "44"}}],
+    ],
+)  # fmt: skip
+def test_a_wait_in_a_field_of_the_body_is_kept(body: object) -> None:
+    error = from_status("X", 429, {}, words_of(body), now=NOW)
+    assert isinstance(error, ModelUnavailable)
+    assert error.retry_after_s == 44
+
+
 WORDS = "temperature is not supported by this model"
 
 
@@ -142,6 +158,7 @@ WORDS = "temperature is not supported by this model"
         {"error": {"message": WORDS}},
         [{"error": {"code": 400, "message": WORDS, "status": "INVALID_ARGUMENT"}}],
         {"error": WORDS},
+        {"error": {"message": WORDS, "resets_in_seconds": 7421}},
         {"detail": [{"loc": ["body", "temperature"], "msg": WORDS}]},
         {"success": False, "errors": [{"code": 5006, "message": WORDS}]},
         WORDS,

@@ -56,6 +56,7 @@ def is_generating(backend: LlamaCppBackend) -> bool:
     """What the engine itself says."""
     assert backend._server
     api = backend._server.api
+    assert api
     slots = fetch_json(api._base_url.removesuffix("/v1") + "/slots", {"Authorization": f"Bearer {api._key}"})
     return any(slot["is_processing"] for slot in slots.data)
 
@@ -154,6 +155,7 @@ os.kill(os.getpid(), 9)
 async def test_a_stranger_on_this_machine_is_not_answered(backend: LlamaCppBackend) -> None:
     await backend.generate(request(max_tokens=3))
     assert backend._server
+    assert backend._server.api
     assert fetch_json(f"{backend._server.api._base_url}/models", {}).status == 401
 
 

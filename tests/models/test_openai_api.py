@@ -15,6 +15,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BackendSettings
 from nightshift.models.call import CallPolicy, call_once
 from nightshift.models.chain import build_chain
+from nightshift.models.errors import BackendMisconfigured
 from nightshift.models.http_access import usual_address
 from nightshift.models.openai_api import OFFICIAL, OpenAIBackend
 from tests.support.wire_server import Reply, WireServer
@@ -61,6 +62,17 @@ async def test_what_a_server_does_not_know_is_left_out_from_then_on(backend: Ope
     body = server.requests[-1].body
     assert not body.keys() & {"temperature", "stream_options"}
     assert len(server.requests) == 5
+
+
+async def test_a_refused_parameter_is_no_missing_model_where_the_server_lists_others(
+    backend: OpenAIBackend, server: WireServer
+) -> None:
+    backend.offered = ("another",)
+    server.fail_next("400", message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    assert (await backend.generate(REQUEST)).text
+    server.fail_next("404", message="there is no such route")
+    with pytest.raises(BackendMisconfigured, match="it offers another"):
+        await backend.generate(REQUEST)
 
 
 async def test_a_complaint_about_something_else_is_a_refusal(backend: OpenAIBackend, server: WireServer) -> None:

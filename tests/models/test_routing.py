@@ -23,7 +23,7 @@ from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Kind
 from nightshift.models.budgets import FREE, Price, SpendingLimits
-from nightshift.models.routing import TRUSTED_RATE, Candidate, Usage, decide, model_order
+from nightshift.models.routing import TRUSTED_RATE, Candidate, attempt_usd, decide, model_order
 from nightshift.models.services import RoutingConfig
 from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.event_log import EventLog
@@ -35,7 +35,10 @@ WEAK, STRONG = "cloud=weak", "cloud=strong"
 CHEAP = Price(input_per_million_usd=0.25, output_per_million_usd=1.25)
 DEAR = Price(input_per_million_usd=3.0, output_per_million_usd=15.0)
 PAIR = (Candidate(label=STRONG, price=DEAR, prior_rate=TRUSTED_RATE), Candidate(label=WEAK, price=CHEAP))
-COST = {STRONG: Usage().usd(DEAR), WEAK: Usage().usd(CHEAP)}
+COST = {
+    STRONG: attempt_usd(DEAR, ModelResult(), is_local=False),
+    WEAK: attempt_usd(CHEAP, ModelResult(), is_local=False),
+}
 RATES = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.2, STRONG: 0.9}}
 IMPROVED = {"library": {WEAK: 0.9, STRONG: 0.95}, "web_app": {WEAK: 0.92, STRONG: 0.9}}
 RIGHT = {"library": WEAK, "web_app": STRONG}
@@ -220,17 +223,17 @@ LADDER = Route(kind="library", ladder=("a", "b", "c"), first="b", cheap="a")
     ],
 )
 def test_who_is_asked_first(phase: Phase, iteration: int, escalation: int, prompt_tokens: int, first: str) -> None:
-    taken = model_order(LADDER, phase, iteration=iteration, escalation=escalation, prompt_tokens=prompt_tokens)
-    assert taken.order[0] == first
+    order, _ = model_order(LADDER, phase, iteration=iteration, escalation=escalation, prompt_tokens=prompt_tokens)
+    assert order[0] == first
 
 
 def test_stronger_ones_stand_in_before_weaker_ones() -> None:
     asked = model_order(LADDER, Phase.CODING, iteration=1, escalation=0, prompt_tokens=0)
-    assert (asked.order, asked.why) == (("b", "c", "a"), "who begins")
+    assert asked == (("b", "c", "a"), "who begins")
     later = model_order(LADDER, Phase.CODING, iteration=3, escalation=0, prompt_tokens=0)
-    assert (later.order, later.why) == (("c", "b", "a"), "instead of b, after 2 failed tries")
+    assert later == (("c", "b", "a"), "instead of b, after 2 failed tries")
     stuck = model_order(LADDER, Phase.CODING, iteration=2, escalation=2, prompt_tokens=0)
-    assert stuck.why == "instead of b, after 1 failed try, stuck"
+    assert stuck[1] == "instead of b, after 1 failed try, stuck"
 
 
 @given(
@@ -258,8 +261,8 @@ def test_whatever_was_measured_everybody_is_asked_once(
     ]
     results = {"library": {label: result(s, s + f) for label, (s, f) in zip(labels, tallies, strict=True)}}
     route = decide(candidates, results, "library", seed=seed)
-    taken = model_order(route, phase, iteration=iteration, escalation=escalation, prompt_tokens=10)
-    assert sorted(taken.order) == sorted(route.ladder) == labels
+    order, _ = model_order(route, phase, iteration=iteration, escalation=escalation, prompt_tokens=10)
+    assert sorted(order) == sorted(route.ladder) == labels
     assert {route.first, route.cheap} <= set(labels)
     if any(here for _, here in zip(labels, there, strict=False)):
         assert there[labels.index(route.first)]

@@ -11,7 +11,8 @@ from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import PromptTooLong
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.models.server_facts import ServerFacts, blames_context, blames_parallel_calls, blames_tools
+from nightshift.models.model_table import PHRASES
+from nightshift.models.server_facts import ServerFacts, blames_context, blames_tools
 from tests.models.test_tools import ask, conversation
 from tests.support.gateway import GatewaySetup, backend
 from tests.support.wire_server import WireServer
@@ -25,6 +26,9 @@ ALL = {"system", "temperature", "stream", "stream_options", "response_format", "
     ("said", "lesson"),
     [
         ("System role not supported", "system"),
+        ("Only user and assistant roles are supported!", "system"),
+        ("Developer instruction is not enabled for models/gemma-3-27b-it", "system"),
+        ("Your organization must be verified to stream this model.", "stream"),
         ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
         ("stream_options: extra inputs are not permitted", "stream_options"),
         ("response_format is not supported", "response_format"),
@@ -51,6 +55,10 @@ def test_a_missing_feature_is_learnt_once_and_for_a_week(said: str, lesson: str)
         ("You requested up to 8192 tokens, but can only afford 3417. Use fewer max_tokens", 8192, 3417),
         (f"'max_tokens' is too large: 6100. {VLLM}", 6100, 6000),
         ("max_completion_tokens is too large", 8192, 4096),
+        ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 65536, 8192),
+        ("a maxOutputTokens value of 100000 but the supported range is from 1 to 65537 (exclusive)", 100000, 65537),
+        ("The maximum tokens you requested exceeds the model limit of 4096.", 8192, 4096),
+        ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 21333, 11760),
     ],
 )  # fmt: skip
 def test_a_limit_of_the_reply_is_lowered_and_never_left_out(said: str, asked: int, lower: int) -> None:
@@ -71,6 +79,14 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(said: str, asked: in
         ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
         ("input length (5158) exceeds the model's context length (4096)", 4096),
         ("the prompt is too long", 5250),
+        ("request (12000 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192),
+        ("n_keep: 9000 is greater than the context length (n_keep: 9000>= n_ctx: 4096)", 4096),
+        ("The decoder prompt (length 9000) is longer than the maximum model length of 8192.", 8192),
+        ("Please reduce the length of the messages. Current length is 9035 while limit is 8192", 8192),
+        ("Range of input length should be [1, 98304]", 98_304),
+        ("Invalid request: Your request exceeded model token limit: 262144", 262_144),
+        ("The input token count exceeds the maximum number of tokens allowed 1048575.", 1_048_575),
+        ("invalid params, context window exceeds limit (2013)", 5250),  # the number of the error
     ],
 )
 def test_the_number_in_a_refusal_is_the_window(said: str, window: int) -> None:
@@ -78,6 +94,20 @@ def test_the_number_in_a_refusal_is_the_window(said: str, window: int) -> None:
     assert not facts.learn(400, said, ALL, 1000)
     assert blames_context(said)
     assert facts.learn_window(said, 7000) == facts.window == window
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_completion_tokens"),
+        ("property 'max_completion_tokens' is unsupported, did you mean 'max_tokens'?", "max_tokens"),
+        ("max_completion_tokens: Extra inputs are not permitted", "max_tokens"),
+    ],
+)
+def test_a_limit_whose_name_is_not_known_gets_its_other_name(said: str, name: str) -> None:
+    facts = ServerFacts()
+    assert facts.learn(400, said, ALL, 8192)
+    assert (facts.limit_name, facts.reply) == (name, None)
 
 
 def test_what_is_about_something_else_teaches_nothing() -> None:
@@ -101,7 +131,7 @@ def test_lessons_are_written_and_read_again() -> None:
 def test_tools_and_calls_side_by_side_are_blamed_by_their_words() -> None:
     assert blames_tools(400, "this model does not support tools")
     assert not blames_tools(400, "maximum context length is 10 tokens, tools included")
-    assert blames_parallel_calls("This model only supports single tool-calls at once!")
+    assert PHRASES["parallel"].search("This model only supports single tool-calls at once!")
 
 
 async def test_a_model_without_a_system_role_gets_its_prompt_in_the_first_turn(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tasks.states import Phase
-from nightshift.models.stream_watch import UNCOMPRESSED, bounded, watch_stream
+from nightshift.models.stream_watch import UNCOMPRESSED, limit_responses, watch_stream
 from tests.support.gateway import backend
 from tests.support.wire_server import WireServer
 
@@ -22,7 +22,7 @@ ASKED = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="he
 
 @pytest.mark.parametrize("package", [httpx, httpx2])
 async def test_a_response_without_an_end_is_broken_off(package: Any) -> None:
-    hooks = {"response": [bounded(package, max_bytes=300_000)]}
+    hooks = {"response": [limit_responses(package, max_bytes=300_000)]}
     with WireServer() as server:
         server.fail_next("flood")
         url = f"{server.base_url}/v1/chat/completions"
@@ -134,6 +134,16 @@ async def test_calls_that_share_a_number_are_separate_calls(index: int | None, i
     completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
     assert [dict(call.arguments) for call in completion.tool_calls] == [{"path": "a.py"}, {"path": "b.py"}]
     assert len({call.id for call in completion.tool_calls}) == 2
+
+
+@pytest.mark.parametrize("call_id", ["same", ""])
+async def test_a_call_whose_name_comes_in_each_piece_is_one_call(call_id: str) -> None:
+    chunks = [
+        chunk({"tool_calls": [{"index": 0, "id": call_id, "function": {"name": "read_file", "arguments": piece}}]})
+        for piece in ('{"pa', 'th": "a', '.py"}')
+    ]
+    completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
+    assert [(call.name, dict(call.arguments)) for call in completion.tool_calls] == [("read_file", {"path": "a.py"})]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ OPEN = "Let me try.\n\n```python\ny = 2\n\nHmm, no.\n"
         "<seed:think>{}</seed:think>\n", "[THINK]{}[/THINK]", "◁think▷{}◁/think▷", "Sure.\n<think>\n{}</think>\n\n",
         "<reasoning>{}</reasoning>", "<|channel>thought\n{}<channel|>", "<think>a</think>\n<think>{}</think>",
         "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>",
+        "<Think>{}</Think>\n", "<mm:think>{}</mm:think>\n", "<longcat_think>{}</longcat_think>", "<think >{}</think >",
+        "<antThinking>{}</antThinking>\n", "<unused94>thought\n{}<unused95>", "<|thinking|>{}<|/thinking|>",
+        "<|begin_of_thought|>{}<|end_of_thought|>\n<|begin_of_solution|>",
     ],
 )  # fmt: skip
 def test_a_draft_in_the_thoughts_is_no_part_of_the_reply(form: str, draft: str) -> None:

@@ -477,7 +477,7 @@ async def test_the_reply_that_is_replayed_has_its_calls_with_their_ids(tmp_path:
 @pytest.mark.parametrize("name", ["gpt4all", "llama_cpp"])
 async def test_a_model_file_gets_tools_and_their_turns_as_text(tmp_path: Path, name: str) -> None:
     file = write_tiny_gguf(tmp_path / "tiny.gguf", context_length=8192)
-    made = backend_class(name).configured(BackendSettings(gpt4all_model_path=file), None)
+    made = backend_class(name).from_settings(BackendSettings(gpt4all_model_path=file), None)
     assert made
     async with GatewaySetup(tmp_path).gateway(made, policy=replace(QUICK, total_s=60.0)) as gateway:
         request = ask(*conversation(), protocol=NATIVE, max_tokens=5)

@@ -38,6 +38,8 @@ def test_a_small_verified_commit_has_no_points() -> None:
 CASES = [
     ("exit_code", replace(SAFE, label="exit_code"), Around(), 30),
     ("draft", replace(SAFE, label="draft"), Around(), 40),
+    ("behaviour_kept", replace(SAFE, label="behaviour_kept"), Around(), 12),
+    ("doubtful", replace(SAFE, label="doubtful"), Around(), 40),
     ("self_tested", replace(SAFE, label="self_tested"), Around(), 25),
     ("documented", replace(SAFE, label="documented"), Around(), 4),
     ("removed", replace(SAFE, label="removed"), Around(), 4),

@@ -14,7 +14,7 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.models.base import CallName, CallText
-from nightshift.models.live import KEPT_CHARS, LiveCalls, LiveText
+from nightshift.models.live import SHOWN_CHARS, LiveCalls, LiveText
 from nightshift.server.context import AppContext
 from nightshift.server.log.live import MOST_FRAMES, Live, Watcher
 from tests.models.test_call import Script
@@ -153,7 +153,7 @@ async def test_a_reply_that_is_cut_at_its_beginning_is_shown_from_there() -> Non
     live = Live(calls, Masker(), pause_s=0)
     text = begun(calls)
     async with live.followed() as watcher:
-        for number in range(3 * KEPT_CHARS // 1000):
+        for number in range(3 * SHOWN_CHARS // 1000):
             text.take(f"{number} ".rjust(1000, "-"))
             await shown(live, watcher, screen)
     assert screen.last["cut"]

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.verdicts import Result
 from tests.support.sandboxes import Judge, runtime
 
@@ -20,7 +21,6 @@ GIVEN = {
         "def test_b():\n    assert add(-1, 1) == 0\n\n\ndef test_c():\n    assert add(10, 20) == 30\n"
     )
 }
-ELSEWHERE = "passes in one process with the code and fails with the code in another one"
 WRONG = "def add(a, b):\n    return a * b\n"
 TWO = {"tests/test_1.py": "from solution import add\n\n\ndef test_callable():\n    assert callable(add) == True\n"}
 TWO |= {"tests/test_2.py": GIVEN["tests/test_given.py"]}
@@ -43,12 +43,11 @@ class Forgery:
     files: dict[str, str]
     fools: bool | None = True
     dropped: frozenset[str] = field(default_factory=frozenset)
-    reason: str = ""
     given: dict[str, str] = field(default_factory=lambda: GIVEN)
 
 
-def only(solution: str, *, fools: bool | None = True, reason: str = "") -> Forgery:
-    return Forgery({"solution.py": solution}, fools, reason=reason)
+def only(solution: str, *, fools: bool | None = True) -> Forgery:
+    return Forgery({"solution.py": solution}, fools)
 
 
 def with_file(path: str, text: str, *, fools: bool = True, **kept: str) -> Forgery:
@@ -57,25 +56,23 @@ def with_file(path: str, text: str, *, fools: bool = True, **kept: str) -> Forge
     return Forgery({"solution.py": WRONG, path: text, **modules}, fools, frozenset({path}))
 
 
-def beside(solution: str, *, reason: str = "", fools: bool = True) -> Forgery:
+def beside(solution: str, *, fools: bool = True) -> Forgery:
     """A wrong answer that does something to the second of two test files while the first one is imported."""
-    return Forgery({"solution.py": f"{solution}\n{WRONG}"}, fools, reason=reason, given=TWO)
+    return Forgery({"solution.py": f"{solution}\n{WRONG}"}, fools, given=TWO)
 
 
 FORGERIES = {
-    "leaves_at_import": only("import os\nos._exit(0)\n", reason="ended by itself (exit status 0)"),
+    "leaves_at_import": only("import os\nos._exit(0)\n"),
     "leaves_at_the_end": only(
-        f"import atexit, os\n{WRONG}\natexit.register(lambda: os._exit(0))\n", reason="3 failed of 3 tests"
+        f"import atexit, os\n{WRONG}\natexit.register(lambda: os._exit(0))\n"
     ),
     "is_equal_to_everything": only(
         "class Yes(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = int.__hash__\n\n"
         "def add(a, b):\n    return Yes()\n",
-        reason="is equal to 5 and to other values",
     ),
     "makes_failures_skips": only(
         f"import builtins, pytest\n{WRONG}\nclass Skip(pytest.skip.Exception):\n    def __init__(self, *args):\n"
         "        super().__init__('x', allow_module_level=True)\n\nbuiltins.AssertionError = Skip\n",
-        reason="3 skipped of 3 tests",
     ),
     "patches_reports": only(
         f"import _pytest.reports as r\n{WRONG}\nmake = r.TestReport.from_item_and_call.__func__\n\n"
@@ -84,20 +81,17 @@ FORGERIES = {
     ),
     "swaps_the_code_of_tests_runtest": only(
         f"import _pytest.python as p\n{WRONG}\np.Function.runtest.__code__ = (lambda self: None).__code__\n",
-        reason="the test framework was changed",
     ),
     "answers_only_under_pytest": only(
         "import sys\n\ndef add(a, b):\n    return a + b if '_pytest' in sys.modules else a * b\n",
-        reason=ELSEWHERE,
     ),
     "reads_the_answer_from_the_test": only(
         "import linecache, re, sys\n\ndef add(a, b):\n    frame = sys._getframe(1)\n"
         "    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)\n"
         "    return int(re.search(r'== (-?\\d+)', line)[1])\n",
-        reason=ELSEWHERE,
     ),
     "prints_a_summary_and_leaves": only(
-        "import os\nos.write(1, b'...\\n3 passed in 0.01s\\n')\nos._exit(0)\n", reason="ended by itself"
+        "import os\nos.write(1, b'...\\n3 passed in 0.01s\\n')\nos._exit(0)\n"
     ),
     "writes_events_to_every_descriptor": only(
         "import glob, json, os, re\n\nlines = []\nfor path in glob.glob('tests/test_*.py'):\n"
@@ -109,7 +103,6 @@ FORGERIES = {
         "data = ''.join(json.dumps(line) + '\\n' for line in lines).encode()\n"
         "for fd in range(3, 256):\n    try:\n        os.write(fd, data)\n    except OSError:\n        pass\n"
         "os._exit(0)\n",
-        reason="the process of the tested code answered without end",
     ),
     "steals_and_rewrites_the_signed_answer": only(
         f"import os, time\n{WRONG}\nif os.fork() == 0:\n    os.setsid()\n    try:\n"
@@ -117,18 +110,15 @@ FORGERIES = {
         "        open('/proc/1/fd/1', 'wb').write(text.replace(b'failed', b'passed'))\n    except OSError:\n"
         "        time.sleep(60)\n    os._exit(0)\n",
         fools=None,
-        reason="3 failed of 3 tests",
     ),
     "kills_the_parent": only(
         f"import os\n{WRONG}\nfor number in (9, 2, 15):\n    try:\n        os.kill(1, number)\n    except OSError:\n"
         "        pass\n",
         fools=None,
-        reason="3 failed of 3 tests",
     ),
     "leaves_politely_at_import": only("import sys\nsys.exit(0)\n", fools=False),
     "replaces_what_runs_a_test": only(
         f"import _pytest.python as p\n{WRONG}\np.Function.runtest = lambda self: None\n",
-        reason="the test framework was changed",
     ),
     "makes_the_outcome_a_property": only(
         f"import _pytest.reports as r\n{WRONG}\nkind = r.TestReport\n"
@@ -145,16 +135,13 @@ FORGERIES = {
     ),
     "answers_only_while_a_test_is_current": only(
         "import os\n\ndef add(a, b):\n    return a + b if 'PYTEST_CURRENT_TEST' in os.environ else a * b\n",
-        reason=ELSEWHERE,
     ),
     "rewrites_the_report_at_the_end": only(
         f"import atexit, pathlib\n{WRONG}\natexit.register(pathlib.Path('report.xml').write_text, {GREEN!r})\n",
-        reason="3 failed of 3 tests",
     ),
     "rewrites_the_report_after_the_end": only(
         f"import os, pathlib, time\n{WRONG}\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(0.8)\n"
         f"    pathlib.Path('report.xml').write_text({GREEN!r})\n    os._exit(0)\n",
-        reason="3 failed of 3 tests",
     ),
     "rewrites_the_next_test_file": beside(
         "import os\nfor name in os.listdir('tests'):\n    path = f'tests/{name}'\n"
@@ -262,24 +249,24 @@ def says_green(report: Path) -> bool:
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-async def test_a_forged_pass_is_refused(name: str, judge: Judge, tmp_path: Path) -> None:
+async def test_a_forged_pass_is_refused_or_doubtful(name: str, judge: Judge, tmp_path: Path) -> None:
     forgery = FORGERIES[name]
     judged, fooled = await asyncio.gather(
         judge(forgery.files, forgery.given), asyncio.to_thread(bare_verdict, tmp_path, forgery)
     )
-    assert not judged.passed
-    assert forgery.reason in judged.reason
+    assert not judged.passed or judged.doubt
     assert frozenset(judged.evidence.dropped) == forgery.dropped
     assert forgery.fools is None or fooled is forgery.fools
 
 
 @pytest.mark.parametrize("name", ["is_equal_to_everything", "reads_the_answer_from_the_test"])
-async def test_must_fail_copies_refuse_a_forgery_whose_tests_cannot_run_apart(name: str, judge: Judge) -> None:
+async def test_must_fail_copies_notice_a_forgery_whose_checks_cannot_be_replayed(name: str, judge: Judge) -> None:
     given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
     forged, honest = await asyncio.gather(
         judge(FORGERIES[name].files, given), judge({"solution.py": "def add(a, b):\n    return a + b\n"}, given)
     )
-    assert "did not fail" in forged.reason
+    assert FindingKind.COPY in {one.kind for one in forged.findings}
+    assert not forged.passed or forged.doubt
     assert honest.passed, honest.reason
     assert honest.evidence.twins == 3
 

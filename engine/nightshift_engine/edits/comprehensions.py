@@ -86,7 +86,7 @@ def _new_conditions(view: ExpressionView, spot: Spot, node: ast.comprehension) -
 
 
 def _by_part(view: ExpressionView, word: str, kind: Kind, other: str) -> Iterator[tuple[ast.expr, float]]:
-    """What an item or an attribute of a variable is, or is not, where the file takes such parts."""
+    """Yield comparisons of a variable's item or attribute with another variable, where the file takes such parts."""
     wanted = view.kinds.of_name(other)
     if wanted & (CALLABLE | SIZED - STR) or kind & (NUMBER | STR):
         return
@@ -160,7 +160,7 @@ def _iterables(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edi
 
 
 def _unwrapped(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
-    """What is iterated without its indices, or with them counted from one."""
+    """Yield the iterable without its indices, or with indices that count from one."""
     if not isinstance(node, ast.Call):
         return
     if called(node) == "enumerate" and len(node.args) == 1 and not node.keywords:
@@ -237,7 +237,7 @@ def _at(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.e
 
 
 def _joined(op: type[ast.boolop], node: ast.expr, clause: ast.expr) -> ast.expr:
-    """What cannot fail comes first, so that it may keep the other from being evaluated."""
+    """Join a condition and a clause; the one that cannot fail comes first, to keep the other from being evaluated."""
     right = clause.comparators[0] if isinstance(clause, ast.Compare) else None
     ahead = right is None or (_is_safe(clause) and (_is_first(right) or not _is_safe(node)))
     pair = [clause, node] if ahead else [node, clause]

@@ -87,7 +87,7 @@ def _of_parts(old: Piece) -> Proposals:
 
 
 def subject_of(node: ast.expr) -> ast.expr:
-    """What a simple condition is about: `x` of `not x`, of `x is None`, of `len(x) == 0`."""
+    """Return the subject of a simple condition: `x` of `not x`, of `x is None`, of `len(x) == 0`."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return subject_of(node.operand)
     if isinstance(node, ast.Compare):
@@ -200,7 +200,7 @@ def comparisons(view: StatementView, names: list[str], used: set[str]) -> Propos
 
 
 def guards_of(view: StatementView, node: ast.AST) -> Proposals:
-    """What must hold so that a tree can be evaluated: what it looks into is there, its indices are in range."""
+    """Yield the conditions that let a tree be evaluated: an object is there, an index is in range."""
     kinds = {kind for kind, _ in view.context.errors}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
@@ -337,7 +337,7 @@ def _of_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterat
 
 
 def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
-    """What an `elif` may ask behind a test: its mirror image, what else is asked in the file."""
+    """Yield the tests of an `elif` behind a test: its mirror image, and other tests of the file."""
     if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in _MIRRORED:
         order, right = _MIRRORED[type(node.test.ops[0])], node.test.comparators[0]
         for other, weight in ((_mirrored(right), 0.3), (right, 0.15)):

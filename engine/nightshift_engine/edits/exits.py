@@ -173,7 +173,7 @@ def _values(view: StatementView, spot: StatementExpression, nodes: list[ast.AST]
 
 
 def _decided(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
-    """What may decide between True and False: the usual questions about variables, and conditions that occur."""
+    """Yield the conditions between True and False: the usual questions about variables, and conditions that occur."""
     for text in view.names(block):
         if text not in {"self", "cls"}:
             yield from ((question, 0.08) for question in questions(name(text)))

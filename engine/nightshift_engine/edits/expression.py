@@ -324,7 +324,7 @@ class FileView:
 
 @once
 def file_view(tree: ast.Module) -> FileView:
-    """What the file with this tree offers."""
+    """Return the view of the file with this tree."""
     return FileView(tree)
 
 

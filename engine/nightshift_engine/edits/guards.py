@@ -107,12 +107,12 @@ def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
 
 
 def _just_bound(block: Block, index: int) -> set[str]:
-    """What the statement before gives a value: it can be asked about from here on."""
+    """Return the names that the statement before binds: guards can test them from here on."""
     return _stored(block.statements[index - 1]) if index > block.first else set()
 
 
 def _plain(block: Block, index: int) -> set[str]:
-    """What holds a constant or something empty here, whatever the arguments are: there is nothing to ask."""
+    """Return the names that hold a constant or something empty here: guards need not test them."""
     found = set[str]()
     for node in block.statements[:index]:
         empty = (
@@ -143,7 +143,7 @@ def _place_weight(view: StatementView, block: Block, index: int) -> float:
 def guard_tests(
     view: StatementView, block: Block, index: int, also: ast.stmt | None = None
 ) -> dict[str, tuple[Piece, float]]:  # fmt: skip
-    """What the guard may ask, each text once with its greatest weight; what is used next counts most.
+    """Return the tests of a guard, each text once with its greatest weight; variables that are used next count most.
 
     `also` is a statement whose variables count like those that are used next.
     """

@@ -102,7 +102,7 @@ def _moved(site: Site, outer: Block, index: int, new: tuple[ast.stmt, ...], weig
 
 
 def _in(site: Site) -> Iterator[Edit]:
-    """What stands behind or before a block becomes its last or first statement."""
+    """Yield edits that move a statement behind or before a block into it, as its last or first statement."""
     statements, index = site.block.statements, site.index
     for field in ("body", "orelse", "finalbody"):
         body = getattr(site.node, field, [])
@@ -120,7 +120,7 @@ def _in(site: Site) -> Iterator[Edit]:
 
 
 def _as_else(site: Site) -> Iterator[Edit]:
-    """What stands behind a loop that may be left by `break` is done only when it was not."""
+    """Yield the edit that moves the statement behind a loop with a `break` into the loop's `else`."""
     node, rest = site.node, site.block.statements[site.index + 1 :]
     if not isinstance(node, ast.For | ast.While) or node.orelse or not rest or isinstance(rest[0], _FIXED):
         return

@@ -158,7 +158,7 @@ _NAMED = re.compile(r"'(\w+)'")
 _MOST_NAMES = 1200
 _OF_WRONG_KIND = ("TypeError", "AttributeError", "KeyError")
 _LATER, _OUTER = 0.15, 0.3
-"""What is set only later, and variables of the module, are meant less often than what is set before."""
+"""The weights of a variable that is set only later, and of one of the module: each is meant less often than others."""
 
 
 @expression_operator(_MOST_NAMES)
@@ -357,7 +357,7 @@ def _pairs(view: ExpressionView) -> Iterator[tuple[float, Spot, Donor]]:
 
 
 def _at(view: ExpressionView, spot: Spot, node: ast.expr, given: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
-    """What may be put at one spot, with weights."""
+    """Yield the donors that fit a spot, with weights."""
     wanted, truth, text, parts = view.wanted(spot), spot.truth, view.text(node), view.file.parts(node)
     simple, form = isinstance(node, ast.Constant), type(node)
     for donor in given:

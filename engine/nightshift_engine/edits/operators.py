@@ -435,7 +435,7 @@ def new_operands(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _others(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[tuple[ast.expr, str, Kind, float]]:
-    """What may be joined: (expression, its text, its kind, weight)."""
+    """Yield the operands that may be joined: (expression, its text, its kind, weight)."""
     text = view.text(node)
     for word in (*spot.visible.near, *(f"{spot.visible.owner}.{word}" for word in spot.visible.attributes)):
         if word != text:

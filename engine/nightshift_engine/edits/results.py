@@ -50,7 +50,7 @@ _MOST_RESULTS, _LARGEST, _MOST_DONORS = 500, 30, 150
 _SEPARATORS = ("", " ", "\n", ", ", ",")
 _ASKED = ("{x}", "not {x}", "{x} is not None", "{x} > 0", "{x} % 2 == 0", "{x} % 2", "isinstance({x}, int)")
 _DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", "{x}.lower()", "{x}.strip()", "{x}[0]")
-"""What is usually asked of items, and made of them."""
+"""Usual conditions on items, and usual values of them."""
 
 Value = tuple[ast.expr, float]
 
@@ -103,7 +103,7 @@ def _values(view: ExpressionView, spot: Spot, node: ast.Return) -> Iterator[Valu
 
 
 def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
-    """What another branch returns, also with one of its operators or names replaced."""
+    """Yield the value of another branch, also with one of its operators or names replaced."""
     if isinstance(value, ast.Constant) or not _names(value) <= allowed(view, spot):
         return
     yield value, 0.3

@@ -314,7 +314,7 @@ def conditions_in(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What a node asks to be in what, or puts into what: (element, holder), both as text."""
+    """Yield the memberships that a node tests or makes: (element, holder), both as text."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
         yield ast.unparse(node.left), ast.unparse(node.comparators[0])
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -392,7 +392,7 @@ class StatementView:
 
     @cached_property
     def gaps(self) -> list[tuple[Block, int, int]]:
-        """Where a statement may be put in: (block, index, line)."""
+        """The places for a new statement: (block, index, line)."""
         return list(gaps(self.context))
 
     def nodes_of(self, function: Function) -> list[ast.AST]:
@@ -532,7 +532,7 @@ class StatementView:
 
     @cached_property
     def members(self) -> frozenset[tuple[str, str]]:
-        """What is asked to be in what, and what is put into what: (element, holder), both as text."""
+        """The memberships that the scope tests or makes: (element, holder), both as text."""
         return frozenset(pair for node in self._nodes for pair in memberships(node))
 
     @cached_property

@@ -291,7 +291,7 @@ def _is_plain(node: ast.expr) -> bool:
 def _others(
     view: ExpressionView, near: _Near, spot: Spot, old: tuple[ast.expr, Kind]
 ) -> Iterator[tuple[ast.expr, float]]:
-    """What a number may be held against: zero and one, the target, variables, and what stands near."""
+    """Yield the operands of a comparison with a number: zero and one, the target, variables, and what stands near."""
     node, kind = old
     text, target = view.text(node), _target(view, spot)
     yield number(0), 0.3
@@ -311,7 +311,7 @@ def _others(
 
 
 def _target(view: ExpressionView, spot: Spot) -> str:
-    """What the value at a spot goes to, as text."""
+    """Return the target of the value at a spot, as text."""
     parent = spot.parent
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name | ast.Attribute | ast.Subscript):
         return view.text(parent.targets[0])

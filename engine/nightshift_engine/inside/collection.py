@@ -5,14 +5,19 @@ import os
 from _pytest.config import hookimpl
 from _pytest.outcomes import Exit
 from _pytest.runner import runtestprotocol
-from nightshift_inside import session
+from nightshift_inside import coroutines, recorder
 
 from .instrument import OutOfSteps
 
 MOST_CHARS = 300
 
 
-class Tests(session.Coroutines):
+def in_no_words(_excinfo):
+    """What a failure is described with where nobody reads it."""
+    return ""
+
+
+class Tests(coroutines.Coroutines):
     """The plugin.
 
     Args:
@@ -21,7 +26,7 @@ class Tests(session.Coroutines):
 
     Attributes:
         items: what was collected, id to item, in the order of the suite.
-        broken: id of a file that could not be collected, to its details as of `session.details`.
+        broken: id of a file that could not be collected, to its details as of `recorder.details`.
     """
 
     def __init__(self, then, before=None):
@@ -40,7 +45,7 @@ class Tests(session.Coroutines):
         report = yield
         if report.outcome == "failed":
             raised = report.call.excinfo and report.call.excinfo.value
-            self.broken[report.nodeid] = session.details(raised, str(report.longrepr), self.workspace)
+            self.broken[report.nodeid] = recorder.details(raised, str(report.longrepr), self.workspace)
         return report
 
     def pytest_collection(self, session):
@@ -59,7 +64,7 @@ class Tests(session.Coroutines):
     def _take(self):
         self.items = {item.nodeid: item for item in self._session.items}
         for item in self._session.items:
-            item.repr_failure = session.in_no_words
+            item.repr_failure = in_no_words
 
     @hookimpl(tryfirst=True)
     def pytest_runtestloop(self):
@@ -112,7 +117,7 @@ class Tests(session.Coroutines):
         """What the last test failed of; None when it did not fail."""
         if self._failed is None:
             return None
-        return session.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
+        return recorder.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
 
     def error_line(self):
         """The same in a line; empty when it did not fail."""

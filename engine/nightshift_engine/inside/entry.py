@@ -51,7 +51,7 @@ def serve(libraries):
 def run(job, source, first, libraries):
     """Do what is asked, with the services of the job; returns the answer."""
     beside = services.started(job)
-    files.write(files.contents(job, source), job["watched"], job["gone"])
+    files.unpack(job, source)
     task = {**job["program"], "memory_mb": job["memory_mb"]}
     first.send(json.dumps({"session": job["session"], "task": task}).encode())
     said = synthesised(job, task, first, libraries) if task["kind"] == "synthesis" else first.watch(job)
@@ -88,12 +88,13 @@ def recorded(session, task, events, libraries):
 
 def evaluated(config, task, events, libraries):
     """Do what is asked and report it into `events`, one line of JSON a finding."""
-    from nightshift_inside import session  # noqa: PLC0415 (its libraries are not on the path before)
+    from nightshift_inside import recorder, session  # noqa: PLC0415 (their libraries are not on the path before)
 
     from . import evaluating, instrument, observing, probing  # noqa: PLC0415 (as above)
 
     session.prepare(config, libraries)
-    if "hypothesis" in config["preload"]:
+    if "hypothesis" in config["recorder"]["preload"]:
+        recorder.steady_hypothesis()
         without_shrinking()
     served = instrument.Served(config["files"])
     served.install()

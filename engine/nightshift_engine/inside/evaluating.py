@@ -56,7 +56,7 @@ class Batch:
     @property
     def is_closed(self):
         """Whether nothing but the tests and the tree's modules can keep a state: there is no conftest."""
-        return "--noconftest" in self._config["options"]
+        return not self._config["has_conftest"]
 
     def run(self):
         """Try them."""

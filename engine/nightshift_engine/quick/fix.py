@@ -27,7 +27,7 @@ class QuickFix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Where a text stops being Python: `line` from 1, `column` from 0; with the message of the compiler."""
+    """The place where a text stops being Python: `line` from 1, `column` from 0; with the message of the compiler."""
 
     line: int
     column: int
@@ -44,7 +44,7 @@ class Guess:
 
 
 def fault_of(text: str) -> Fault | None:
-    """What keeps a text from being compiled; None for Python. Nothing is run.
+    """Return the fault that keeps a text from being compiled; None for Python. Nothing is run.
 
     Compiled and not only parsed: a `return` that slipped out of its function parses.
     """
@@ -90,7 +90,7 @@ def tokens(line: str) -> list[Token]:
 
 
 def code_end(line: str) -> int:
-    """Where the code of a line ends: before its comment and the blanks before that."""
+    """Return the end of a line's code: before its comment and the blanks before that."""
     for token in tokens(line):
         if token.kind == "comment":
             return len(line[: token.start].rstrip())

@@ -244,7 +244,7 @@ def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator
 
 
 def defined_otherwise(source: Source, name: str) -> Iterator[QuickFix]:
-    """What is asked for by a name is defined by another one: a near one, one of the same words, or the only one."""
+    """Yield fixes that rename a definition to the wanted name: a near one, one of the same words, or the only one."""
     functions = [node.name for node in source.tree.body if isinstance(node, Function | ast.ClassDef)]
     related = [other for other in functions if _shares_words(other, name)]
     public = [other for other in functions if not other.startswith("_")]
@@ -310,7 +310,7 @@ def misspelt(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterat
 
 
 def _meant(message: str) -> list[str]:
-    """What Python itself suggests."""
+    """Return the suggestions of Python itself."""
     return _MEANT.findall(message)
 
 
@@ -397,7 +397,7 @@ def _of_class(owner: ast.ClassDef) -> list[str]:
 
 
 def _defined_otherwise(owner: str, lost: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """What the tests ask for by a name is defined by a near one: the definition, and all that uses it, is renamed."""
+    """Yield fixes that rename a near definition, and all its uses, to the name that the tests ask for."""
     for path, source in files.items():
         if module_of(path) == owner:
             yield from defined_otherwise(source, lost)

@@ -122,7 +122,7 @@ def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterat
 
 
 def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
-    """Where an opener may have stood: between words that ran together, after a caller, before a value."""
+    """Yield the places of a lost opener: between words that ran together, after a caller, before a value."""
     found = [token for token in tokens(line) if token.start < end]
     for before, token in zip([None, *found], found, strict=False):
         if token.kind == "name":

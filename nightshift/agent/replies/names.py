@@ -70,7 +70,7 @@ def from_info(info: str) -> Name | None:
         others = info[: key.start()] + " " + rest[len(value) :] if rest.startswith(value) else ""
         if key.group(1).lower() not in {"title", "name"} or looks_like_path(tidy(value)):
             return Name(path=tidy(value), delete=bool(_DELETE.search(others)))
-    words = info.replace("{", " ").replace("}", " ").split()
+    words = [word for word in info.replace("{", " ").replace("}", " ").split() if word[-1] not in ":："]
     for word in words[:2]:
         tail = word.split(":", 1)[-1] if ":" in word else word
         if looks_like_path(tail.strip("\"'")):
@@ -85,7 +85,7 @@ def _value(rest: str) -> str:
     if looks_like_path(word.strip("\"'`")):
         return word
     whole = _DELETE.sub(" ", rest).strip(" }")
-    return whole if looks_like_path(whole.replace(" ", "_")) else word
+    return whole if looks_like_path(tidy(whole).replace(" ", "_")) else word
 
 
 def tidy(path: str) -> str:
@@ -104,10 +104,8 @@ def from_label(line: str) -> Name | None:
     text = line.strip()
     if not text or len(text) > _MAX_LINE:
         return None
-    delete = text.lower().endswith(("(delete)", "(deleted)"))
-    bare = _bare(text)
-    if looks_like_path(bare):
-        return Name(path=tidy(bare), delete=delete)
+    if looks_like_path(bare := _bare(text)):
+        return Name(path=tidy(bare), delete=text.lower().endswith(("(delete)", "(deleted)")))
     quoted = {q for q in _QUOTED.findall(text) if looks_like_path(q)}
     if text.rstrip("* ").endswith(":") and len(quoted) == 1:
         return Name(path=tidy(quoted.pop()))
@@ -119,7 +117,7 @@ def _bare(text: str) -> str:
     for _ in range(3):
         text = _REMARK.sub("", text.strip().strip("*:").strip())
         text = _LABEL.sub("", _PREFIX.sub("", text)).strip()
-    return text.strip("*`\"'").strip(":").strip("*`\"'")
+    return text.strip(_QUOTES + " ").strip(":").strip(_QUOTES + " ")
 
 
 def from_comment(first_line: str) -> Name | None:

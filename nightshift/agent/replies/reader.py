@@ -134,7 +134,9 @@ class _Reader:
 
     @staticmethod
     def _diff(block: fences.Block) -> list[edits.Patch]:
-        if edits.CODEX in block.text and not names.from_info(block.info):
+        name = names.from_info(block.info)
+        is_code = name is None or completeness.kind_of(name.path) not in {*completeness.PROSE, "patch", "diff"}
+        if edits.CODEX in block.text and (name is None or (is_code and block.text.startswith(edits.CODEX))):
             return edits.codex_patches(block.text)
         is_diff = names.language_of(block.info) in {"diff", "patch", "udiff"} and not block.text.startswith("diff --cc")
         return edits.patches(block.text) if is_diff else []

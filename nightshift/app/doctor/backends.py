@@ -1,4 +1,4 @@
-"""What runs tasks: the models that answer, and the sandbox that holds."""
+"""Checks of what runs tasks: the models that answer, and the sandbox that holds."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _check_models_of_daemon(models: Sequence[Mapping[str, Any]]) -> Iterator[Fin
 
 
 def _asked(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
-    """One word from a model, with the time it takes; the one thing here that may cost something."""
+    """Ask a model for a word and measure the time; the only check here that may cost something."""
     began = time.monotonic()
     try:
         reply = asyncio.run(one_word(backend, DEEP_S))

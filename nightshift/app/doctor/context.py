@@ -1,4 +1,4 @@
-"""What the doctor looks at (one home with its settings, and the daemon that may work on it), and what a check finds."""
+"""Subject of the doctor's checks (one home with its settings, and the daemon that may work on it), and findings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Finding:
 
 
 def ok(what: str, text: str) -> Finding:
-    """As it should be."""
+    """Make a finding of what is as it should be."""
     return Finding(grade=Grade.OK, what=what, text=text)
 
 
@@ -43,12 +43,12 @@ def note(what: str, text: str, mend: str = "") -> Finding:
 
 
 def warning(what: str, text: str, mend: str) -> Finding:
-    """It may go wrong."""
+    """Make a finding of what may go wrong."""
     return Finding(grade=Grade.WARNING, what=what, text=text, mend=mend)
 
 
 def fault(what: str, text: str, mend: str) -> Finding:
-    """It is wrong."""
+    """Make a finding of what is wrong."""
     return Finding(grade=Grade.FAULT, what=what, text=text, mend=mend)
 
 

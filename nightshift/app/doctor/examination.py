@@ -29,7 +29,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """What one check found."""
+    """Findings of one check."""
 
     section: str
     findings: tuple[Finding, ...]
@@ -84,7 +84,7 @@ class _Run:
         self._thread.start()
 
     def result(self) -> list[Finding]:
-        """What was found when it ended, or when its time was over."""
+        """Return the findings of the check when it ended, or when its time was over."""
         self._thread.join(max(0.0, self._end - time.monotonic()))
         if not self._thread.is_alive():
             return self._found

@@ -60,7 +60,7 @@ def check_settings(context: CheckContext) -> Iterator[Finding]:
 
 
 def _differing(context: CheckContext) -> str:
-    """Which settings are not the defaults; their values are nobody's business here."""
+    """Name the settings that differ from the defaults, without their values."""
     fields = type(context.settings).model_fields
     names = sorted(
         name

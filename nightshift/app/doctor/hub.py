@@ -41,7 +41,7 @@ def check_hub(context: CheckContext) -> Iterator[Finding]:
 
 
 def judged(found: Access) -> Iterator[Finding]:
-    """What is to be said of the way to the hub, and of the rights there."""
+    """Yield findings on the connection to the hub, and on the rights there."""
     if found.is_remote and not found.is_encrypted:
         text = f"what is sent to {found.address} can be read on its way: no TLS"
         yield fault("TLS", text, "set ssl = on at the server, and add ?sslmode=verify-full to HUB_URL")
@@ -57,7 +57,7 @@ def judged(found: Access) -> Iterator[Finding]:
 
 
 def address(settings: Settings) -> Iterator[Finding]:
-    """Whether other nodes' dashboards can lead to this one's."""
+    """Check whether other nodes' dashboards can lead to this one's."""
     if not settings.node_url and (is_loopback(settings.flask_host) or is_wildcard(settings.flask_host)):
         text = f"other nodes' dashboards cannot lead to this one's: {settings.flask_host} is no address for them"
         yield note("address", text, "set NODE_URL to where others reach it")

@@ -133,7 +133,7 @@ def _go(context: CheckContext) -> Finding:
 
 
 def _version_of(context: CheckContext, program: str, *args: str) -> str:
-    """What a program prints when asked for its version; empty where there is none."""
+    """Return the version that a program prints; empty where there is no such program."""
     path = context.settings.process_environment.get("PATH", "")
     found = shutil.which(program, path=path)
     if found is None:
@@ -177,7 +177,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
 
 
 def _refused(context: CheckContext, reading: Reading) -> Iterator[Fault]:
-    """What the queue would refuse of the entries that it does not have yet."""
+    """Yield the faults for which the queue would refuse entries that it does not have yet."""
     check = machine_check(context.settings)
     with ExitStack() as stack:
         db = context.settings.db_path
@@ -253,7 +253,7 @@ def _newest_event(context: CheckContext, now: datetime) -> Iterator[Finding]:
 
 
 def _files(context: CheckContext, now: datetime) -> Iterator[Finding]:
-    """A file system that stamps files ahead of us has another clock, or ours was set back."""
+    """Look for files that are stamped ahead of us: their file system has another clock, or ours was set back."""
     settings = context.settings
     paths = [settings.db_path, settings.db_path.with_name(settings.db_path.name + "-wal"), settings.state_file]
     times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in paths if path.exists()]

@@ -59,7 +59,7 @@ def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
 
 
 def read_status(context: CheckContext) -> dict[str, Any] | None:
-    """What the daemon of this home says of itself; None where none runs, or it does not answer."""
+    """Ask the daemon of this home for its status; None where none runs, or it does not answer."""
     try:
         return _get(context.settings.access, "/api/status") if context.holder is not None else None
     except (OSError, http.client.HTTPException, ValueError):

@@ -1,4 +1,4 @@
-"""Which files a test depends on, and which tests depend on a file: the import graph of a tree that is not checked out.
+"""Import graph of a tree that is not checked out: the files that a test depends on, the tests that depend on a file.
 
 The graph leans to the safe side: a string that equals the name of a file or folder counts as a use of it, a module is
 looked for beside the importing file, in every folder above it and in `src`, and a file that may reach more than can be

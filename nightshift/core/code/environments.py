@@ -1,4 +1,4 @@
-"""What the base commit of a repository declares that its code needs: packages, tools, an interpreter.
+"""Environments: the packages, tools and interpreter that a repository's base commit declares for its code.
 
 An environment is a value, known by its digest: of what declares it, and of the interpreter. It is made once, and what
 stays of it is read-only. An attempt, its runs and its commit's evidence carry the digest; an empty one is what every
@@ -38,7 +38,7 @@ class SetupScript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What a commit declares. `sources` are the paths of the files that do so, as the repository has them.
+    """Environment that a commit declares. `sources` are the paths of the declaring files, as the repository has them.
 
     `unasked` is a setup script that is no part of it, because its owner has not agreed to it.
     """
@@ -71,7 +71,7 @@ class MadeEnvironment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Making:
-    """What came of making an environment.
+    """Result of making an environment.
 
     `environment` has the parts that are there, `new` are those that were made now, and `failed` says of each of the
     others why it cannot be made.
@@ -117,7 +117,7 @@ class EnvironmentStore(Protocol):
     """Finds and makes environments."""
 
     async def of(self, tree: Tree) -> Environment:
-        """What the tree of a commit declares; nothing is made."""
+        """Read the environment that the tree of a commit declares; nothing is made."""
         ...
 
     async def make(self, tree: Tree, environment: Environment) -> Making:

@@ -24,14 +24,14 @@ class Names:
             self.add(path)
 
     def add(self, path: str) -> None:
-        """A file came."""
+        """Add a file."""
         self._files[last_of(path)].add(path)
         for folder in folders_above(path):
             self._within[folder].add(path)
             self._folders[last_of(folder[:-1])].add(folder)
 
     def remove(self, path: str) -> None:
-        """A file went; what only it had named goes with it."""
+        """Remove a file, and what only this file had named."""
         discard(self._files, last_of(path), path)
         for folder in folders_above(path):
             discard(self._within, folder, path)

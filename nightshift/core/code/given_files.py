@@ -20,7 +20,7 @@ _MAY_BE_BROKEN = "; correct it, or say in the description that its syntax error 
 
 
 def unreadable(language: Language, tests: Files, files: Files, description: str) -> dict[str, str]:
-    """What cannot be read, as field (`tests.<path>`, `files.<path>`) to reason.
+    """Find the files that cannot be read, as field (`tests.<path>`, `files.<path>`) to reason.
 
     Tests must be sound; what lies beside them may be broken, as an example. A start file may be where the task's words
     tell of it.
@@ -66,4 +66,4 @@ _READERS: dict[Language, dict[str, Callable[[str], str | None]]] = {
     Language.JAVASCRIPT: {"package.json": _json_fault},
     Language.GO: {".go": _go_fault},
 }
-"""What is read before or by every run, by the path or the ending of its file."""
+"""Readers of files that are read before or by every run, by the path or the ending of the file."""

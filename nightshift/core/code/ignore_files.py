@@ -1,4 +1,4 @@
-"""Which paths a repository's `.gitignore` files ignore, as git reads them.
+"""Rules of a repository's `.gitignore` files, as git reads them: the paths that they ignore.
 
 New files at such paths are by-products, or things that its owner keeps out of it, such as secrets: they are no part of
 a change. A file that the repository has is never ignored, which is the caller's to know.
@@ -66,7 +66,7 @@ class IgnoreRules:
         return self._said(parts, folder=folder)
 
     def _said(self, parts: list[str], *, folder: bool) -> bool:
-        """What the last rule that fits says, of the nearest file that has one."""
+        """Tell whether the last rule that fits ignores a path; the nearest file with such a rule decides."""
         for depth in reversed(range(len(parts))):
             above = "".join(f"{part}/" for part in parts[:depth])
             for rule in reversed(self._rules.get(above, ())):
@@ -112,7 +112,7 @@ def _rules(text: str) -> Iterable[_Rule]:
 
 @lru_cache(maxsize=4096)
 def _rule(line: str) -> _Rule | None:
-    """What a line says; None where that is nothing."""
+    """Parse a line into a rule; None for a line without one."""
     line = re.sub(r"(?<!\\) +$", "", line.removesuffix("\r"))
     if not line or line.startswith("#"):
         return None

@@ -47,7 +47,7 @@ class ImportCache:
             yield View(tree, over, self._graph(tree), self)
 
     def facts(self, path: str, blob: str, read: Callable[[], bytes]) -> Facts:
-        """What a file refers to; read and parsed once for each content."""
+        """Return the references of a file; read and parsed once for each content."""
         if not may_refer(path):
             return _NOTHING
         key = f"{PurePosixPath(path).suffix}:{blob}"
@@ -138,7 +138,7 @@ class View:
         return self._over[path] is not None if path in self._over else path in self._entries
 
     def facts(self, path: str) -> Facts:
-        """What a file refers to."""
+        """Return the references of a file."""
         text = self._over.get(path)
         if text is None:
             return self._facts_below(path)

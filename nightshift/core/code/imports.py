@@ -1,4 +1,4 @@
-"""What one source file refers to: its imports, the strings in it that may name files, and whether it hides more.
+"""References of one source file: its imports, the strings in it that may name files, and whether it hides more.
 
 A file can reach others in ways that no reading of it reveals (`importlib`, `exec`, directory listings, child
 processes, pickles). Such a file is called dynamic, and whoever stages a closure takes the whole tree instead.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx")
 TYPED = (".ts", ".mts", ".cts", ".tsx")
 SOURCES = (*SCRIPTS, *TYPED)
-"""What Node.js runs, typed files only in newer versions of it, and what tools make it run."""
+"""Sources that Node.js runs, typed files only in newer versions of it, and what tools make it run."""
 
 STRINGS = frozenset({"string", "template_string"})
 
@@ -98,7 +98,7 @@ def arguments(call: Node) -> list[Node]:
 
 
 def specifiers(path: str, text: str) -> list[str]:
-    """What a text imports, exports from or requires by a name that is written out, in order."""
+    """List the names that a text imports, exports from or requires, where they are written out; in order."""
     found: dict[str, None] = {}
     for node in walk(parse(path, text)):
         source = node.child_by_field_name("source") if node.type in {"import_statement", "export_statement"} else None

@@ -1,6 +1,7 @@
-"""Which framework runs the tests of a job: node:test, or the project's own vitest or jest.
+"""Framework that runs the tests of a job: node:test, or the project's own vitest or jest.
 
-What a file imports says it; one that imports none of them, as tests of jest mostly do, is of what `package.json` runs.
+The imports of a file name it; a file that imports none of them, as tests of jest mostly do, is of the framework that
+`package.json` runs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _GROUPS = ("devDependencies", "dependencies")
 
 
 class Framework(StrEnum):
-    """What runs the tests of a file."""
+    """Framework that runs the tests of a file."""
 
     NODE = "node:test"
     VITEST = "vitest"

@@ -1,4 +1,4 @@
-"""What one file of JavaScript or TypeScript refers to, for the import graph: by names, which leans to the safe side.
+"""References of one file of JavaScript or TypeScript, for the import graph: by names, which leans to the safe side.
 
 A specifier counts as a use of every file that it may name, wherever that lies; so does any other string that has the
 form of a path. What is loaded by a computed name, found in a listing of a folder, or mapped by package.json cannot be

@@ -1,4 +1,4 @@
-"""Which lines of a text a change wrote."""
+"""Lines of a text that a change wrote."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _check_repetition(times: Any, items: Any, limit: SizeLimit) -> None:
 
 
 def _weight(value: Any) -> int:
-    """How many items and characters a value has, all the way down."""
+    """Count the items and characters of a value, all the way down."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, dict):

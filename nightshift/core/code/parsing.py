@@ -40,7 +40,7 @@ def parse_quietly(text: str) -> ast.Module | None:
 
 
 def syntax_fault(text: str) -> str | None:
-    """Why a file's text is no Python, with the line where it can be told; None where it is."""
+    """Tell why a file's text is no Python, with the line where it can be told; None where it is."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,4 +1,4 @@
-"""Which paths may be files of a repository, alone and together: one rule for tasks, models, staging and commits.
+"""Rules for paths of files in a repository, alone and together: the same for tasks, models, staging and commits.
 
 A path is refused that could mean more than one thing: one that leaves the tree, that git, macOS or Windows take for
 `.git`, that Windows takes for a device, that a person reads otherwise than it is, or that a file system which ignores

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Purpose(StrEnum):
-    """What a command is for."""
+    """Purpose of a command."""
 
     TEST = "test"
     LINT = "lint"
@@ -80,12 +80,12 @@ class Found:
         return next((each for each in self.commands if each.purpose is purpose), None)
 
     def linter(self, wanted: Linter) -> FoundLinter | None:
-        """Where a linter was found."""
+        """Return where a linter was found; None where it was not."""
         return next((each for each in self.linters if each.linter is wanted), None)
 
 
 def once(found: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
-    """Each linter at the first place that names it, with the first version that any place names."""
+    """Return each linter at the first place that names it, with the first version that any place names."""
     kept = dict[Linter, FoundLinter]()
     versions = dict[Linter, str]()
     for each in found:

@@ -50,11 +50,35 @@ class Tagged(Protocol):
 
 @runtime_checkable
 class Linked(Protocol):
-    """A tree that tells where its symbolic links lead."""
+    """A tree that tells where its symbolic links lead, and which files may be executed."""
 
     def links(self) -> Mapping[str, str]:
         """Path of each link to the path that it names; links that lead out of the tree are left out."""
         ...
+
+    def programs(self) -> frozenset[str]:
+        """The files that may be executed."""
+        ...
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """A tree with submodules."""
+
+    def submodules(self) -> Mapping[str, Tree | None]:
+        """The tree of each submodule at its commit; None where nobody here has it."""
+        ...
+
+
+def list_submodules(tree: Tree) -> tuple[str, ...]:
+    """The folders of submodules, whether or not their files are here: no package index has what they hold."""
+    return tuple(tree.submodules()) if isinstance(tree, Joined) else ()
+
+
+def read_submodules(tree: Tree) -> dict[str, bytes]:
+    """The files of all submodules that are here, by their paths in the tree."""
+    found = tree.submodules() if isinstance(tree, Joined) else {}
+    return {f"{path}/{name}": sub.read(name) for path, sub in found.items() if sub for name in sub.entries()}
 
 
 def follow_links(tree: Tree, path: str) -> str:

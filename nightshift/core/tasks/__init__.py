@@ -1,1 +1,1 @@
-"""What a task is: its specification, states, limits, verdicts, and what its owner is asked."""
+"""Tasks: specification, states, limits, verdicts, and questions to the owner."""

@@ -1,4 +1,4 @@
-"""What a task may use of models: its limits, and what its owner has granted on top of them.
+"""Use of models that a task is allowed: its limits, and the owner's grants on top of them.
 
 A grant names the new limit and not the step to it (`budget:tokens:100000`), counted from the task's first day: so
 several add up whatever became of the attempts between them, one that is read twice counts once, and a limit that was
@@ -21,7 +21,7 @@ _PREFIX = "budget"
 
 
 class Measure(StrEnum):
-    """What a budget is counted in: fields of `Limits`, and of `Spent`."""
+    """Measures of a budget: fields of `Limits`, and of `Spent`."""
 
     MODEL_CALLS = "model_calls"
     TOKENS = "tokens"
@@ -82,7 +82,7 @@ def ask_for_more(
 
 
 def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str, ...]) -> float | int | None:
-    """What may be used after `before`; None is unlimited."""
+    """Return the most that may be used after `before`; None is unlimited."""
     own: float | int | None = getattr(limits, measure)
     if own is None:
         return None

@@ -1,4 +1,4 @@
-"""What an owner adds to a task when he asks for it again: words that hold where they differ, packages it may use."""
+"""Amendments to a task that is asked for again: words that hold where they differ, packages that it may use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DESCRIPTION_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """What is added to a task: a note to its words, and distributions that it may use."""
+    """Additions to a task: a note to its words, and distributions that it may use."""
 
     note: str = ""
     packages: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class Reflection:
     """The kind of failure, in a few words."""
     root_cause: str = ""
     hypothesis: str = ""
-    """What is expected of the fix."""
+    """Effect that is expected of the fix."""
     suggested_fix: str = ""
     replan: bool = False
     """The approach itself is wrong: plan anew."""
@@ -60,7 +60,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOver:
-    """What a fresh context knows of the work before it."""
+    """Summary of the work so far, for a fresh context."""
 
     through: int
     """The last iteration that it covers."""
@@ -107,13 +107,13 @@ class AttemptState:
     summary: str = ""
     """The model's line on what its change does."""
     feedback: str = ""
-    """What went wrong last, for the next phase; empty when nothing did."""
+    """Fault of the last result, for the next phase; empty when there was none."""
     tries: tuple[Try, ...] = ()
     """The last `SHORT_TERM` tries, oldest first."""
     seen: tuple[str, ...] = ()
     """The digest of every try."""
     lessons: tuple[Lesson, ...] = ()
-    """What memory recalled."""
+    """Lessons that memory recalled."""
     verdict: Verdict | None = None
     """The last one on this change; None where none was given since it was written."""
     escalation: int = 0
@@ -122,7 +122,7 @@ class AttemptState:
     """Why it was given up."""
     reason: str = ""
     models: tuple[str, ...] = ()
-    """Who answered, each once."""
+    """Models that answered, each once."""
     spent: Spent = field(default_factory=Spent)
     held_in: Phase | None = None
     """While the owner is waited for: the phase that goes on when he has decided."""
@@ -137,21 +137,21 @@ class AttemptState:
     noted: tuple[str, ...] = ()
     """Findings that were reported already."""
     saw_held_out: bool = False
-    """Whoever wrote the change had seen what is held out of the tests."""
+    """Whether the author of the change had seen what is held out of the tests."""
     brief: Brief | None = None
     """The task made precise, where its words were vague."""
     questions: tuple[Question, ...] = ()
-    """What the owner was asked while the change was written."""
+    """Questions to the owner while the change was written."""
     checked: CheckedChange | None = None
     """The last change that the checks let run."""
     declared: Mapping[str, Declared] = field(default_factory=dict)
     """The dependency files in which the checks named packages of this change, by path."""
     readings: tuple[Reading, ...] = ()
-    """What readers found in the last few changes that they read, oldest first."""
+    """Findings of readers in the last few changes that they read, oldest first."""
     remarks: tuple[Remark, ...] = ()
     """Why a review or an audit sent the last change back."""
     sent_back_by: tuple[Reader, ...] = ()
-    """Who sent a change back, once for each time."""
+    """Readers that sent a change back, once for each time."""
     parts: tuple[Subtask, ...] = ()
     """The subtasks that the plan split the task into, once in an attempt at most; stored under this name."""
     project: str | None = None
@@ -159,10 +159,14 @@ class AttemptState:
     project's name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
     heard_unmet: bool = False
     """Whether a change was sent back for what the words of the task say (`Verdict.unmet`); that happens once."""
+    held_tries: int = 0
+    """How many iterations failed on cases that no prompt shows: each tells a little of them."""
+    heard_doubt: bool = False
+    """Whether a change that passed was sent back for what speaks against it; that happens once."""
     merged_tests: Files = field(default_factory=dict)
     """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
     handed: HandOver | None = None
-    """What prompts show in place of the tries before a fresh start."""
+    """Summary that prompts show in place of the iterations before a fresh start."""
     heard: int = 0
     """The newest message of its owner's (`core.tasks.messages`) with which the change was written."""
     test_prompts: tuple[str, ...] = ()
@@ -185,13 +189,13 @@ class AttemptState:
         return replace(self, environment=environment.digest, environment_from=environment.sources)
 
     def reading(self, reader: Reader) -> Reading | None:
-        """What a reader found in the change as it is now; None where he has not read it."""
+        """Return a reader's findings in the change as it is now; None where he has not read it."""
         now = digest(self.change)
         return next((one for one in reversed(self.readings) if (one.reader, one.change) == (reader, now)), None)
 
     @property
     def remarks_on_change(self) -> tuple[Remark, ...]:
-        """What readers found in the change as it is now, the worst first."""
+        """Findings of readers in the change as it is now, the worst first."""
         found = (self.reading(reader) for reader in Reader)
         return worst_first(remark for one in found if one for remark in one.found)
 
@@ -217,7 +221,7 @@ class AttemptState:
         return replace(self, change=change, declared=declared, readings=readings)
 
     def still_held(self, held: HeldOut) -> HeldOut:
-        """What is held out of the tests, as far as it can witness for this change."""
+        """Return the held-out cases, as far as they can witness for this change."""
         return held.seen() if self.saw_held_out else held
 
     @property
@@ -250,7 +254,7 @@ _OF_CHANGE = tuple(each.name for each in fields(BestChange) if each.name != "ver
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a phase returns.
+    """Result of a phase.
 
     `state.step_no` counts the finished steps, this one included: the number of this one, under which its model calls
     are stored, is one less.
@@ -267,7 +271,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """What stays the same while the phases of an attempt walk: the task and the switches that hold for it."""
+    """Constants of an attempt, the same in all its phases: the task and the switches that hold for it."""
 
     task: Task
     review: bool = False
@@ -281,7 +285,7 @@ class AttemptContext:
     warn_at: int = 12
     """After how many tries a warning is due."""
     held: HeldOut = field(default_factory=HeldOut)
-    """What no prompt may show of the task's tests."""
+    """Held-out cases and files, which no prompt may show."""
     whole_tree: bool = True
     """Whether the repository belongs to the task as a whole; the daemon's own workspace holds files of other tasks."""
     run_limits: RunLimits = RUN_LIMITS
@@ -290,12 +294,13 @@ class AttemptContext:
     denied: frozenset[str] = frozenset()
     """Subjects that he has denied."""
     decided: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
-    """What he decided on packages before, with other tasks of the repository: subject to whether he granted it, for
-    each project; None is a repository of the owner's. `within` adds what holds in one."""
+    """Owner's decisions on packages in other tasks of the repository: project to subject to whether he granted it.
+    The project None is a repository of the owner's. `within` adds the decisions that hold in one project.
+    """
     answers: Mapping[str, str] = field(default_factory=dict)
-    """What he answered to questions, by subject."""
+    """Owner's answers to questions, by subject."""
     said: tuple[OwnerMessage, ...] = ()
-    """What he said to the task before the step began, oldest first."""
+    """Owner's messages to the task before the step began, oldest first."""
     built_on: tuple[str, ...] = ()
     """Files of the workspace that the tasks changed on which this one depends."""
 

@@ -1,6 +1,6 @@
-"""What an owner takes over from the benchmark of a repository: how a model works there best, and how often it solved.
+"""Values that an owner takes over from a repository's benchmark: a model's best settings there, and its solve rate.
 
-How it works are three settings: the form of its changes, whether it looks around with tools, and whether readers look
+The settings are three: the form of the model's changes, whether it looks around with tools, and whether readers look
 at its changes. Taken over are those that the benchmark has compared; the others are the owner's. The rate was measured
 under all three, so it says something of the model only where all three hold.
 """
@@ -37,7 +37,7 @@ class WorkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmarked:
-    """What a benchmark says of a model in one repository, by the arm that did best.
+    """Result of a benchmark for a model in one repository, by the arm that did best.
 
     Attributes:
         model: as `backend=model`.
@@ -84,6 +84,6 @@ class Benchmarked:
         return held
 
     def is_of(self, held: WorkSettings) -> bool:
-        """Whether it was measured under these settings, in which nothing is left open."""
+        """Tell whether it was measured under these settings, in which nothing is left open."""
         explores = held.explore in {Explore.AUTO, Explore.ON if self.tools else Explore.OFF}
         return explores and self.protocol == held.protocol and self.readers == bool(held.review or held.audit)

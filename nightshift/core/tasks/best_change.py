@@ -53,7 +53,7 @@ def _differs(given: Mapping[str, str], path: str, text: str | None) -> bool:
 
 
 def tests_in_words(passed: int, total: int) -> str:
-    """How many tests of a draft pass, such as “3 of 5 tests pass”."""
+    """Say how many tests of a draft pass, such as “3 of 5 tests pass”."""
     if not total:
         return "no test was run"
     return f"{passed} of {total} tests pass" if total > 1 else f"{passed} of 1 test passes"

@@ -11,7 +11,7 @@ REFUSAL = "refusal:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What only the owner knows. `default` is assumed where he does not say; `answer` is his word or that default.
+    """Question that only the owner can answer. `default` is assumed without an answer; `answer` is his word or that.
 
     `is_refusal` tells that it says the task cannot be done as described: to deny it ends the task.
     """
@@ -23,7 +23,7 @@ class Question:
 
     @property
     def subject(self) -> str:
-        """What names it for good, also when the attempt begins anew."""
+        """Name of the question for good, also when the attempt begins anew."""
         kind = REFUSAL if self.is_refusal else "question:"
         return f"{kind}{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
 

@@ -63,7 +63,7 @@ class CaseIn(Strict):
 
 
 def limit_for_all() -> literals.SizeLimit:
-    """What all cases of a task may take up; the context in which they are validated."""
+    """Return the limit of size for all cases of a task; the context in which they are validated."""
     return literals.SizeLimit(MAX_CASES_CHARS, f"too much: the cases may have {MAX_CASES_CHARS:,} characters together")
 
 
@@ -99,7 +99,7 @@ def to_case(read: CaseIn) -> ValueCase:
 
 
 def as_input(case: ValueCase) -> dict[str, Any]:
-    """What a person would write to get this case."""
+    """Write a case as the input from which a person would get it."""
     given: dict[str, Any] = {"call": case.call}
     if arguments := literals.read(case.args):
         given["args"] = [_plain(item) for item in arguments]
@@ -142,7 +142,7 @@ def _named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) ->
 
 
 def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
-    """What a person's JSON means: a mapping with `literal` alone is a Python literal."""
+    """Read a value from a person's JSON: a mapping with `literal` alone is a Python literal."""
     if isinstance(value, dict) and value.keys() == {_LITERAL}:
         return literals.read(str(value[_LITERAL]), limit)
     if isinstance(value, list):

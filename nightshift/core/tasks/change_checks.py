@@ -1,4 +1,4 @@
-"""What stands between a change and its execution: change checks, their findings, and what they ask the owner."""
+"""Change checks, which come between a change and its execution; their findings, and their questions to the owner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PINNED = re.compile(r"[\w.-]+(?:\[[\w,.-]+\])?(?:==\S+)?")
 
 
 class Severity(StrEnum):
-    """What a finding does: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and kept."""
+    """Effect of a finding: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and kept."""
 
     BLOCK = "block"
     ASK = "ask"
@@ -41,7 +41,7 @@ class Finding:
 
 
 class AskKind(StrEnum):
-    """What is asked of the owner."""
+    """Kinds of questions to the owner."""
 
     QUESTION = "question"
     PACKAGE = "package"
@@ -52,12 +52,12 @@ class AskKind(StrEnum):
 
 
 def package_subject(name: str) -> str:
-    """What an ask about a distribution is known by: its name in the normal form of PEP 503."""
+    """Return the subject of a question about a distribution: its name in the normal form of PEP 503."""
     return f"{AskKind.PACKAGE}:{re.sub(r'[-_.]+', '-', name).lower()}"
 
 
 def setup_subject(digest: str) -> str:
-    """What an ask about a setup script is known by: the digest of its content."""
+    """Return the subject of a question about a setup script: the digest of its content."""
     return f"{AskKind.SETUP}:{digest}"
 
 
@@ -75,7 +75,7 @@ class Ask:
 
 
 class Answerer(StrEnum):
-    """Who answered: the owner, or nobody in time, so that the default holds."""
+    """Author of an answer: the owner, or nobody in time, so that the default holds."""
 
     OWNER = "owner"
     ASSUMED = "assumed"
@@ -102,7 +102,7 @@ class Approval:
 
 
 def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | None) -> dict[str, bool]:
-    """What holds in a project of what was decided in all of its repository: subject to whether it was granted.
+    """Return the decisions in all of a repository that hold in one project: subject to whether it was granted.
 
     A yes holds everywhere, a no in its own project alone, and there before the yes of another one.
     """
@@ -161,7 +161,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckReport:
-    """What a check found. `packages` are distributions that may be shown to the run, name to exact version.
+    """Findings of a check. `packages` are distributions that may be shown to the run, name to exact version.
 
     `declares` are dependency files, path to text, in which those that the change needs are named; the change gets them.
     `lessons` are what was learned from the like of it, for the phases that follow.

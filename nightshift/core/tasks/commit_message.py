@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.best_change import describe_tests
+from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.remarks import counted, masked
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label, Result, Verdict
@@ -31,7 +32,7 @@ _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """What a commit says. The body comes from a model or a person: it is text, and cannot add a trailer."""
+    """Message of a commit. The body comes from a model or a person: it is text, and cannot add a trailer."""
 
     subject: str
     body: str = ""
@@ -69,7 +70,9 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     left = masked(state.open_remarks, mask, full)
     named = "\n".join(textwrap.fill(f"- {one}", SUBJECT_CHARS, subsequent_indent="  ") for one in left)
     # In front of what was asked for: a body that is too long is cut at its end.
-    changed, removed = (", ".join(map(full, sorted(one))) for one in (state.changed_tests, state.removed_tests))
+    assets = [one.where for one in state.verdict.findings if one.kind is FindingKind.ASSET] if state.verdict else []
+    changed = ", ".join(map(full, sorted({*state.changed_tests, *assets})))
+    removed = ", ".join(map(full, sorted(state.removed_tests)))
     told = changed and _wrapped(f"Existing tests that contradicted the task were changed: {changed}")
     gone = removed and _wrapped(f"Existing tests were removed with what they tested: {removed}")
     is_draft = verdict == Label.DRAFT
@@ -97,7 +100,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
 
 
 def _tests(verdict: Verdict) -> str:
-    """How the tests of a draft ended."""
+    """Say how the tests of a draft ended."""
     passed = verdict.count(Result.PASSED)
     return describe_tests(passed, len(verdict.results), sorted(verdict.failing), verdict.reason)
 
@@ -122,7 +125,7 @@ def subject_of(message: str) -> str:
 
 
 def mark_of(message: str) -> str:
-    """What a commit names its task by (`core.tasks.task.Task.mark`); empty for a commit of no task."""
+    """Return the mark of a commit's task (`core.tasks.task.Task.mark`); empty for a commit of no task."""
     return trailers(message).get("Task", "")
 
 
@@ -132,7 +135,7 @@ def home_of(message: str) -> str:
 
 
 def draft_of(message: str) -> str:
-    """What a draft names its task by (`core.tasks.task.Task.mark`); empty for a commit that is no draft."""
+    """Return the mark of a draft's task (`core.tasks.task.Task.mark`); empty for a commit that is no draft."""
     return trailers(message).get("Draft-Of", "")
 
 

@@ -32,7 +32,7 @@ _Z90 = 1.2816
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTask:
-    """What an ended task took: seconds of work on it, and its cost, None where a price was not known."""
+    """Cost of an ended task: seconds of work on it, and USD, None where a price was not known."""
 
     work_s: float
     cost_usd: float | None
@@ -50,7 +50,7 @@ class OpenTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkSettings:
-    """What the settings say of how much is done at once, when not, and for how much money a day."""
+    """Settings for how much is done at once, when not, and for how much money a day."""
 
     workers: int = 1
     quiet_hours: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class WorkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What the work goes on under. `left_today_usd` is what today's budget has left, None where there is none.
+    """Conditions of the work. `left_today_usd` is what today's budget has left, None where there is none.
 
     `quiet_hours` are spans of local time as in the settings.
     """
@@ -90,7 +90,7 @@ class TimeEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What is to be expected of the open tasks.
+    """Forecast for the open tasks.
 
     Attributes:
         tasks: how many run without their owner.
@@ -128,7 +128,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class _Prospect:
-    """What a task may still take: pairs of seconds and USD, each as likely as the others."""
+    """Outlook for a task: pairs of seconds and USD that it may still take, each as likely as the others."""
 
     task: OpenTask
     rests: Sequence[tuple[float, float]]
@@ -153,7 +153,7 @@ class _Course:
         return sum(cost for _, cost in self.ends)
 
     def within(self, left_usd: float, day_s: float) -> tuple[int, float]:
-        """How many tasks a budget pays for, and when it is used up: in infinitely many seconds if not on its day."""
+        """Count the tasks that a budget pays for, and the seconds until it is used up: infinite if not on its day."""
         spent = 0.0
         for count, (ends_s, cost) in enumerate(self.ends):
             spent += cost
@@ -205,7 +205,7 @@ def _expected(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], condi
 
 
 def _held_against(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
-    """What the budget of the day means for the tasks; nothing without one."""
+    """Compare the tasks with the budget of the day; nothing without one."""
     left_usd, now = conditions.left_today_usd, conditions.now
     if left_usd is None:
         return {}

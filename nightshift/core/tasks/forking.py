@@ -26,7 +26,7 @@ _GATES = frozenset({Phase.REVIEW, Phase.AUDIT, Phase.TESTING, Phase.REFLECTING})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """Where a task began: after a step of an attempt of `source`.
+    """Origin of a task that is a fork: a step of an attempt of `source`.
 
     `model` is who is asked first in every phase, by `backend=model`; empty leaves that to the settings. `noted` tells
     that its owner added a remark, which code has to heed. One that is `held` leaves its commit on its branch.
@@ -99,7 +99,7 @@ def begin_with_draft(state: AttemptState) -> AttemptState:
 
 
 def _phase(phase: Phase | None, *, noted: bool) -> Phase:
-    """Where it goes on. A remark is for whoever writes code, so no phase behind that comes first."""
+    """Return the phase where a fork goes on. A remark is for the writer of code, so no phase behind that is first."""
     if phase is Phase.SPLIT:
         return Phase.PLANNING
     if phase in _BEGINNINGS or (phase in _GATES and not noted):

@@ -79,7 +79,7 @@ class ValueCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOut:
-    """What is kept from the model, and what it sees instead.
+    """Cases that are held out of the prompts, and what the model sees instead.
 
     `shown` has the given test files that were shortened, `cases` the calls in the order in which the tests make them.
     `oracle` are the owner's files that know the answers; they are run on their own and never beside tested code.

@@ -1,4 +1,4 @@
-"""What an owner says to a task while it is open; it stays with the task, for all attempts that follow."""
+"""Messages of an owner to a task while it is open; they stay with the task, for all attempts that follow."""
 
 from __future__ import annotations
 

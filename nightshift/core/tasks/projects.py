@@ -31,7 +31,7 @@ PYTEST = {"pytest.ini": "[pytest]\npythonpath = . src\n"}
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 LAID_OUT = ("README.md", *DEPENDENCY_FILES, *PYTEST)
-"""What `beginnings` may write."""
+"""Files that `beginnings` may write."""
 
 _TAKEN = frozenset(
     {"build", "dist", "doc", "docs", "lib", "none", "root", "scripts", "site-packages", "src", "test", "testing"}
@@ -66,7 +66,7 @@ def place_fault(name: str, tree: Tree) -> str | None:
 
 
 def beginning(spec: TaskSpec) -> str | None:
-    """Where a task of the workspace works, before its plan: None where the plan says it.
+    """Return the folder where a task of the workspace works, before its plan: None where the plan says it.
 
     A task that brings its tests, files or cases brings its layout; unless it names a project, it works at the root.
     """

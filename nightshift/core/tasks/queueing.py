@@ -1,4 +1,4 @@
-"""What the queue answers, and how it spaces attempts."""
+"""Answers of the queue, and the delays between attempts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """What a worker pool learns: the ids of tasks it lost, and of those that the owner wants cancelled.
+    """News for a worker pool: the ids of tasks it lost, and of those that the owner wants cancelled.
 
     `said` has, for tasks whose owner wants to be heard at once, the newest message of that kind by its id.
     """
@@ -46,7 +46,7 @@ NOT_PUSHED = "; not pushed: "
 
 
 class PauseSource(StrEnum):
-    """Who pauses claims. The owner ends the first two (`resume`); the others end with their cause.
+    """Sources of pauses. The owner ends the first two (`resume`); the others end with their cause.
 
     `lifted_by` says for people what ends each.
     """
@@ -61,7 +61,7 @@ class PauseSource(StrEnum):
 
     @property
     def lifted_by(self) -> str:
-        """What lets the next task begin, to follow “goes on” in a sentence."""
+        """Condition under which the next task begins, to follow “goes on” in a sentence."""
         if self in BY_OWNER:
             return f"when you resume: `{typed('resume')}`, or Resume on the dashboard"
         if self is PauseSource.REVIEW:
@@ -71,7 +71,7 @@ class PauseSource(StrEnum):
 
     @property
     def label(self) -> str:
-        """What the pause is called, where states are named."""
+        """Name of the pause, where states are named."""
         return _LABELS[self]
 
 
@@ -91,7 +91,7 @@ _LABELS = {
     PauseSource.PROGRAM: "Paused: restart needed",
 }
 BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
-"""What `resume` ends."""
+"""Pauses that `resume` ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class PauseState:
 
     @property
     def state(self) -> DaemonState:
-        """What this makes of a daemon that is up."""
+        """State of a daemon that is up and has these pauses."""
         if not self.reasons:
             return DaemonState.RUNNING
         return DaemonState.CHECKPOINT if self.has(PauseSource.CHECKPOINT) else DaemonState.PAUSED

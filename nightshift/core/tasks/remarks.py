@@ -1,4 +1,4 @@
-"""What a reader of a change has to say about it: the findings of REVIEW and AUDIT."""
+"""Remarks of a change's readers: the findings of REVIEW and AUDIT."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Gravity(StrEnum):
 
 
 GRAVE = frozenset({Gravity.CRITICAL, Gravity.HIGH})
-"""What is named wherever a change is shown, as long as it stands."""
+"""Gravities of remarks that are named wherever a change is shown, as long as they stand."""
 
 
 class Reader(StrEnum):
-    """Who reads a change before it is tested."""
+    """Readers of a change before it is tested."""
 
     REVIEW = "review"
     AUDIT = "audit"
@@ -54,7 +54,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader found in a change, which is named by its digest.
+    """Findings of a reader in a change, which is named by its digest.
 
     `parts` counts the pieces that it was read in; `unread` says why one of them was not, where that is so.
     """
@@ -72,12 +72,12 @@ def masked(found: Iterable[Remark], mask: Callable[[str], str], full: Callable[[
 
 
 def worst_first(found: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Each finding once, in the order of gravity, then of place."""
+    """Return each finding once, in the order of gravity, then of place."""
     order = list(Gravity)
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (order.index(one.gravity), one.path, one.line)))
 
 
 def counted(found: Iterable[Remark]) -> str:
-    """How many of which gravity, such as `1 critical, 2 high`; empty where there are none."""
+    """Count findings by gravity, such as `1 critical, 2 high`; empty where there are none."""
     counts = Counter(one.gravity for one in found)
     return ", ".join(f"{counts[gravity]} {gravity}" for gravity in Gravity if counts[gravity])

@@ -1,4 +1,4 @@
-"""What holds for all tasks of one repository where they say nothing themselves, and the one validation of it.
+"""Settings for all tasks of one repository where a task says nothing itself, and their only validation.
 
 A task's own fields go before these, and these before the settings. Rules and packages add up: both allow something.
 """
@@ -52,15 +52,15 @@ HELP: Mapping[str, str] = {
     "pids": "the processes and threads of one run; for example 256",
     "work_mb": "what one run may write; for example 256",
 }
-"""What each is, for the owner, with an example; the order is that in which they are shown."""
+"""Help on each setting for the owner, with an example; the order is that in which they are shown."""
 BENCHMARK = "benchmark"
-"""What `nightshift bench use` sets here and nothing else: how models work best, as the benchmark has measured it."""
+"""Setting that `nightshift bench use` alone makes: how models work best, as the benchmark has measured it."""
 BY_HAND = "allow"
-"""What only the command line may change: it decides which code is let through (`config.fields.ByHand`)."""
+"""Setting that only the command line may change: it decides which code is let through (`config.fields.ByHand`)."""
 
 
 class BenchmarkedIn(Strict):
-    """What was taken over from a benchmark, as it is stored (`core.tasks.benchmarked.Benchmarked`)."""
+    """Values from a benchmark, as they are stored (`core.tasks.benchmarked.Benchmarked`)."""
 
     model: Annotated[str, Field(min_length=1, max_length=400)]
     arm: Annotated[str, Field(min_length=1, max_length=100)]
@@ -74,7 +74,7 @@ class BenchmarkedIn(Strict):
 
 
 class RepositorySettingsIn(RunLimitsIn):
-    """What a person may say for all tasks of a repository; None leaves it to what was found, or to the settings."""
+    """Input of a person for all tasks of a repository; None leaves a field to what was found, or to the settings."""
 
     test_command: Annotated[list[WordIn], Field(min_length=1, max_length=MAX_WORDS)] | None = None
     test_paths: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
@@ -100,7 +100,7 @@ class RepositorySettingsIn(RunLimitsIn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositorySettings:
-    """What holds for a repository; None leaves a thing to what was found in it, or to the settings."""
+    """Settings of a repository; None leaves a field to what was found in it, or to the settings."""
 
     test_command: tuple[str, ...] | None = None
     test_paths: tuple[str, ...] | None = None
@@ -159,7 +159,7 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
 
 
 def changed(kept: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept after changes, as plain values; None takes a value back. Raises as `parse`."""
+    """Return the stored settings after changes, as plain values; None takes a value back. Raises as `parse`."""
     merged = {**kept, **changes}
     parse(merged)
     read = RepositorySettingsIn.model_validate(merged).model_dump(mode="json")
@@ -193,7 +193,7 @@ def _faults(error: ValidationError) -> dict[str, str]:
 
 
 class Source(StrEnum):
-    """Where a value comes from."""
+    """Source of a value."""
 
     KEPT = "kept"
     FOUND = "found"
@@ -240,7 +240,7 @@ class RepositoryOptions:
 def described(
     kept: Mapping[str, Any], found: Found, otherwise: Mapping[str, Any], *, own_runs: bool
 ) -> tuple[Option, ...]:
-    """What holds for each thing, and where it comes from.
+    """Describe each setting of a repository: its value, and the source of that.
 
     Args:
         kept: what was set for the repository.

@@ -36,7 +36,7 @@ class Reverted:
 
 
 def revert_message(subject: str, commit: str, task_id: int, judged: str, *, reapply: bool = False) -> CommitMessage:
-    """What a revert says; a revert of a revert says that it brings the work back, in git's own words.
+    """Write a revert's message; that of a revert of a revert says, in git's own words, that it brings the work back.
 
     Args:
         subject: of the agent's commit.

@@ -1,4 +1,4 @@
-"""What the repository hands out: who commits, where an attempt works, and the commits it makes."""
+"""Values of the repository: the author of commits, the workspace of an attempt, and the commits it makes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nightshift.core.tasks.projects import WHOLE, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who stands in the commits; None takes what the repository's owner configured for git."""
+    """Author of the commits; None takes what the repository's owner configured for git."""
 
     name: str | None = None
     email: str | None = None
@@ -24,7 +24,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """Where one task works: a repository, a base commit in it, and the branch that takes the result.
+    """Workspace of one task: a repository, a base commit in it, and the branch that takes the result.
 
     `repo` is the root of the checkout that was named, `git_dir` the folder that git keeps for it. `target` is the full
     name of the branch that the base was taken from, None for a base that is no branch. `since` is when the task was
@@ -43,7 +43,7 @@ class Workspace:
     since: datetime | None = None
     scope: Scope = WHOLE
     mark: str = ""
-    """What the task's commits name it by (`core.tasks.task.Task.mark`); empty: its number here."""
+    """Name of the task in its commits (`core.tasks.task.Task.mark`); empty: its number here."""
 
     def aim_at(self, branch: str) -> Workspace:
         """The same workspace with another branch, by its short or full name, that takes the result."""
@@ -108,7 +108,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushResult:
-    """What became of a push. `tried` is False where there was nothing to push to or pushing is off.
+    """Result of a push. `tried` is False where there was nothing to push to or pushing is off.
 
     `is_wanted` is False where it is off.
     """

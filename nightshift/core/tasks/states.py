@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Where a task stands. Why it ended is an `Ending`."""
+    """Status of a task. Why it ended is an `Ending`."""
 
     QUEUED = "queued"
     SCHEDULED = "scheduled"
@@ -37,7 +37,7 @@ class Ending(StrEnum):
 
 
 class DaemonState(StrEnum):
-    """What the daemon as a whole does."""
+    """State of the daemon as a whole."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -72,7 +72,7 @@ class Phase(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a phase found; the phase table turns it into the next phase."""
+    """Outcome of a phase; the phase table turns it into the next phase."""
 
     OK = "ok"
     REDO = "redo"

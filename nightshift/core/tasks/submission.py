@@ -76,7 +76,7 @@ FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
 
 
 class RunLimitsIn(Strict):
-    """What a person may say about limits of one attempt, for a task or for all of a repository."""
+    """Input of a person on the limits of one attempt, for a task or for all of a repository."""
 
     iterations: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
     wall_s: Annotated[StrictFloat, Field(gt=0, le=604_800)] | None = None
@@ -91,7 +91,7 @@ class RunLimitsIn(Strict):
 
 
 class LimitsIn(RunLimitsIn):
-    """What a person may say about a task's limits."""
+    """Input of a person on a task's limits."""
 
     attempts: PositiveInt | None = None
 
@@ -255,7 +255,7 @@ def parse_spec(data: object) -> TaskSpec:
 
 
 def as_input(spec: TaskSpec) -> dict[str, Any]:
-    """What a person would send to get this task: JSON values, only what differs from the defaults.
+    """Return what a person would send to get this task: JSON values, only what differs from the defaults.
 
     `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
     """

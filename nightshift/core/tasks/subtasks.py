@@ -17,7 +17,7 @@ MOST = 8
 """How many parts a plan may have."""
 FEWEST = 2
 RESERVED = "split:"
-"""What the keys of parts begin with."""
+"""Start of every subtask's key."""
 
 _KEY = re.compile(r"split:(\d{1,15}):(\d{1,9}):\d{1,3}")
 

@@ -1,4 +1,4 @@
-"""What a task is: the specification a person gave, its limits, and its row in the queue."""
+"""Task: the specification a person gave, its limits, and its row in the queue."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Explore(StrEnum):
 
 
 class Kind(StrEnum):
-    """What is being built; picks the guidance in the prompts."""
+    """Kind of the program that is built; picks the guidance in the prompts."""
 
     WEB_APP = "web_app"
     DATA_PIPELINE = "data_pipeline"
@@ -77,7 +77,7 @@ class Lint(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one task may use; None leaves it to the settings.
+    """Limits of one task; None leaves a limit to the settings.
 
     `wall_s` counts the seconds of one attempt, but not those in which it waits for a model's reply, which has limits of
     its own. `model_calls`, `tokens` (prompt and reply together) and `cost_usd` count over all attempts since the owner
@@ -99,7 +99,7 @@ class Limits:
     work_mb: int | None = None
 
     def over(self, defaults: Limits) -> Limits:
-        """These limits, with `defaults` where this says nothing."""
+        """Return these limits, with those of `defaults` where a limit is missing."""
         pairs = {f.name: getattr(self, f.name) for f in fields(self)}
         return Limits(**{k: getattr(defaults, k) if v is None else v for k, v in pairs.items()})
 
@@ -117,7 +117,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What the owner asked for. Made by `core.tasks.submission.parse_spec` only, whichever way it came in.
+    """Specification of a task. Made by `core.tasks.submission.parse_spec` only, whichever way it came in.
 
     `allow` are rules of the static checker that this task may break, `packages` distributions that it may use, `mcp`
     tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `needs` are
@@ -158,7 +158,7 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What has been used so far; adds up with `+`.
+    """Use of models and of the sandbox so far; adds up with `+`.
 
     `cost_usd` is the cost that is known; `unpriced` counts the calls of models whose price is not.
     """
@@ -220,5 +220,5 @@ class Task:
 
     @property
     def mark(self) -> str:
-        """What its commits name it by: its number here, or the hub's, which is the same on all nodes."""
+        """Name of the task in its commits: its number here, or the hub's, which is the same on all nodes."""
         return str(self.id) if self.hub_id is None else f"hub-{self.hub_id}"

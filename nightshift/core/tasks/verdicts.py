@@ -8,8 +8,12 @@ from enum import StrEnum
 
 from nightshift.core.code.tree import Tree
 from nightshift.core.isolation import RunLimits, SandboxLimits
+from nightshift.core.tasks.findings import Finding
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.task import Change, Files, Language
+
+HELD_OUT = "HeldOut"
+"""The kind of a failure on cases that no prompt shows."""
 
 
 class Label(StrEnum):
@@ -17,10 +21,14 @@ class Label(StrEnum):
 
     VERIFIED = "verified"
     TESTS_PASSED = "tests_passed"
+    BEHAVIOUR_KEPT = "behaviour_kept"
+    """Tests of the base that reach the change pass, and what the agent tests was so before."""
     SELF_TESTED = "self_tested"
     EXIT_CODE = "exit_code"
     DOCUMENTED = "documented"
     REMOVED = "removed"
+    DOUBTFUL = "doubtful"
+    """It passed, and something speaks against it: it never integrates unasked."""
     DRAFT = "draft"
     """It did not pass, and is kept for the owner."""
 
@@ -78,7 +86,7 @@ class TriedMutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a verdict rests on; stored with the commit so that it can be judged again.
+    """Evidence that a verdict rests on; stored with the commit so that it can be judged again.
 
     `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
     `complete` tells that the whole repository was staged, not only the closure of the tests. `suites` has the files of
@@ -118,7 +126,7 @@ class SuiteReport:
     mended: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
-        """How many tests ended so."""
+        """Count the tests with this result."""
         return sum(case.result is result for case in self.results)
 
     @property
@@ -149,22 +157,33 @@ class Verdict(SuiteReport):
 
     `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
     they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
-    what held-out cases expect: they never reach a model, nor the memory that models are told from. `tampering` says
-    what came over a channel of the run that nothing but an attack puts there; it ends the attempt. `unmet` are
-    sentences on what the words of the task say and the change, although it passed, does not do.
+    what held-out cases expect: they never reach a model, nor the memory that models are told from. `unmet` are
+    sentences on what the words of the task say and the change, although it passed, does not do. `findings` are what the
+    checks observed, whether or not it decided.
     """
 
     passed: bool
     evidence: Evidence
     weak: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    tampering: str = ""
     unmet: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Tell whether the change passed and does what the words of its task say."""
         return self.passed and not self.unmet
+
+    @property
+    def asks(self) -> tuple[Finding, ...]:
+        """Findings that the owner must decide on before the change may be committed."""
+        return tuple(one for one in self.findings if one.subject) if self.passed else ()
+
+    @property
+    def doubt(self) -> str:
+        """Why it is not integrated unasked although it passed; empty where nothing speaks against it."""
+        doubtful = self.passed and self.evidence.label is Label.DOUBTFUL
+        return f"it is doubtful: {self.reason}" if doubtful else ""
 
     @property
     def has_run(self) -> bool:
@@ -192,8 +211,10 @@ class SuiteJob:
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
     tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
     tests of the base judge it. `gone` are test files of the base that go with the change.
-    `asked` are the words of the task, to which a change that passes is held; a test of `command` that the machine
-    fails, with the change and without it, is excused unless they name it. None excuses none and holds to nothing.
+    `told_weak` tells that the agent's tests were sent back once already for proving nothing, `held_tries` how many
+    tries before failed on held-out cases.
+    `asked` are the words of the task, to which a change that passes is held; None holds to nothing. `granted` and
+    `denied` are what the owner has decided on test assets, by subject.
     """
 
     base: Tree
@@ -217,6 +238,10 @@ class SuiteJob:
     takes_away: bool = False
     gone: tuple[str, ...] = ()
     asked: str | None = None
+    told_weak: bool = False
+    held_tries: int = 0
+    granted: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
         """The sandbox of the run: the usual one, with the limits of the job where it has any."""

@@ -27,7 +27,7 @@ def cut(text: str, most: int) -> str:
 
 
 def and_more(left_out: int) -> str:
-    """What follows the faults that are reported; empty where none was left out."""
+    """Return the words that follow the faults that are reported; empty where none was left out."""
     return f"and {left_out:,} more" if left_out else ""
 
 

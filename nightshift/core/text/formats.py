@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 NOTHING = "–"
-"""What stands where there is no value."""
+"""Sign for a value that is missing."""
 _UNITS = ((1, ""), (10**3, "k"), (10**6, "M"), (10**9, "G"), (10**12, "T"))
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -65,7 +65,7 @@ def coarse(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long since, in the largest unit: `now`, `50 s ago`, `3 h ago`; what is still to come: `in 2 h`."""
+    """Format the time since then in the largest unit: `now`, `50 s ago`, `3 h ago`; what is to come: `in 2 h`."""
     distance = int(_fixed(abs(seconds)))
     if distance < 5:
         return "now"
@@ -97,7 +97,7 @@ def _dollars(usd: float) -> str:
 
 
 def _fixed(value: float, places: int = 0) -> str:
-    """As JavaScript's `toFixed`: the double as it is, and halves away from zero."""
+    """Format as JavaScript's `toFixed`: the double as it is, and halves away from zero."""
     if abs(value) >= 1e15:  # has no fraction, and may have more digits than decimals are reckoned with
         return f"{value:.{places}f}"
     return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))

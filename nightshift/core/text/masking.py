@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 MASK = "***"
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
-"""What JSON knows."""
+"""Values of JSON."""
 MAX_LINE = 2000
 _SHAPES = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
@@ -63,7 +63,7 @@ class Masker:
         return printable(masked, max_chars=len(masked), max_line=len(masked))
 
     def clean(self, text: str, max_chars: int) -> str:
-        """As `shown`, cut to a length."""
+        """Clean a text as `shown` does, and cut it to a length."""
         shown = self.shown(text)
         return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
 

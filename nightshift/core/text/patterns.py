@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 MAX_MEMORY_BYTES = 1 << 18
-"""What one compiled expression may take."""
+"""Memory that one compiled expression may take."""
 
 
 def compiled(text: str, *, case_sensitive: bool = True, multiline: bool = False) -> Any:

@@ -51,7 +51,7 @@ def too_deep(value: object) -> bool:
 
 
 def check(data: Mapping[str, object]) -> dict[str, str]:
-    """What is wrong with the shape of some fields, by their names; empty when nothing is."""
+    """Return the faults in the shape of some fields, by their names; empty when there are none."""
     faults, left = dict[str, str](), MAX_VALUES - len(data)
     for name, value in data.items() if left >= 0 else ():
         depth, count = _measure(value, left)

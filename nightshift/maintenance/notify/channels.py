@@ -31,7 +31,7 @@ _NOT_PASSED_ON = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
-    """Where notices go, and of which kinds. An empty command or URL is none.
+    """The channels of notices, and the kinds that they carry. An empty command or URL is none.
 
     `form` is how the URL is written to, `dashboard` what notices link to there; empty for no links.
     """
@@ -61,7 +61,7 @@ class Channels:
 
 
 def for_desktop(notice: Notice) -> tuple[str, ...]:
-    """What shows the notice on the desktop; a notification's text may hold markup, so that of ours is escaped."""
+    """Return the command that shows the notice on the desktop; markup in its text is escaped."""
     text = html.escape(notice.message or "\n".join(notice.lines), quote=False)
     return "notify-send", "--app-name=Nightshift", "--", notice.title, text
 
@@ -127,7 +127,7 @@ def _environment(notice: Notice, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What the header `X-Nightshift-Signature` says."""
+    """Return the value of the header `X-Nightshift-Signature`."""
     return "sha256=" + hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 

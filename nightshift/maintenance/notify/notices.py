@@ -1,4 +1,4 @@
-"""Which events are worth a notice, and what the notice says.
+"""The events that are worth a notice, and the text of the notice.
 
 Notices are made from stored events alone, so whatever an owner must learn is in the log as well, and a daemon that
 died in between makes the same notice, under the same id, again.
@@ -22,7 +22,7 @@ MAX_MESSAGE_CHARS = 1000
 
 
 class NoticeKind(StrEnum):
-    """What a notice is about; `notify_on` picks from these."""
+    """The subject of a notice; `notify_on` picks from these."""
 
     DONE = "done"
     FAILED = "failed"
@@ -51,7 +51,7 @@ class Notice:
     lines: tuple[str, ...] = ()
 
     def as_json(self) -> bytes:
-        """What the command reads and the URL is sent, in UTF-8."""
+        """Encode the notice as the command reads it and the URL receives it, in UTF-8."""
         return json.dumps(asdict(self), ensure_ascii=False).encode()
 
 

@@ -1,4 +1,4 @@
-"""What is still to be delivered, in one queue for each channel, kept over restarts.
+"""The notices that are still to be delivered, in one queue for each channel, kept over restarts.
 
 A queue that fails rests longer and longer, for all its notices at once: a receiver that is away is asked once, not once
 for each of them. What failed goes behind the others, so a notice that is refused for ever keeps none of them back.
@@ -30,7 +30,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelQueue:
-    """What one channel has still to deliver, the next one first. `rests_until` is None while it does not rest."""
+    """The notices that one channel must still deliver, the next one first. `rests_until`: None without a rest."""
 
     waiting: tuple[Waiting, ...] = ()
     failures: int = 0
@@ -80,12 +80,12 @@ class Outbox:
     queues: Mapping[str, ChannelQueue] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, Any]:
-        """What is stored."""
+        """Return the row to store."""
         return {"cursor": self.cursor, "lanes": {name: _queue_row(queue) for name, queue in self.queues.items()}}
 
 
 def read_outbox(row: Mapping[str, Any]) -> Outbox:
-    """What `as_row` made."""
+    """Read a row of `as_row`."""
     return Outbox(cursor=row["cursor"], queues={name: _read_queue(queue) for name, queue in row["lanes"].items()})
 
 

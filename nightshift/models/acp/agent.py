@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nightshift.core.isolation import WORK, Mount, SandboxJob, SandboxLimits, SandboxResult
-from nightshift.models.acp.protocol import MOST_LINE, Connection, Handler
+from nightshift.models.acp.protocol import MOST_LINE, AgentSession, Connection
 from nightshift.models.acp.working_copy import WorkingCopy
 from nightshift.sandbox import job_folders
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
@@ -57,7 +57,7 @@ class AgentSettings:
 
     @property
     def program(self) -> str:
-        """Where its program is on this machine; empty where there is none."""
+        """The path of its program on this machine; empty where there is none."""
         places = [*(str(folder / "bin") for folder in self.folders), "/usr/local/bin", "/usr/bin", "/bin"]
         return shutil.which(self.command[0], path=":".join(places)) or ""
 
@@ -87,7 +87,7 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlace:
-    """Where agents run.
+    """The place in which agents run.
 
     Attributes:
         sandbox: holds them.
@@ -119,17 +119,17 @@ class AgentRun:
 
 @asynccontextmanager
 async def start_agent(
-    settings: AgentSettings, place: AgentPlace, copy: WorkingCopy, handler: Handler
+    settings: AgentSettings, site: AgentPlace, copy: WorkingCopy, session: AgentSession
 ) -> AsyncIterator[AgentRun]:
     """Start the agent on a copy; with the block it ends, and nothing of it runs any more.
 
     Args:
         settings: which agent.
-        place: where.
+        site: where.
         copy: what it works on; `tmp` beside its folder is its `/tmp`.
-        handler: answers it.
+        session: answers it.
     """
-    network = await asyncio.to_thread(place.network)
+    network = await asyncio.to_thread(site.network)
     proxy = RegistryProxy(
         settings.hosts, upstream=network.upstream, most_bytes=MOST_TRAFFIC, client="agent", setting="ACP_HOSTS"
     )
@@ -137,17 +137,17 @@ async def start_agent(
     writable = (Mount(host=copy.folder, inside=WORK), Mount(host=root / "tmp", inside=TMP))
     await asyncio.to_thread(_prepare, root, network, writable)
     (to_agent, its_input), (from_agent, its_output) = socket.socketpair(), socket.socketpair()
-    runs = ProxiedRun(place.sandbox, proxy, writable=writable, most_mb=settings.most_mb, who="the agent")
+    runs = ProxiedRun(site.sandbox, proxy, writable=writable, most_mb=settings.most_mb, who="the agent")
     talks = (its_input, its_output)
-    order = _order(settings, place.runtime, network, [each.fileno() for each in talks])
+    order = _order(settings, site.runtime, network, [each.fileno() for each in talks])
     ended = asyncio.create_task(
-        runs.run(lambda channel: _job(settings, place.runtime, network, root, channel), order, passed=talks)
+        runs.run(lambda channel: _job(settings, site.runtime, network, root, channel), order, passed=talks)
     )
     try:
         reader, other = await asyncio.open_connection(sock=from_agent, limit=MOST_LINE)
         _, writer = await asyncio.open_connection(sock=to_agent)
         try:
-            yield AgentRun(connection=Connection(reader, writer, handler), ended=ended, proxy=proxy)
+            yield AgentRun(connection=Connection(reader, writer, session), ended=ended, proxy=proxy)
         finally:
             other.transport.abort()
             writer.transport.abort()

@@ -8,10 +8,8 @@ phases its last message is the reply, and the copy counts for nothing.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -74,34 +72,32 @@ class AcpBackend(BaseModelHandler):
     needs_sandbox = own_tools = True
     setup = "set ACP_COMMAND to an agent that speaks the Agent Client Protocol, and ACP_HOSTS and ACP_VARIABLES for it"
 
-    def __init__(
-        self, settings: AgentSettings, place: Callable[[], AgentPlace | str], model: str | None = None
-    ) -> None:
+    def __init__(self, settings: AgentSettings, site: Callable[[], AgentPlace | str], model: str | None = None) -> None:
         super().__init__(model=model or Path(settings.command[0]).name)
-        self._settings, self._place = settings, place
+        self._settings, self._site = settings, site
 
     @classmethod
-    def configured(cls, settings: BackendSettings, model: str | None) -> Self | None:
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
         """The agent that the settings bring."""
-        made = settings.acp_agent(model) if settings.acp_agent else None
-        return made if isinstance(made, cls) else None
+        agent = settings.acp_agent(model) if settings.acp_agent else None
+        return agent if isinstance(agent, cls) else None
 
     def is_available(self) -> bool:
         """Whether its program is there and shown inside, and there is a sandbox for it."""
-        place = self._place()
-        self.detail = self._settings.fault or (place if isinstance(place, str) else "")
+        site = self._site()
+        self.detail = self._settings.fault or (site if isinstance(site, str) else "")
         return not self.detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """Have it work for one turn."""
-        place, began_s = self._place(), time.monotonic()
-        if isinstance(place, str):
-            raise ModelUnavailable(f"the agent cannot be started: {place}")
-        with _folder(place.folder) as root:
-            copy = WorkingCopy(root / "work")
+        site, began_s = self._site(), time.monotonic()
+        if isinstance(site, str):
+            raise ModelUnavailable(f"the agent cannot be started: {site}")
+        with tempfile.TemporaryDirectory(prefix="run-", dir=site.folder, ignore_cleanup_errors=True) as folder:
+            copy = WorkingCopy(Path(folder) / "work")
             await asyncio.to_thread(copy.lay_out, list(_files(request.material)))
             session = AgentSession(on_text or (lambda _piece: None))
-            turn, run = await self._work(place, session, copy, request)
+            turn, run = await self._work(site, session, copy, request)
             writes = request.phase in WRITES and request.material is not None
             harvest = await asyncio.to_thread(_take_harvest, copy) if writes else Harvest()
         self._report(request, turn, run, harvest)
@@ -120,7 +116,7 @@ class AcpBackend(BaseModelHandler):
         )
 
     async def _work(
-        self, place: AgentPlace, session: AgentSession, copy: WorkingCopy, request: ModelRequest
+        self, site: AgentPlace, session: AgentSession, copy: WorkingCopy, request: ModelRequest
     ) -> tuple[Turn, AgentRun]:
         """The turn and the run that it was; the agent has ended.
 
@@ -128,7 +124,7 @@ class AcpBackend(BaseModelHandler):
             ModelUnavailable: it died, broke the protocol or took more than it may.
             BackendMisconfigured: it wants to be logged in.
         """
-        async with start_agent(self._settings, place, copy, session) as run:
+        async with start_agent(self._settings, site, copy, session) as run:
             talk = asyncio.create_task(self._talk(run, session, request))
             listen = asyncio.create_task(run.connection.listen())
             try:
@@ -182,8 +178,8 @@ class AcpBackend(BaseModelHandler):
         except SandboxError as error:
             return f"{self.model} was ended: {error}"
         how = _ENDS.get(result.ended, f"ended with {result.exit_code}")
-        said = printable(result.stderr[-_LAST_CHARS * 4 :]).strip()[-_LAST_CHARS:]
-        return f"{self.model} {how}" + (f"; its last words: {said}" if said else "")
+        words = printable(result.stderr[-_LAST_CHARS * 4 :]).strip()[-_LAST_CHARS:]
+        return f"{self.model} {how}" + (f"; its last words: {words}" if words else "")
 
     def _report(self, request: ModelRequest, turn: Turn, run: AgentRun, harvest: Harvest) -> None:
         """Tell the timeline what it was refused and what of its work does not count."""
@@ -196,15 +192,6 @@ class AcpBackend(BaseModelHandler):
             about = events_about(request, request.material.emit)
             text = printable(f"{self.model} wanted what it may not: {'; '.join(lines[:10])}", max_chars=500)
             about.emit(Kind.AGENT_REFUSED, text, level=Level.WARNING, refused=[printable(line) for line in lines[:20]])
-
-
-@contextlib.contextmanager
-def _folder(above: Path) -> Iterator[Path]:
-    root = Path(tempfile.mkdtemp(prefix="run-", dir=above))
-    try:
-        yield root
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
 
 
 def _files(material: Material | None) -> Iterator[tuple[str, bytes]]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import json
 import posixpath
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from nightshift.core.errors import NightshiftError
 from nightshift.core.isolation import WORK
@@ -47,33 +47,17 @@ class RpcError(NightshiftError):
         self.code = code
 
 
-class Handler(Protocol):
-    """The one who answers the peer."""
-
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take a notification."""
-        ...
-
-    async def asked(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Answer a request.
-
-        Raises:
-            RpcError: what is answered instead.
-        """
-        ...
-
-
 class Connection:
     """One connection. Requests of the peer are answered one after the other, so that it can have no more than one open.
 
     Args:
         reader: from the peer; its limit is that of a message.
         writer: to the peer.
-        handler: answers it.
+        session: answers it.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: Handler) -> None:
-        self._reader, self._writer, self._handler = reader, writer, handler
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: AgentSession) -> None:
+        self._reader, self._writer, self._session = reader, writer, session
         self._waiting = dict[int, asyncio.Future[Any]]()
         self._next, self._received, self._noise = 1, 0, 0
         self._ended: BaseException | None = None
@@ -143,26 +127,27 @@ class Connection:
         if not isinstance(method, str):
             self._settle(number, message)
         elif number is None:
-            self._handler.notified(method, params)
+            self._session.take_update(method, params)
         else:
-            await self._answer(number, self._handler.asked(method, params))
+            await self._answer(number, method, params)
 
     def _settle(self, number: object, message: Mapping[str, Any]) -> None:
         answer = self._waiting.get(number) if isinstance(number, int) else None
         if answer is None or answer.done():
             return
         if isinstance(error := message.get("error"), dict):
-            code, said = error.get("code"), printable(str(error.get("message", "")), max_chars=_MOST_SAID)
+            code, text = error.get("code"), printable(str(error.get("message", "")), max_chars=_MOST_SAID)
             details = printable(json.dumps(error["data"]), max_chars=_MOST_SAID) if error.get("data") else ""
-            answer.set_exception(RpcError(code if isinstance(code, int) else INTERNAL, f"{said} {details}".strip()))
+            answer.set_exception(RpcError(code if isinstance(code, int) else INTERNAL, f"{text} {details}".strip()))
         else:
             answer.set_result(message.get("result"))
 
-    async def _answer(self, number: object, work: Awaitable[Mapping[str, Any] | None]) -> None:
+    async def _answer(self, number: object, method: str, params: Mapping[str, Any]) -> None:
         try:
-            await self._send({"id": number, "result": await work})
+            outcome: Mapping[str, Any] = {"result": self._session.answer(method, params)}
         except RpcError as error:
-            await self._send({"id": number, "error": {"code": error.code, "message": str(error)}})
+            outcome = {"error": {"code": error.code, "message": str(error)}}
+        await self._send({"id": number, **outcome})
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         try:
@@ -174,15 +159,15 @@ class Connection:
 
 def _read(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and ("method" in found or "id" in found) else None
+    return message if isinstance(message, dict) and ("method" in message or "id" in message) else None
 
 
 PROTOCOL = 1
 OWN_PLACES = (WORK, "/tmp")  # noqa: S108 (inside)
-"""Where an agent may do what it likes."""
+"""Folders in which an agent may do as it likes."""
 _ALLOWING = ("allow_once", "allow_always")
 _REFUSING = ("reject_once", "reject_always")
 _MOST_REFUSED, _MOST_TITLE = 20, 200
@@ -220,7 +205,7 @@ class AgentSession:
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text = on_text
-        self._said, self._before, self._calls = list[str](), "", set[str]()
+        self._text, self._before, self._calls = list[str](), "", set[str]()
         self._id, self._refused = "", dict[str, None]()
         self._cost: float | None = None
 
@@ -277,18 +262,16 @@ class AgentSession:
     def _turn(self, answer: Mapping[str, Any]) -> Turn:
         usage = _mapping(answer.get("usage"))
         counts = (usage.get("inputTokens"), usage.get("outputTokens"))
-        known = all(isinstance(count, int) and count >= 0 for count in counts)
+        is_counted = all(isinstance(count, int) and count >= 0 for count in counts)
         return Turn(
             reason=str(answer.get("stopReason", "")),
-            text="".join(self._said).strip() or self._before,
-            tokens=(int(counts[0] or 0), int(counts[1] or 0)) if known else None,
+            text="".join(self._text).strip() or self._before,
+            tokens=(int(counts[0] or 0), int(counts[1] or 0)) if is_counted else None,
             cost_usd=self._cost,
             refused=tuple(self._refused),
         )
 
-    # What the agent tells.
-
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+    def take_update(self, method: str, params: Mapping[str, Any]) -> None:
         """Take an update; of other notifications nothing follows."""
         self._on_text("")
         if method != "session/update" or params.get("sessionId") != self._id:
@@ -298,37 +281,35 @@ class AgentSession:
         if kind == "agent_message_chunk":
             text = _mapping(update.get("content")).get("text")
             if isinstance(text, str) and text:
-                self._said.append(text)
+                self._text.append(text)
                 self._on_text(text)
         elif kind == "tool_call":
-            self._call_began(update)
+            self._begin_call(update)
         elif kind == "plan":
-            self._shown("plan", [entry.get("content") for entry in _mappings(update.get("entries"))][:20])
+            self._show("plan", [entry.get("content") for entry in _mappings(update.get("entries"))][:20])
         elif kind == "usage_update":
             cost = _mapping(update.get("cost"))
             amount = cost.get("amount")
             if cost.get("currency") == "USD" and isinstance(amount, int | float) and 0 <= amount < 1e6:
                 self._cost = float(amount)
 
-    def _call_began(self, update: Mapping[str, Any]) -> None:
-        """A tool call ends a message: what is said last counts as the answer."""
+    def _begin_call(self, update: Mapping[str, Any]) -> None:
+        """A tool call ends a message: the last message counts as the answer."""
         name = str(update.get("toolCallId"))
         if name in self._calls or len(self._calls) > 10_000:
             return
         self._calls.add(name)
-        if said := "".join(self._said).strip():
-            self._before = said
-        self._said.clear()
-        given = update.get("rawInput") or [place.get("path") for place in _mappings(update.get("locations"))]
-        self._shown(str(update.get("title") or update.get("kind") or "tool"), given)
+        if text := "".join(self._text).strip():
+            self._before = text
+        self._text.clear()
+        given = update.get("rawInput") or [location.get("path") for location in _mappings(update.get("locations"))]
+        self._show(str(update.get("title") or update.get("kind") or "tool"), given)
 
-    def _shown(self, name: str, given: object) -> None:
+    def _show(self, name: str, given: object) -> None:
         self._on_text(CallName(printable(name, max_chars=_MOST_TITLE).replace("\n", " ")))
         self._on_text(CallText(json.dumps(given, ensure_ascii=False)[:4000]))
 
-    # What it asks.
-
-    async def asked(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a request of the agent.
 
         Raises:
@@ -336,12 +317,12 @@ class AgentSession:
         """
         self._on_text("")
         if method == "session/request_permission":
-            return {"outcome": self._decided(params)}
+            return {"outcome": self._decide(params)}
         raise RpcError(METHOD_NOT_FOUND, f"{printable(method, max_chars=100)} is not offered here")
 
-    def _decided(self, params: Mapping[str, Any]) -> Mapping[str, str]:
+    def _decide(self, params: Mapping[str, Any]) -> Mapping[str, str]:
         call = _mapping(params.get("toolCall"))
-        paths = [place.get("path") for key in ("locations", "content") for place in _mappings(call.get(key))]
+        paths = [location.get("path") for key in ("locations", "content") for location in _mappings(call.get(key))]
         outside = [path for path in paths if path is not None and not _is_own(path)]
         if outside:
             self._note_refused(f"{call.get('title') or call.get('kind') or 'a tool call'} on {outside[0]}")
@@ -359,8 +340,8 @@ def _is_own(path: object) -> bool:
     """Tell whether a path is the agent's own to use; one that is relative begins in its folder."""
     if not isinstance(path, str):
         return False
-    whole = posixpath.normpath(posixpath.join(WORK, path))
-    return any(whole == own or whole.startswith(f"{own}/") for own in OWN_PLACES)
+    path_inside = posixpath.normpath(posixpath.join(WORK, path))
+    return any(path_inside == own or path_inside.startswith(f"{own}/") for own in OWN_PLACES)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -109,7 +109,7 @@ class Inbox:
         self._tell(faults, whole=True)
 
     def notices(self) -> tuple[str, ...]:
-        """What holds entries up at the moment, for the status."""
+        """List what holds entries up at the moment, for the status."""
         faults, follows = self._faults, "none of its entries counts" if self._whole else "the entry waits"
         told = [f"{self._name}:{fault} ({follows} until this is mended)" for fault in faults[:SHOWN]]
         rest = and_more(len(faults) - SHOWN) if len(faults) > SHOWN else ""

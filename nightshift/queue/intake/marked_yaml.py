@@ -26,7 +26,7 @@ _TAG = "tag:yaml.org,2002:"
 QUOTES = "if this is part of a text, put the text in quotes"
 _COMMENT = re.compile(r"[ \t]+(#[^\r\n]*)")
 _NO_COMMENT = re.compile(r"#\w")
-"""What rather belongs to the text before it, such as an issue's number."""
+"""A `#` that rather belongs to the text before it, such as an issue's number."""
 _TEXTS = {_TAG + name for name in ("str", "timestamp", "value", "merge")}
 _NUMBERS = {_TAG + name for name in ("int", "float")}
 _CONSTANTS = {_TAG + name for name in ("bool", "null")}
@@ -49,7 +49,7 @@ _Loader.add_implicit_resolver(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What is wrong with a file, and where; line and column count from 1."""
+    """Fault in a file, and its position; line and column count from 1."""
 
     line: int
     column: int
@@ -91,7 +91,7 @@ class Marked:
     comment: str = ""
 
     def all_faults(self) -> Iterator[Fault]:
-        """What is wrong with the value or with a part of it."""
+        """Yield the faults of the value and of its parts."""
         yield from self.faults
         for part in self.parts.values():
             yield from part.all_faults()

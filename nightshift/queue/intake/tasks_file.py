@@ -47,7 +47,7 @@ class Entry:
     marked: Marked | None = field(default=None, compare=False, repr=False)
 
     def faults(self, fields: Mapping[str, str]) -> list[Fault]:
-        """What is wrong with its fields, at their places."""
+        """List the faults of its fields, at their positions in the file."""
         here = self.marked or Marked(value=None, line=self.line, column=1)
         return [_fault_at(here.find(name), f"{name}: {why}") for name, why in fields.items()]
 
@@ -60,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What was read: the good entries in the file's order, the faults of the others, and notices for their author.
+    """Result of reading: the good entries in the file's order, faults of the others, and notices for their author.
 
     `total` counts both kinds of entries.
     """

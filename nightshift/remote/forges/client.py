@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 from nightshift.core.clock import Clock
 from nightshift.core.text.masking import printable
 from nightshift.models.http_access import is_loopback
-from nightshift.models.stream_watch import UNCOMPRESSED, bounded
+from nightshift.models.stream_watch import UNCOMPRESSED, limit_responses
 from nightshift.remote.forges.port import ForgeAway, ForgeRefused
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Client:
         self._http: httpx.AsyncClient | None = None
 
     async def get(self, path: str, **query: str | int) -> Any:
-        """What stands at a path below the API.
+        """Get the content at a path below the API.
 
         Raises:
             ForgeRefused, ForgeAway: as below.
@@ -114,7 +114,7 @@ class Client:
         return f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
     async def _page(self, address: str) -> tuple[Any, str]:
-        """What stands at an address, and the address of the next page."""
+        """Get the content at an address, and the address of the next page."""
         kept = self._kept.get(address)
         answer = await self._asked("GET", address, {"If-None-Match": kept.etag} if kept else {}, None)
         if answer.status_code == 304 and kept:
@@ -146,7 +146,7 @@ class Client:
                 headers={"User-Agent": "Nightshift", **UNCOMPRESSED, **self._headers},
                 timeout=self._request_s,
                 trust_env=not is_loopback(self._base),
-                event_hooks={"response": [bounded(httpx, MAX_ANSWER_BYTES)]},
+                event_hooks={"response": [limit_responses(httpx, MAX_ANSWER_BYTES)]},
             )
         typed = {"Content-Type": "application/json"} if body is not None else {}
         try:
@@ -221,7 +221,7 @@ def _json(content: bytes, what: str) -> Any:
 
 
 def _message(answer: httpx.Response) -> str:
-    """What the forge says of a refusal, on one line."""
+    """Return the forge's message of a refusal, on one line."""
     try:
         found = json.loads(answer.content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which repository at which forge a setting means, how it is reached, and the class that speaks to it.
+"""The repository and the forge that a setting means, the way to reach it, and the class that speaks to it.
 
 An owner gives the address that his browser shows. The forge's kind follows from the host where that is well known, and
 is named in the settings (`forge_kinds`) where the forge is his own.
@@ -54,12 +54,12 @@ class Connection:
 
     @property
     def pull_sign(self) -> str:
-        """What stands before the number of a pull request."""
+        """The sign before the number of a pull request."""
         return "!" if self.kind == "gitlab" else "#"
 
     @property
     def id(self) -> str:
-        """What keys of tasks begin with: `gh:octo/hello`, with the host where it is the owner's own."""
+        """The beginning of the keys of tasks: `gh:octo/hello`, with the host where it is the owner's own."""
         host = self.site.partition("://")[2]
         return f"{SHORT[self.kind]}:{self.project if host in KNOWN else f'{host}/{self.project}'}"
 
@@ -116,7 +116,7 @@ def _begins(address: str, prefix: str) -> bool:
 
 
 def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Forge, Client]:
-    """What speaks to the repository, and its client, which is to be closed.
+    """Open the forge of a repository, and its client, which is to be closed.
 
     Args:
         connection: which.

@@ -30,12 +30,12 @@ class Gitea:
 
     @staticmethod
     def api(site: str) -> str:
-        """Where the API of a site is."""
+        """Return the address of a site's API."""
         return f"{site}/api/v1"
 
     @staticmethod
     def headers(token: str) -> dict[str, str]:
-        """What each request says."""
+        """Return the headers of each request."""
         return {"Accept": "application/json", **({"Authorization": f"token {token}"} if token else {})}
 
     async def look(self, watch: Watch) -> Seen:

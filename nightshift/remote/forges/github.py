@@ -46,12 +46,12 @@ class GitHub:
 
     @staticmethod
     def api(site: str) -> str:
-        """Where the API of a site is."""
+        """Return the address of a site's API."""
         return "https://api.github.com" if site.endswith("://github.com") else f"{site}/api/v3"
 
     @staticmethod
     def headers(token: str) -> dict[str, str]:
-        """What each request says."""
+        """Return the headers of each request."""
         named = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
         return {**named, "Authorization": f"Bearer {token}"} if token else named
 

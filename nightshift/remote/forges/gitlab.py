@@ -34,12 +34,12 @@ class GitLab:
 
     @staticmethod
     def api(site: str) -> str:
-        """Where the API of a site is."""
+        """Return the address of a site's API."""
         return f"{site}/api/v4"
 
     @staticmethod
     def headers(token: str) -> dict[str, str]:
-        """What each request says."""
+        """Return the headers of each request."""
         return {"PRIVATE-TOKEN": token} if token else {}
 
     async def look(self, watch: Watch) -> Seen:

@@ -1,4 +1,4 @@
-"""What is kept of each issue over restarts: its task, what was written about it, its pull request and follow-ups.
+"""The memory of each issue over restarts: its task, the comments on it, its pull request and follow-ups.
 
 None of it is needed to be right. Tasks are found again by their keys, comments by their markers, pull requests by their
 branches; what is kept here spares looking for them, and tells what has changed since.
@@ -25,7 +25,7 @@ class Followup:
     text: str = ""
     pushed: str = ""
     part: str = ""
-    """What it came from: the id of a comment, or `checks:` and a commit."""
+    """The origin of a follow-up: the id of a comment, or `checks:` and a commit."""
 
     @property
     def of_checks(self) -> bool:

@@ -1,4 +1,4 @@
-"""What labels say of a task beside that it is one: `nightshift:priority-2`, `nightshift:budget-1`, `nightshift:review`.
+"""Labels that say more of a task: `nightshift:priority-2`, `nightshift:budget-1`, `nightshift:review`.
 
 A label is `<label>:<name>` or `<label>:<name>-<value>`; forges with scoped labels write two colons. Whoever may label
 issues may set these, so they name what a task may take and who reads it, and nothing that lets code through.

@@ -20,7 +20,7 @@ from nightshift.remote.forges.sync import Services, Sync
 from nightshift.storage.db.codec import plain
 
 HINT_S = 5.0
-"""Whatever comes in between, a forge is not looked at sooner after the last look than this."""
+"""The least time between two looks at a forge, whatever comes in between."""
 MOVES = frozenset({Kind.TASK_CLAIMED, Kind.TASK_MOVED, Kind.COMMIT_RECORDED, Kind.ASKED, Kind.ANSWERED})
 Opener = Callable[[Connection], tuple[Forge, Client]]
 

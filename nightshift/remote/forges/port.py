@@ -1,4 +1,4 @@
-"""What every forge is asked, in three methods, and the values that go back and forth.
+"""The port to every forge, in three methods, and the values that go back and forth.
 
 A forge is only ever compared with what Nightshift knows: `look` gives what is there now, and whatever follows from the
 difference is done in a way that can be done again. So nothing depends on having seen each change as it happened.
@@ -31,7 +31,7 @@ class ForgeAway(NightshiftError):
 
 
 class PullState(StrEnum):
-    """Where a pull request stands."""
+    """The state of a pull request."""
 
     OPEN = "open"
     MERGED = "merged"
@@ -40,7 +40,7 @@ class PullState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Who wrote something; `permitted` tells whether he may give the repository's agent work."""
+    """The author of a text; `permitted` tells whether he may give the repository's agent work."""
 
     name: str
     permitted: bool = False
@@ -58,7 +58,7 @@ class Issue:
     labels: tuple[str, ...] = ()
     open: bool = False
     remarks: tuple[Remark, ...] | None = None
-    """What was said on it; looked up for those of `Watch.issues` that are open, None for others."""
+    """The remarks on it; looked up for those of `Watch.issues` that are open, None for others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class Pull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """What is to be looked at.
+    """The issues and pull requests to look at.
 
     `issues` are looked up one by one where they are not among the open ones with the label, `pulls` are those that were
     opened here, `open_pulls` the ones among them that were open when they were last looked at.
@@ -125,7 +125,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What was found: the open issues with the label, those that were asked for, and pull requests."""
+    """The result of a look: the open issues with the label, those that were asked for, and pull requests."""
 
     branch: str
     """The repository's default branch."""

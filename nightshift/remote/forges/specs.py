@@ -77,7 +77,7 @@ def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, f
 
 
 def words(connection: Connection, number: int, remark: Remark) -> str:
-    """What is said to a task when somebody comments on its issue `number`; `heard` finds it again."""
+    """Write the words to a task when somebody comments on its issue `number`; `heard` finds them again."""
     about = f"on issue #{number} of {connection.project}, by {line(remark.author.name, 80)}.)"
     return f"{plain(_asked(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
 

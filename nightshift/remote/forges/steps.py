@@ -18,7 +18,7 @@ GONE = frozenset({404, 410})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentPaths:
-    """Where the comments of a thread are: the list of all, where a single one is, and how that is changed."""
+    """The paths of a thread's comments: the list of all, a single one, and the method that changes it."""
 
     all: str
     each: str

@@ -52,7 +52,7 @@ from nightshift.storage.db.state_store import StateStore
 FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
 REFUSED_REST_S = 600.0
 AGAIN_S = 1800.0
-"""What was refused for one issue is tried again after this, or when it would be something else."""
+"""The pause before a refused step for one issue is tried again, unless the step changes."""
 ROUNDS = 3
 """So many times the failed checks of a pull request become a task; more would go round in circles."""
 CLOSED, SHUT = "its issue was closed, or lost its label", "its pull request was closed"
@@ -62,7 +62,7 @@ UNSAID = "its comment was deleted, or asks for nothing any more"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What a connection needs of the daemon.
+    """The services of the daemon that a connection needs.
 
     `push` takes a checkout, a branch and a task's id; `fetch` a checkout and a branch, and gives the name under which
     it is here now, or "" where it is nowhere else; `evidence` takes a checkout and a commit; `base` gives the branch
@@ -220,7 +220,7 @@ class Sync:
         return replace(tracked, task_id=sent.task_id, fault=" ".join(faults), note=note if edited else tracked.note)
 
     async def _base(self) -> str:
-        """Where tasks start: the branch as it is at the forge, fetched now; where that cannot be had, as it is here."""
+        """Return the branch from which tasks start, fetched now; where that cannot be had, the local one."""
         services, repo = self._services, self.connection.repo
         branch = await asyncio.to_thread(services.base, repo) or self._branch
         with self._allowed("fetch", 0, branch) as attempt:
@@ -334,7 +334,7 @@ class Sync:
         await self._keep(tracked)
 
     def _unheard(self, tracked: Tracked, issue: Issue | None) -> Iterator[Remark]:
-        """What was said on the issue itself since its task was done."""
+        """Yield the remarks on the issue itself since its task was done."""
         task = self._task(tracked.task_id)
         if issue and task and task.status is Status.DONE:
             said = self._said(task)

@@ -1,4 +1,4 @@
-"""What is written to a forge: the comment on an issue, the one on a pull request, and the pull request's own text.
+"""The texts for a forge: the comment on an issue, the one on a pull request, and the pull request's own text.
 
 Whatever comes from a task, a model or a person stands in a fence that it cannot close, or in a code span: there no
 forge takes a name for a mention, a number for a reference, a line for a command of its own, or a tag for HTML.
@@ -27,7 +27,7 @@ Mask = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of a commit: a summary in words, and rows of what was tested and how it was judged."""
+    """The evidence of a commit: a summary in words, and rows of what was tested and how it was judged."""
 
     commit: str
     summary: str = ""
@@ -35,7 +35,7 @@ class Evidence:
 
 
 def marker(key: str) -> str:
-    """What a comment of ours begins with; nobody sees it on the page."""
+    """Return the beginning of our comments; nobody sees it on the page."""
     return f"<!-- nightshift:{re.sub(r'[^A-Za-z0-9:/#._~-]', '_', key).replace('--', '-_')} -->"
 
 
@@ -94,7 +94,7 @@ def progress(parts: Iterable[str]) -> str:
 
 
 def became(number: int, sign: str, state: PullState) -> str:
-    """What a pull request has come to."""
+    """State the outcome of a pull request."""
     name = f"{sign}{number}"
     return {
         PullState.OPEN: f"Its draft is {name}. To have it changed, comment there: `/nightshift …`, or on lines.",

@@ -1,4 +1,4 @@
-"""What all nodes together may spend: room for each call is reserved in the hub before it is made.
+"""The common budget of all nodes: room for each call is reserved in the hub before it is made.
 
 Only where the owner of the hub has set a budget there; else calls are made as on a machine that works alone.
 """
@@ -93,7 +93,7 @@ class HubBudget:
 
 
 def spending(connections: HubConnections) -> dict[str, float]:
-    """What was spent today (UTC) and in all, in USD, where budgets are or were set."""
+    """Read the spending of today (UTC) and in all, in USD, where budgets are or were set."""
     query = "SELECT is_total, cost_usd FROM spending_list WHERE is_total OR day = (now() AT TIME ZONE 'UTC')::date"
     found = {row["is_total"]: float(row["cost_usd"]) for row in connections.rows(query)}
     return {"today": found.get(False, 0.0), "all time": found[True]} if True in found else {}

@@ -48,9 +48,9 @@ _REFUSALS = (
     "invalid ",
 )
 _CERTIFICATES = ("certificate", "unknown ca", "SSL was required", "server does not support SSL")
-"""What libpq says where a connection is refused before there is a SQLSTATE."""
+"""The messages of libpq where a connection is refused before there is a SQLSTATE."""
 _ILLEGAL, _UNKNOWN_NODE, _UNMET, _REMOVED = "NS001", "NS002", "NS003", "NS004"
-"""What the functions of `migrations/` raise."""
+"""The error codes of the functions in `migrations/`."""
 
 
 class HubConnections:
@@ -123,7 +123,7 @@ class HubConnections:
             raise _translated(error, self._mask) from error
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[DictRow]:
-        """What a statement gives; see `connection` for what it raises, and the functions of `migrations/`.
+        """Return the rows of a statement; see `connection` for what it raises, and the functions of `migrations/`.
 
         Raises:
             IllegalMove: the table of moves does not have this one.
@@ -137,7 +137,7 @@ class HubConnections:
         return next(iter(self.rows(query, values)), None)
 
     def together(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[list[DictRow]]:
-        """What several statements give that are sent in one go, as one transaction; raises as `rows`."""
+        """Return the rows of several statements, sent in one go as one transaction; raises as `rows`."""
         with self.connection() as conn:
             with conn.pipeline():
                 cursors = [conn.execute(query.encode(), values) for query, values in calls]
@@ -217,7 +217,7 @@ class NamedLock:
 
 
 def _parts(url: str) -> dict[str, str] | None:
-    """What libpq reads in it; None where it takes a part for what that is not: a password that is not escaped."""
+    """Parse an address by libpq; None where a password that is not escaped is taken for another part."""
     from psycopg import ProgrammingError  # noqa: PLC0415  an extra
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  as above
 

@@ -60,7 +60,7 @@ PARKED_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeState:
-    """What this node says of itself: whether it takes tasks now, how many at once, and its state in a line."""
+    """The state of this node for the hub: whether it takes tasks now, how many at once, and its state in a line."""
 
     takes: bool
     slots: int
@@ -69,7 +69,7 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeServices:
-    """What the dispatcher needs of its node; `state` and `share_lessons` are called on its thread."""
+    """The services of the node for the dispatcher; `state` and `share_lessons` are called on its thread."""
 
     queue: QueueManager
     repositories: SharedRepositories
@@ -338,7 +338,7 @@ class Dispatcher:
         self._local.apply(lambda tx: shared.submitted(tx, entry, sent.task_id)).result()
 
     def _named(self, task: Task) -> tuple[TaskSpec, str]:
-        """What a task asks for, as all nodes understand it, and the name of its repository."""
+        """Return a task's request as all nodes understand it, and the name of its repository."""
         spec, repository = self._repositories.named(task.spec)
         needed = [self._local.get(number) for number in spec.depends_on]
         waits = tuple(one.hub_id for one in needed if one.status is not Status.DONE and one.hub_id is not None)

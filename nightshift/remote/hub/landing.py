@@ -45,13 +45,13 @@ class Waiting:
 
     @property
     def mark(self) -> str:
-        """What the commit names its task by."""
+        """The name by which the commit names its task."""
         return f"hub-{self.task_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What became of the wait: `landed` is the commit as another node landed it, else this node moves the branch.
+    """The result of the wait: `landed` is the commit as another node landed it, else this node moves the branch.
 
     `line` names the branch, `others` wait for it too and may be judged in one run with this one.
     """
@@ -145,7 +145,7 @@ class Landing:
         self._hub.queue_landing(held, line, commit, branch, kind, self._key.sign(text))
 
     def others(self, line: str, kind: str, held: Held) -> tuple[Waiting, ...]:
-        """What other tasks than `held` offer for the branch; what their nodes did not sign has to be landed alone."""
+        """List the offers of other tasks for the branch; an offer without its node's signature lands alone."""
         rows = self._connections.rows(
             "SELECT * FROM offered_landings(%s, %s, %s, %s)", (line, kind, MOST_TOGETHER, self._lease_s)
         )

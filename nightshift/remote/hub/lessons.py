@@ -106,7 +106,7 @@ class LessonExchange:
         self._sent_at = mark
 
     def _shared(self, line: str) -> tuple[str, str]:
-        """What a lesson is known by everywhere, and its line with its repository's address in the place of its path."""
+        """Return a lesson's key everywhere, and its line with its repository's address in the place of its path."""
         lesson = json.loads(line)
         if lesson["repo"]:
             lesson["repo"] = self._repositories.remote(lesson["repo"]) or lesson["repo"]

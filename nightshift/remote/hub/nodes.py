@@ -58,7 +58,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """What became of a node that was removed: `moved` tasks of it go to others.
+    """The result of removing a node: `moved` tasks of it go to others.
 
     Its login was shut out where `is_shut_out`; that of others, whose names are `sharing`, is left.
     """

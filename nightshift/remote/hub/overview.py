@@ -1,4 +1,4 @@
-"""What an owner wants to know of a hub at a glance: its nodes, how many tasks stand where, and whether it is paused."""
+"""A hub at a glance: its nodes, how many tasks stand where, and whether it is paused."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an owner said on some node to what a task of this one asked; `approval_id` is this node's number."""
+    """An owner's answer on some node to a question of this node's task; `approval_id` is this node's number."""
 
     id: int
     approval_id: int
@@ -119,7 +119,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What the hub had for a node in a turn; `news` are tasks to learn of, under the numbers of the messages."""
+    """The hub's messages for a node in a turn; `news` are tasks to learn of, under the numbers of the messages."""
 
     claims: list[Claim]
     news: list[tuple[int, HubTask]]
@@ -281,7 +281,7 @@ class HubQueue:
         return int(row["moved"]) if row else 0
 
     def news(self, most: int = NEWS) -> list[tuple[int, HubTask]]:
-        """What this node has to learn of its tasks: (number of the message, the task), oldest first."""
+        """Return the news of this node's tasks: (number of the message, the task), oldest first."""
         return [(row["number"], _task(row)) for row in self._hub.rows(_NEWS, (self.node, most))]
 
     def read_news(self, numbers: Sequence[int]) -> None:
@@ -334,7 +334,7 @@ class HubQueue:
         return self._asked("answer(%s, %s, %s, %s)", task_id, approval_id, granted, _plain(text))
 
     def answers(self) -> list[Answer]:
-        """What was answered to tasks of this node, oldest first, until `read_answers`."""
+        """Return the answers to tasks of this node, oldest first, until `read_answers`."""
         return [_answer(row) for row in self._hub.rows(_ANSWERS, (self.node,))]
 
     def inherit_answers(self, held: Held) -> list[Answer]:
@@ -379,7 +379,7 @@ class HubQueue:
         return _task(row)
 
     def spec(self, task_id: int) -> TaskSpec:
-        """What was asked for.
+        """Return the request of a task.
 
         Raises:
             UnknownTask: there is none with that id.

@@ -70,7 +70,7 @@ class SharedRepositories:
         return replace(spec, repo=None, base=spec.base or self.git.branch(spec.repo)), self.remote(spec.repo)
 
     def path_of(self, address: str) -> str | None:
-        """Where a repository is on this machine; None where it is not here yet."""
+        """Return the path of a repository on this machine; None where it is not here yet."""
         clone = self.clones / _folder_name(address)
         known = (path for path in self.known() if self.remote(path) == address)
         return next(known, str(clone) if clone.exists() else None)

@@ -39,7 +39,7 @@ class NodeKey:
 
     @property
     def public(self) -> str:
-        """What others verify with, as Base64."""
+        """The key that others verify with, as Base64."""
         return base64.b64encode(self._key.public_key().public_bytes_raw()).decode()
 
     def sign(self, text: str) -> str:
@@ -63,7 +63,7 @@ def is_signed(public_key: str, text: str, signature: str) -> bool:
 def signed_text(
     node: str, task_id: int, status: Status, ending: Ending | None, commit: str | None, branch: str | None
 ) -> str:
-    """What a result says, in the one form that is signed; `node` and `task_id` are the hub's."""
+    """Return a result in the one form that is signed; `node` and `task_id` are the hub's."""
     return json.dumps([node, task_id, status, ending, commit, branch])
 
 
@@ -73,7 +73,7 @@ def offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -
 
 
 class Signed(StrEnum):
-    """What a signature shows of a result."""
+    """The finding of a signature on a result."""
 
     VALID = "valid"
     NOT_VALID = "not valid"
@@ -82,7 +82,7 @@ class Signed(StrEnum):
 
 
 def result_is_signed(task: HubTask, keys: Mapping[str, str]) -> Signed | None:
-    """What the signature of a task's result shows; None while it has not ended.
+    """Judge the signature of a task's result; None while the task has not ended.
 
     Args:
         task: as the hub has it.

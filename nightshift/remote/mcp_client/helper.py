@@ -20,7 +20,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from nightshift.models.stream_watch import bounded
+from nightshift.models.stream_watch import limit_responses
 from nightshift.remote.mcp_client.bounded_stdio import bounded_stdio
 
 MEMORY_BYTES = 1536 << 20
@@ -78,7 +78,7 @@ class Link:
         http = httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {token}"} if token else {},
             timeout=self._call_s,
-            event_hooks={"response": [bounded(httpx2, ANSWER_BYTES)]},
+            event_hooks={"response": [limit_responses(httpx2, ANSWER_BYTES)]},
         )
         await stack.enter_async_context(http)
         return streamable_http_client(self._about["url"], http_client=http)
@@ -111,7 +111,7 @@ def _why(task: asyncio.Task[None]) -> str:
 
 
 def _text(result: Any) -> str:
-    """What a result says in words, at most `MAX_CHARS` of it."""
+    """Return the words of a result, at most `MAX_CHARS` of them."""
     parts, left = list[str](), MAX_CHARS
     for block in result.content:
         text = getattr(block, "text", None) or getattr(getattr(block, "resource", None), "text", None)

@@ -1,4 +1,4 @@
-"""Which MCP servers the owner configured: a command that is started, or an address; and which tools a task may name."""
+"""The MCP servers of the owner: a command that is started, or an address; and the tools that a task may name."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _server(name: str, value: str, token: str) -> McpServer:
 
 
 def faults_of(allowed: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """What is wrong with the tools that a task names (`server.tool`), by field."""
+    """Return the faults of the tools that a task names (`server.tool`), by field."""
     known = ", ".join(names) or "none, so nothing can be named"
     return {
         f"mcp.{number}": f"there is no server {server!r} in mcp_servers; known are: {known}"

@@ -19,7 +19,7 @@ from nightshift.report.benchmark.results import Arm
 
 MOST_ARMS = 20
 LESSONS = 3
-"""What a prompt gets of them under an arm with memory, where the owner's settings give none."""
+"""The number of lessons in a prompt under an arm with memory, where the owner's settings give none."""
 _EXAMPLE = "[{name: mini, model: openai=gpt-5-mini}, {name: engine, model: built-in}]"
 """A file of two arms."""
 
@@ -82,7 +82,7 @@ def backend_and_model(text: str, field: str, otherwise: str = "") -> tuple[str, 
 
 
 def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSettings:
-    """What an arm changes: nobody is asked, nothing is pushed or spoken of, and no other model helps.
+    """Return the settings that an arm changes: nobody is asked, nothing is pushed or spoken of, no other model helps.
 
     Args:
         arm: the arm.

@@ -25,19 +25,19 @@ _CI = re.compile(
 
 
 class Part(StrEnum):
-    """What a file is of a commit."""
+    """The role of a file in a commit."""
 
     SOURCE = "source"
     TEST = "test"
     SUPPORT = "support"
-    """What tests need beside them, such as helpers and data."""
+    """Files that tests need beside them, such as helpers and data."""
     LOCK = "lock"
     CI = "ci"
     OTHER = "other"
 
 
 def part_of(path: str) -> Part:
-    """What a file is, by its path."""
+    """Return the role of a file, by its path."""
     if _CI.search(path):
         return Part.CI
     if _LOCK.search(path):

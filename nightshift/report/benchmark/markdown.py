@@ -45,7 +45,7 @@ def document(report: BenchmarkReport) -> Document:
 
 
 def said(comparison: Comparison) -> Markup:
-    """What comes of a comparison, in a sentence or two."""
+    """State the result of a comparison, in a sentence or two."""
     pairs, found = comparison.pairs, comparison.difference
     first, second = code(comparison.first), code(comparison.second)
     told = sentence(

@@ -23,7 +23,7 @@ _PORTION = 100
 
 
 class Filter(StrEnum):
-    """What a commit may fail, in the order in which it is asked; the value is what is told to people."""
+    """A test that a commit may fail, in the order of asking; the value is the text for people."""
 
     MERGE = "merges and first commits"
     REVERTS = "reverts"
@@ -82,7 +82,7 @@ def mine(repo: str, commits: Iterable[ChangingCommit], store: BenchmarkStore) ->
 
 
 def looked_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
-    """What the history says of a commit."""
+    """Make a candidate of a commit, or name the filter that drops it, by the history alone."""
     key = key_of(repo, commit.id)
     if failed := next(_failed(commit), None):
         subject = subject_of(commit.message)

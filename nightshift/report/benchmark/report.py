@@ -23,7 +23,7 @@ STRATA = (20, 80, 200)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmFigures:
-    """What one arm did.
+    """The figures of one arm.
 
     Attributes:
         arm: the arm.
@@ -57,12 +57,12 @@ class ArmFigures:
 
     @property
     def item_usd(self) -> float:
-        """What an attempt cost on average, as far as it is known."""
+        """The average cost of an attempt, as far as it is known."""
         return self.cost_usd / max(1, self.solved.whole)
 
     @property
     def solved_usd(self) -> float | None:
-        """What a solved item cost, failures included; None where none was solved."""
+        """The cost of a solved item, failures included; None where none was solved."""
         return self.cost_usd / self.solved.part if self.solved.part else None
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark knows: its arms, its items, and what became of an item under an arm."""
+"""The values of a benchmark: its arms, its items, and the result of an item under an arm."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class BrokenOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of an item under an arm.
+    """The result of an item under an arm.
 
     Attributes:
         item: its key.

@@ -19,7 +19,7 @@ from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunStat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a run is asked for beside its arms.
+    """The request for a run, beside its arms.
 
     Attributes:
         mode: what models are given.
@@ -57,7 +57,7 @@ class Attempting(Protocol):
     """Lets an arm try an item."""
 
     async def __call__(self, turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
-        """What became of it; the run stops where it was broken off.
+        """Make an attempt and return its result; the run stops where it was broken off.
 
         Args:
             turn: whose attempt, and at what.
@@ -67,7 +67,7 @@ class Attempting(Protocol):
 
 
 class Budget:
-    """What a run may still cost: the least of several limits.
+    """The remaining budget of a run: the least of several limits.
 
     Args:
         limits: each gives the USD that are left of one, or None where it has no end.
@@ -91,7 +91,7 @@ def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
 
 
 def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
-    """What a run has no result of, in the order in which it is worked on; which arm comes first takes turns."""
+    """List the turns of a run that have no result, in the order of work; the arm that comes first takes turns."""
     arms = {one.name: one for one in store.arms()}
     items = {one.key: one for one in store.items(run.repo)}
     rounds = range(1, run.rounds + 1)

@@ -1,4 +1,4 @@
-"""What a model is asked to do for an item: the words of the commit, and the names that its tests use.
+"""The request to a model for an item: the words of the commit, and the names that its tests use.
 
 A test that only fails because something has another name than its author gave it judges a guess. So what such tests
 miss is told with its signature, as the commit has it. Words that give the change away are left out: a longer identifier
@@ -117,7 +117,7 @@ def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _defined(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
-    """What a module or a class defines, each with the name of the class around it."""
+    """Yield the definitions of a module or a class, each with the name of the class around it."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
             yield owner, node
@@ -142,7 +142,7 @@ def _names(node: ast.stmt) -> set[str]:
 
 
 def _attributes(node: ast.stmt) -> set[str]:
-    """What a method sets on its object."""
+    """Return the attributes that a method sets on its object."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return set()
     return {

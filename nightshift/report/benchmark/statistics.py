@@ -43,12 +43,12 @@ class Pairs:
 
     @property
     def first(self) -> Share:
-        """What the first arm solved."""
+        """The share that the first arm solved."""
         return Share(self.both + self.only_first, self.count)
 
     @property
     def second(self) -> Share:
-        """What the second arm solved."""
+        """The share that the second arm solved."""
         return Share(self.both + self.only_second, self.count)
 
     @property

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Mode(StrEnum):
-    """What a model is given of an item."""
+    """The text of an item that a model is given."""
 
     SHOWN = "shown"
     WORDS = "words"
@@ -246,7 +246,7 @@ class BenchmarkStore:
     def results(
         self, repo: str | None = None, mode: Mode | None = None, version: str | None = None
     ) -> tuple[Result, ...]:
-        """What became of items under arms, in the order in which it came; of several versions of the agent the newest.
+        """Return the results of items under arms, in the order in which they came; of several versions the newest.
 
         Args:
             repo: whose; None for all.
@@ -266,7 +266,7 @@ class BenchmarkStore:
             return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
 
     def round_results(self, run: str, number: int) -> tuple[Result, ...]:
-        """What became of items under arms in a round, from 1 on, of a run of several, in the order in which it came."""
+        """Return the results of a round, from 1 on, of a run of several rounds, in the order in which they came."""
         return tuple(_value(Result, row) for row in self._read(lambda: rows.round_results(self._conn, run, number)))
 
     def add_round_result(self, result: Result, run: str, number: int) -> bool:
@@ -282,7 +282,7 @@ class BenchmarkStore:
                 rows.note_spent(self._conn, {**row, "cost_usd": spent.cost_usd, "tokens": spent.tokens})
 
     def spent(self, run: str | None = None, since: date | None = None) -> tuple[float, int]:
-        """What a run, or all of them, spent from a day on: USD and tokens."""
+        """Sum the spending of a run, or of all runs, from a day on: USD and tokens."""
         return self._read(lambda: rows.spent(self._conn, run, str(since or "")))
 
     # --- rows

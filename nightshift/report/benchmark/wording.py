@@ -43,7 +43,7 @@ class Writer(Protocol):
 
     @property
     def name(self) -> str:
-        """Who writes."""
+        """The name of the writer."""
         ...
 
     def __call__(self, prompt: str) -> Awaitable[str]:
@@ -57,7 +57,7 @@ def is_poor(message: str) -> bool:
 
 
 def prompt_of(message: str, change: Change, before: Mapping[str, str], tests: Files) -> str:
-    """What a model is asked: the arguments are those of `report.benchmark.statement.stated`, tests by their paths."""
+    """Return the prompt: the arguments are those of `report.benchmark.statement.stated`, tests by their paths."""
     diff = "\n".join(
         line
         for path, text in change.items()

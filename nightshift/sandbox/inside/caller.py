@@ -30,9 +30,9 @@ def serve(libraries):
 def run(job, source, first):
     """Make the calls, with the services of the job; returns the answer."""
     beside = services.started(job)
-    files.write(files.contents(job, source), job["watched"], job["gone"])
+    files.unpack(job, source)
     session = job["session"]
-    told = {"calls": job["calls"], "paths": session["paths"], "own": session["own"], "environ": job["environ"]}
+    told = {"calls": job["calls"], "paths": session["paths"], "environ": job["environ"]}
     first.send(marshal.dumps(told))
     return {"python": sys.version.split()[0], "calls": first.watch(job)} | beside.ended()
 

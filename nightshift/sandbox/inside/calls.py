@@ -9,14 +9,13 @@ No test framework is in the process. Each answer is written as soon as it is the
 import os
 import sys
 
-from . import own_packages, values
+from . import values
 
 
 def run(config, events):
     """Make the calls in their order, each with arguments of its own."""
     workspace = os.getcwd()
-    sys.path.extend(os.path.normpath(os.path.join(workspace, path)) for path in config["paths"])
-    own_packages.take(config["own"])
+    sys.path[:0] = [os.path.normpath(os.path.join(workspace, path)) for path in config["paths"]]
     write, pack, as_json = os.write, values.pack, values.as_json
     for number, (module, name, arguments, named) in enumerate(config["calls"]):
         how, data = _call(module, name, arguments, named, pack)

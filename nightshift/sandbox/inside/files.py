@@ -6,7 +6,7 @@ in time, to a process that the tested code cannot reach. The files are read-only
 memory map, of which there is no news, needs a change of their mode first, of which there is.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208
+# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208, PTH211
 
 import json
 import os
@@ -39,6 +39,26 @@ def contents(job: dict[str, Any], source: IO[bytes]) -> Iterator[tuple[str, byte
         if len(content) != size:
             raise SystemExit("the files were cut off")
         yield path, content
+
+
+def unpack(job: dict[str, Any], source: IO[bytes]) -> None:
+    """Write the files of a job below the working folder, with their modes, and the links of its tree.
+
+    Args:
+        job: `files`, and where there are any `fixed`, `gone`, `programs` (files that may be executed) and `links`.
+        source: the bytes of all files.
+    """
+    write(contents(job, source), job.get("fixed", ()), job.get("gone", ()))
+    for path in job.get("programs", ()):
+        os.chmod(path, SCRIPT)
+    made = {""}
+    for path, target in job.get("links", ()):
+        if not os.path.lexists(path):
+            folder = os.path.dirname(path)
+            if folder not in made:
+                os.makedirs(folder, exist_ok=True)
+                made.add(folder)
+            os.symlink(target, path)
 
 
 def write(found: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Collection[str] = ()) -> None:

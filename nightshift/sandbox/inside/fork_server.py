@@ -25,14 +25,12 @@ COLLAPSE = 25  # MADV_COLLAPSE
 def main():
     """Import what runs need, then serve orders from the given socket until it is closed."""
     gc.disable()
-    code, descriptor, entries, own, *libraries = sys.argv[1:]
+    code, descriptor, entry, own, *libraries = sys.argv[1:]
     sys.path.insert(0, own)  # the same folder, but for a program of another package's
-    parents = {}
-    for entry in entries.split(","):
-        __import__(entry)
-        parents[entry] = sys.modules[entry]
+    __import__(entry)
+    parent = sys.modules[entry]
     sys.path[:] = [path for path in sys.path if path not in {code, own}]  # the workspace's names are not to meet ours
-    next(iter(parents.values())).preload(libraries)  # the others need no more than the first
+    parent.preload(libraries)
     gc.collect()
     gc.freeze()
     in_large_pages()
@@ -55,8 +53,7 @@ def main():
         if not text:
             return
         order = json.loads(text)
-        serve = parents[order["parent"]].serve
-        pid, control = nested.start(order, descriptors, orders, lambda serve=serve: serve(libraries))
+        pid, control = nested.start(order, descriptors, orders, lambda: parent.serve(libraries))
         running[pid] = control
 
 

@@ -1,3 +1,33 @@
-// Hands jest the reporter of `jest.mjs`, which it asks for by a file.
+// Reports tests of jest, beside the reporters of its own.
 
-module.exports = globalThis[Symbol.for("nightshift")];
+const { say, fault } = require("./channel.cjs");
+
+const SKIPPED = new Set(["pending", "skipped", "todo", "disabled"]);
+
+/** What a test threw, of which jest hands on the text and some of its properties. */
+function thrown(text, details) {
+  const found = fault(text);
+  const isCheck = found.isCheck || Boolean(details?.matcherResult) || details?.code === "ERR_ASSERTION";
+  return { ...found, code: String(details?.code ?? found.code), isCheck };
+}
+
+module.exports = class {
+  onTestCaseStart({ path }, { ancestorTitles, title }) {
+    say({ e: "now", file: path, titles: [...ancestorTitles, title] });
+  }
+
+  onTestResult(_test, { testFilePath: file, testResults, testExecError, failureMessage }) {
+    for (const { ancestorTitles, title, status, duration, failureMessages, failureDetails } of testResults) {
+      const how = status === "passed" ? "passed" : SKIPPED.has(status) ? "skipped" : "failed";
+      const error = how === "failed" ? thrown(failureMessages[0] ?? "it failed", failureDetails[0]) : undefined;
+      say({ e: "test", file, titles: [...ancestorTitles, title], how, seconds: (duration ?? 0) / 1000, error });
+    }
+    if (testExecError) {
+      say({ e: "file", file, how: "failed", error: thrown(failureMessage ?? testExecError.message, testExecError) });
+    }
+  }
+
+  onRunComplete() {
+    say({ e: "end" });
+  }
+};

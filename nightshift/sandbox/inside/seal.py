@@ -1,100 +1,92 @@
-"""Notices when tested code changes the test framework: remembers its functions and compares them at the end.
+"""Notices which functions outside of the tree are others at the end of a run: a clock, a comparison, the framework.
 
-Each function is remembered with its code object, so that swapping the code of an unchanged function counts too. This
-is one layer of several: code that puts everything back in time is not noticed here. What is remembered is made once,
-for all that are forked: a comparison makes nothing, since memory that a fork writes to has to be copied for it.
+Each function is remembered with its code object, so that swapping the code of an unchanged function counts too. What is
+remembered is made once, for all that are forked: a comparison makes nothing, since memory that a fork writes to has to
+be copied for it. A library may patch by right: the same run on the base says what is usual.
 """
 
-import builtins
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 
-_Pair = tuple[Any, CodeType | None]
-_Found = dict[str, _Pair]
+_FUNCTIONS = (FunctionType, BuiltinFunctionType)
+_MEMBERS = (FunctionType, MethodDescriptorType, WrapperDescriptorType, property, classmethod, staticmethod)
+_RESTLESS = (
+    "warnings",
+    "pdb",
+    "sys",
+    "os",
+    "__main__",
+    "threading",
+    "encodings",
+    "linecache",
+    "_pytest.assertion.util",
+)
+"""Modules that pytest or Python itself patches while tests run."""
+_REPLACED = frozenset({"_pytest.config.Config._getini_unknown_type"})
+"""What pytest's own plugins replace while it reads its settings."""
+_STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 (pathlib is slow to import)
+_taken = {}
 
-MODULES = (
-    "_pytest.reports", "_pytest.runner", "_pytest.python", "_pytest.main", "_pytest.nodes", "_pytest.unittest",
-    "_pytest.outcomes", "_pytest.raises", "_pytest.approx", "_pytest.assertion", "_pytest.assertion.rewrite",
-    "_pytest.assertion.util", "_pytest.skipping", "_pytest.subtests", "_pytest.config", "pluggy._hooks",
-    "pluggy._callers", "pluggy._manager", "pluggy._result", "unittest.case", "json", "json.encoder",
-)  # fmt: skip
-BUILTINS = (
-    "AssertionError", "BaseException", "Exception", "isinstance", "issubclass", "type", "getattr", "setattr", "len",
-    "all", "any", "sum", "sorted", "abs", "round", "min", "max", "repr", "hasattr", "__import__", "__build_class__",
-    "compile", "exec", "eval", "id", "iter", "next", "open",
-)  # fmt: skip
+
+def taken():
+    """The picture of all modules outside of the tree that are there now; those of an earlier picture keep theirs."""
+    workspace = os.getcwd() + os.sep  # noqa: PTH109 (pathlib is slow to import)
+    for name, module in list(sys.modules.items()):
+        if name not in _taken and isinstance(module, ModuleType) and _is_outside(name, module, workspace):
+            _taken[name] = list(_holders(name, module))
+    return Seal([holder for holders in _taken.values() for holder in holders])
+
+
+def _is_outside(name, module, workspace):
+    file = getattr(module, "__file__", None) or ""
+    restless = name.partition(".")[0] in _RESTLESS or name in _RESTLESS or name.startswith(__package__)
+    return not restless and not file.startswith(workspace)
 
 
 class Seal:
-    """What the framework is now: of each module and class what it holds that matters."""
+    """What modules hold, to be compared."""
 
-    def __init__(self) -> None:
-        self._holders = [
-            _Holder("builtins", vars(builtins), lambda name, _: name in BUILTINS),
-            _Holder("os", vars(os), lambda name, _: name in {"_exit", "write"}),
-            _Holder("sys", vars(sys), lambda name, _: name == "addaudithook"),
-        ]
-        for name in MODULES:
-            self._holders += _holders(sys.modules[name]) if name in sys.modules else ()
-        self._begun: _Found = {}
+    def __init__(self, holders):
+        self._holders = holders
 
-    def begin(self) -> None:
-        """Take what differs by now as it is: plugins have been loaded, and no code of the workspace has run."""
-        self._begun = self._differences()
-
-    def changed(self) -> list[str]:
-        """The names whose function, or whose function's code, is another one now, appeared or went away."""
-        before, after, as_it_was = self._begun, self._differences(), (object(), None)
-        names = dict.fromkeys((*before, *after))
-        return [name for name in names if _differs(before.get(name, as_it_was), after.get(name, as_it_was))]
-
-    def _differences(self) -> _Found:
-        return {name: found for holder in self._holders for name, found in holder.differences()}
+    def changed(self):
+        """The names whose function, or whose function's code, is another one now, or went away."""
+        return [name for holder in self._holders for name in holder.changed() if name not in _REPLACED]
 
 
 class _Holder:
-    """A module or class; `matters` tells by name and value what of it is remembered."""
+    """A module or class with the functions that it holds."""
 
-    def __init__(self, prefix: str, space: Mapping[str, Any], matters: Callable[[str, Any], bool]) -> None:
-        self._prefix, self._space, self._matters, self._names = prefix, space, matters, frozenset(space)
-        self._kept = [(name, value, *_function(value)) for name, value in space.items() if matters(name, value)]
+    def __init__(self, prefix, space, kinds):
+        self._prefix, self._space = prefix, space
+        found = [(name, value) for name, value in list(space.items()) if isinstance(value, kinds)]
+        self._kept = [(name, value, getattr(_plain(value), "__code__", None)) for name, value in found]
 
-    def differences(self) -> Iterator[tuple[str, _Pair]]:
-        """Name and what there is now, a value and its code, of what is not as it was."""
+    def changed(self):
         space = self._space
-        for name, value, function, code in self._kept:
+        for name, value, code in self._kept:
             now = space.get(name)
-            if now is not value or (function is not None and function.__code__ is not code):
-                yield f"{self._prefix}.{name}", (now, _function(now)[1])
-        for name in space.keys() - self._names:
-            if self._matters(name, space[name]):
-                yield f"{self._prefix}.{name}", (space[name], _function(space[name])[1])
+            is_other = now is not value and not _is_of_a_library(now)
+            if is_other or (code is not None and _plain(value).__code__ is not code):
+                yield f"{self._prefix}.{name}"
 
 
-def _holders(module: ModuleType) -> Iterator[_Holder]:
-    def is_own(_name: str, value: Any) -> bool:
-        return isinstance(value, FunctionType) or (isinstance(value, type) and value.__module__ == module.__name__)
-
-    yield _Holder(module.__name__, vars(module), is_own)
-    for name, value in list(vars(module).items()):
-        if isinstance(value, type) and is_own(name, value):
-            yield _Holder(f"{module.__name__}.{name}", vars(value), _is_member)
+def _holders(name, module):
+    yield _Holder(name, vars(module), (*_FUNCTIONS, type))
+    for key, value in list(vars(module).items()):
+        if isinstance(value, type) and value.__module__ == name:
+            yield _Holder(f"{name}.{key}", vars(value), _MEMBERS)
 
 
-def _is_member(name: str, value: Any) -> bool:
-    """Tell whether it is a function, or a descriptor, which can answer in an attribute's place."""
-    return _function(value)[0] is not None or (not name.startswith("__") and hasattr(type(value), "__get__"))
+def _is_of_a_library(value):
+    """Tell whether a function is of an installed library, which may patch by right."""
+    code = getattr(_plain(value), "__code__", None)
+    name = code.co_filename if code else ""
+    return name.startswith("/") and not name.startswith((os.getcwd() + os.sep, _STANDARD))  # noqa: PTH109 (as above)
 
 
-def _function(value: Any) -> tuple[FunctionType | None, CodeType | None]:
-    """The function in a value, and its code."""
+def _plain(value):
+    """The function in a value."""
     plain = getattr(value, "__func__", value)
-    plain = plain.fget if isinstance(plain, property) else plain
-    return (plain, plain.__code__) if isinstance(plain, FunctionType) else (None, None)
-
-
-def _differs(one: _Pair, other: _Pair) -> bool:
-    return one[0] is not other[0] or one[1] is not other[1]
+    return plain.fget if isinstance(plain, property) else plain

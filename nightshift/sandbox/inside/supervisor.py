@@ -16,18 +16,15 @@ import sys
 
 from . import files, services
 from .child import Child, read_all
-from .split import Split
 
-PRIVATE = ("/tmp", "/dev/shm")  # noqa: S108 (the job's own)
 NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def main():
     """Take the job from standard input, run it, answer on standard output."""
     libraries = begun()
-    split = Split(libraries)  # its interpreter starts beside the imports
     preload(libraries)
-    serve_with(libraries, split)
+    serve(libraries)
 
 
 def begun():
@@ -40,25 +37,18 @@ def begun():
 def preload(libraries):
     """Import once, for all that are forked from here, what every run needs."""
     sys.path.extend(libraries)
-    from . import session, split_tests  # noqa: F401, PLC0415 (their libraries are not on the path before)
+    from . import session  # noqa: PLC0415 (its libraries are not on the path before)
 
     session.preload()
 
 
 def serve(libraries):
     """Serve the one job that comes; `libraries` are the import paths of the test libraries."""
-    serve_with(libraries, Split(libraries))
-
-
-def serve_with(libraries, split):
-    """As `serve`, with the processes of a split run, or None where there will be none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hide()  # the children as well, until they become other programs
     # Before the job comes, because what it says must not be in its memory.
     first = Child(pytest_session, libraries)
-    if split:
-        split.ready(first)
-    answer_job(lambda job, source: run(job, source, first, split))
+    answer_job(lambda job, source: run(job, source, first, libraries))
 
 
 def answer_job(work):
@@ -73,42 +63,14 @@ def answer_job(work):
     reply(key, answer)
 
 
-def run(job, source, first, split):
-    """Run the job with its services, which are started anew after a split run; returns the answer."""
+def run(job, source, first, libraries):
+    """Run the job with its services; returns the answer."""
     answer, beside = {"python": sys.version.split()[0]}, services.started(job)
-    if job["split"]:
-        found = dict(files.contents(job, source))
-        unseen = {*job["watched"], *job["split"]["hidden"]}
-        answer["split"] = split_run(job, {path: text for path, text in found.items() if path not in unseen}, split)
-        beside.end(spare=[first.pid])
-        if os.getpid() == 1:
-            files.clear(PRIVATE)
-        if os.listdir():  # noqa: PTH208 (pathlib is slow to import)
-            raise SystemExit("something was written where the workspace was to be")
-        beside.start()
-        files.write(found.items(), job["watched"])
-    else:
-        files.write(files.contents(job, source), job["watched"], job["gone"])
-    # Programs of Go are built before any tested code runs: what becomes of their sources then is no matter.
-    watch = None if job["go"] else files.Watch(job["watched"])
-    if job["command"]:
-        from . import reports  # noqa: PLC0415 (only where it is needed)
-
-        first.discard()
-        answer["command"] = reports.command(job)
-    else:
-        answer["suite"] = suite(job, first)
-        answer["altered"] = watch.touched() if watch else []
+    files.unpack(job, source)
+    watch = files.Watch(job["watched"])
+    answer["suite"] = suite(job, first, libraries)
+    answer["altered"] = watch.touched()
     return answer | beside.ended()
-
-
-def split_run(job, kept, split):
-    """Run the tests with the tested code in another process; None where that cannot be."""
-    if job["node"] is None:
-        return split.run(job, kept)
-    from . import node_split  # noqa: PLC0415 (only where it is needed)
-
-    return node_split.run(job, kept)
 
 
 def hide():
@@ -130,19 +92,18 @@ def reply(key, answer):
     os.close(1)
 
 
-def suite(job, first):
-    """Run the tests: in the child that has pytest, in processes of Node.js, or in programs that Go builds of them."""
-    if job["go"] is not None:
-        from . import go  # noqa: PLC0415 (only where it is needed)
+def suite(job, first, libraries):
+    """Run the tests: in the child that has pytest, by a command, or by the runners of other languages."""
+    from . import command  # noqa: PLC0415 (only where it is needed)
 
-        first.discard()
-        return go.suite(job)
-    if job["node"] is None:
+    if job["session"]["words"] is not None:
         first.send(json.dumps(job["session"]).encode())
-        return first.watch(job)
+        return command.watch(first, job)
+    first.discard()
+    if job["command"]:
+        return command.run(job, libraries)
     from . import node  # noqa: PLC0415 (only where it is needed)
 
-    first.discard()
     return node.suite(job)
 
 

@@ -1,1 +1,1 @@
-"""Who may speak to the daemon, and how much: the guard in front of everything, the token, limits of requests."""
+"""Guard in front of everything: who may speak to the daemon and how much, the token, limits of requests."""

@@ -81,6 +81,6 @@ def kept_token(path: Path) -> str:
 
 
 def _remade(path: Path) -> str:
-    """An empty file is what a version before this one left behind when it died between creating and writing."""
+    """Make the token anew in an empty file, which an earlier version left when it died between creating and writing."""
     path.unlink()
     return kept_token(path)

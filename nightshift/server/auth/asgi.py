@@ -41,7 +41,7 @@ async def refuse(send: Send, refused: Refused) -> None:
 
 
 def header_values(scope: Scope, name: bytes) -> list[str]:
-    """All values sent under a header's lower-case name, in order."""
+    """List all values sent under a header's lower-case name, in order."""
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 

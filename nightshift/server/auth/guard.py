@@ -224,18 +224,18 @@ class Guard:
 
 
 def _is_open(scope: Scope) -> bool:
-    """Whether it needs no token, where there is one."""
+    """Tell whether a request needs no token, where there is one."""
     return scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/")
 
 
 def _by_socket(scope: Scope) -> bool:
-    """Uvicorn reports a unix socket's local address as its path, without a port."""
+    """Tell whether a request came over a unix socket: Uvicorn reports its path, without a port."""
     server = scope.get("server")
     return server is None or server[1] is None
 
 
 def _is_navigation(scope: Scope) -> bool:
-    """A link or a typed address that opens in a tab of its own; frames and embedded objects are not."""
+    """Tell whether a link or a typed address is opened in a tab of its own, not in a frame or as an object."""
     return header(scope, b"sec-fetch-mode") == "navigate" and header(scope, b"sec-fetch-dest") == "document"
 
 

@@ -60,7 +60,7 @@ class Attempts:
 
 
 def too_many(what: str, wait_s: float) -> Refused:
-    """A 429 that says when to come back."""
+    """Make a 429 that says when to come back."""
     seconds = math.ceil(wait_s)
     return Refused(429, f"{what}; try again in {seconds} s", headers=[(b"retry-after", str(seconds).encode())])
 
@@ -73,7 +73,7 @@ class Space:
 
     @contextlib.contextmanager
     def share(self) -> Iterator[Share]:
-        """A share of it, given back at the end."""
+        """Lend a share of the space, which is given back at the end."""
         share = Share(self)
         try:
             yield share
@@ -88,7 +88,7 @@ class Space:
 
 
 class Share:
-    """What one request takes of the space; its first bytes are not counted, so that a small one is never refused."""
+    """Share of the space for one request; its first bytes are not counted, so that a small one is never refused."""
 
     def __init__(self, space: Space) -> None:
         self._space, self.taken = space, 0

@@ -1,1 +1,1 @@
-"""What changed: two states of files as hunks of highlighted lines."""
+"""Differences: two states of files as hunks of highlighted lines."""

@@ -25,7 +25,7 @@ from nightshift.storage.db.step_store import StepRow
 
 
 class CaseFiles:
-    """What the files of a task were; made for one request.
+    """Files of a task at its steps; made for one request.
 
     Args:
         context: the parts of the daemon.
@@ -37,7 +37,7 @@ class CaseFiles:
         self._trees: dict[tuple[str, Scope], OpenTree] = {}
 
     def of_step(self, attempt: int, step_no: int, only: str | None = None) -> Diff:
-        """What a step changed.
+        """Compare the files before and after a step.
 
         Raises:
             UnknownStep: there is none, or its case file is gone.
@@ -48,7 +48,7 @@ class CaseFiles:
         return self._diff("step", self._before(row, before, name), self._after(row, f"after step {step_no}"), only)
 
     def of_iteration(self, attempt: int, iteration: int, only: str | None = None) -> Diff:
-        """What a try changed since the one before it.
+        """Compare the files of an iteration with those of the one before it.
 
         Raises:
             UnknownStep: no step of it is kept.
@@ -62,7 +62,7 @@ class CaseFiles:
         return self._diff("iteration", before, self._after(mine[-1], f"after try {iteration}"), only)
 
     def of_task(self, only: str | None = None) -> Diff:
-        """All that the task changed: its last commit or its draft, or what its newest attempt has so far."""
+        """Compare the files before and after the task: its last commit or draft, or its newest attempt so far."""
         if (entry := self._entry()) is not None:
             before = self._begun(entry)
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
@@ -122,7 +122,7 @@ class CaseFiles:
         raise self.missing(f"no finished step {step_no} in attempt {attempt}")
 
     def missing(self, what: str) -> UnknownStep:
-        """The error that says that a task has not what was asked for, or no longer."""
+        """Make the error that says that a task has not what was asked for, or no longer."""
         gone = pruning.work_pruned(self._context.database.reader(), self._task.id)
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")
@@ -142,7 +142,7 @@ class CaseFiles:
         return self._state(work, name, scope or work.scope)
 
     def _before(self, row: StepRow, earlier: StepRow | None, name: str) -> State:
-        """What was there before a step: after the one before it, or what the attempt began with."""
+        """Return the state before a step: after the one before it, or what the attempt began with."""
         work = self.work(row)
         if earlier is not None:
             return self._after(earlier, name, work.scope)

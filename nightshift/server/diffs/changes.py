@@ -1,4 +1,4 @@
-"""What a task, a try or a step changed: two states of the same files, each a commit with some texts on top.
+"""Changes of a task, an iteration or a step: two states of the same files, each a commit with some texts on top.
 
 A case file holds texts relative to its base commit, so what a file was before may have to be read from git. That may
 fail (a repository that was moved away, a commit that is gone); then the files are compared with nothing, and that is
@@ -30,7 +30,7 @@ OpenTree = Callable[[], Tree]
 
 
 class FileDiff(Answer):
-    """What became of one file. `told` says why there are no hunks: it is binary, too long, or has to be asked for.
+    """Difference of one file. `told` says why there are no hunks: it is binary, too long, or has to be asked for.
 
     `test` tells that the agent wrote it as a test; counts are null where the lines were not compared. `mutants` are the
     small faults that the verdict's run put into its lines, where the file is as it was judged; of other lines nothing

@@ -26,7 +26,7 @@ ALIKE = 0.4
 
 Kind = Literal["same", "added", "gone"]
 SIGNS: Mapping[Kind, str] = {"same": " ", "added": "+", "gone": "-"}
-"""What stands before a line in a text."""
+"""Sign before a line in a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What differs between two texts. `note` says why there are no hunks, where there should be."""
+    """Difference of two texts. `note` says why there are no hunks, where there should be."""
 
     added: int = 0
     removed: int = 0
@@ -67,7 +67,7 @@ class Difference:
 
 
 def difference(before: str, after: str, path: str) -> Difference:
-    """What turned one text into the other; `path` tells its language, and "" leaves it plain."""
+    """Compare two texts; `path` tells their language, and "" leaves them plain."""
     if max(len(before), len(after)) > MOST_CHARS:
         return Difference(note=f"too long to be shown: {len(before):,} characters before, {len(after):,} after")
     old, new = _split(before), _split(after)
@@ -104,7 +104,7 @@ def _unseen(before: str, after: str, hunks: tuple[Hunk, ...]) -> str:
 
 
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines are the same at the beginning, and how many of the others at the end."""
+    """Count the lines that are the same at the beginning, and those of the others at the end."""
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
     rest = most - head
@@ -128,7 +128,7 @@ class _Known(SequenceMatcher[str]):
         self._found = opcodes
 
     def get_opcodes(self) -> list[Any]:
-        """What was found."""
+        """Return the opcodes that are known already."""
         return self._found
 
 

@@ -29,7 +29,7 @@ class FixRow:
 
 @dataclass(slots=True, kw_only=True)
 class FixedFile:
-    """What a fix changed in one file."""
+    """Changes of a fix in one file."""
 
     path: str
     rows: list[FixRow] = field(default_factory=list)
@@ -48,7 +48,7 @@ def fixed_files(diff: str) -> list[FixedFile]:
 
 
 def _by_file(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each file's path, and its lines without the two that name it."""
+    """Yield each file's path, and its lines without the two that name it."""
     path, held = "", list[str]()
     at = 0
     while at < len(lines):

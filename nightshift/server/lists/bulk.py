@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class Action(StrEnum):
-    """What is done to each task."""
+    """Action on each task."""
 
     CANCEL = "cancel"
     RETRY = "retry"
@@ -49,7 +49,7 @@ FITTING: Mapping[Action, frozenset[Status]] = {
     Action.RETRY: frozenset({Status.FAILED, Status.CANCELLED, Status.SCHEDULED}),
     Action.PRIORITISE: frozenset(Status) - {Status.DONE},
 }
-"""Which statuses an action is possible in; what else forbids it is known when it is tried."""
+"""Statuses in which an action is possible; what else forbids it is known when it is tried."""
 
 Priority = Annotated[StrictInt, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
 
@@ -70,7 +70,7 @@ class FilterIn(_In):
 
 
 class BulkIn(_In):
-    """What to do to which tasks: to those of `ids`, or to those that pass `filter` and have ids behind `after`.
+    """Action and its tasks: those of `ids`, or those that pass `filter` and have ids behind `after`.
 
     With `dry_run` nothing is done; the answer counts.
     """
@@ -92,7 +92,7 @@ class BulkIn(_In):
 
 
 class BulkResult(Answer):
-    """What became of one task; `status` is the one it has now, null where that is not known or there is no task.
+    """Result for one task; `status` is the one it has now, null where that is not known or there is no task.
 
     `priority_before` is the one that it had; `can_undo` tells that the opposite act brings it back as it was.
     """
@@ -106,7 +106,7 @@ class BulkResult(Answer):
 
 
 class BulkDone(Answer):
-    """What one request did. `matched` tasks were meant, of which `fitting` have a status that the action is for.
+    """Result of one request. `matched` tasks were meant, of which `fitting` have a status that the action is for.
 
     Of a filter, only these are acted on. `next_after` is the `after` that goes on with the rest, null when all were
     seen; `results` are empty in a dry run.

@@ -1,4 +1,4 @@
-"""What was done over a span of time, in buckets as a chart shows them: ends of tasks, and what models were used for."""
+"""Work over a span of time, in buckets as a chart shows them: ends of tasks, and the use of models."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _SHAPES = {Range.DAY: (24, HOUR_S), Range.WEEK: (28, 6 * HOUR_S), Range.MONTH: (
 
 
 class StatsQuery(Query):
-    """Which span of time."""
+    """Span of time."""
 
     range: Range = Field(Range.WEEK, description="how far back to look")
 
 
 class Sums(Answer):
-    """What was done in a time. Each end of a task counts where it came; `iterations` is the mean of done and failed.
+    """Sums over a time. Each end of a task counts where it came; `iterations` is the mean of done and failed.
 
     `success_rate` is done / (done + failed), null where nothing was. `cost_usd` leaves out the `unpriced` calls.
     """
@@ -68,7 +68,7 @@ class Bucket(Sums):
 
 
 class ModelSeries(Answer):
-    """What one model was used for; `tokens` (in and out) and `costs_usd` have a value for each bucket.
+    """Use of one model; `tokens` (in and out) and `costs_usd` have a value for each bucket.
 
     `latency_s` is the mean of its calls, `lost` counts replies that broke off. Beyond the dozen most used, models are
     summed up under the name `others`, without a backend.
@@ -115,7 +115,7 @@ class Span:
         return min(self.count - 1, int((at - self.since).total_seconds()) // self.width_s)
 
     def start(self, number: int) -> datetime:
-        """When a bucket begins."""
+        """Return the beginning of a bucket."""
         return self.since + timedelta(seconds=number * self.width_s)
 
 
@@ -197,7 +197,7 @@ def _used(uses: Iterable[Use]) -> dict[str, float]:
 
 
 def _models(uses: Sequence[Use], span: Span) -> list[ModelSeries]:
-    """One row for each model, the most used first."""
+    """Return a row for each model, the most used first."""
     by_model = defaultdict[tuple[str, str], list[Use]](list)
     for use in uses:
         by_model[use.backend, use.model].append(use)

@@ -79,7 +79,7 @@ def _child(part: Task) -> Child:
 
 
 def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
-    """One row for each try; what came before the first try (iteration 0) is shown as its beginning."""
+    """Return a row for each iteration; steps before the first (iteration 0) are shown as its beginning."""
     before = {row.attempt: row.phases for row in rows if row.iteration == 0}
     begun = {row.attempt for row in rows if row.iteration == 1}
     found = []

@@ -33,7 +33,7 @@ Statuses = Annotated[frozenset[Status], BeforeValidator(_by_comma), WithJsonSche
 
 
 class TasksQuery(Query):
-    """Which tasks to list."""
+    """Selection of tasks to list."""
 
     status: Statuses = Field(
         frozenset(), description="only tasks of this status; several by comma", json_schema_extra={"default": ""}
@@ -83,7 +83,7 @@ class TasksQuery(Query):
 
 
 def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], str] = str) -> Tasks:
-    """One page of a list; `mask` takes secrets out of what people wrote.
+    """Return a page of a list; `mask` takes secrets out of what people wrote.
 
     Raises:
         BadQuery: its cursor belongs to another list.

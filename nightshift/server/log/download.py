@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """What one client asked for."""
+    """Download that one client asked for."""
 
     query: DownloadQuery
     accepts: Accepts | None

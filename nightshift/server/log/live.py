@@ -1,4 +1,4 @@
-"""What models write just now, as server-sent events: ephemeral, without an id, and no part of what a client resumes.
+"""Live text of models, as server-sent events: ephemeral, without an id, and no part of what a client resumes.
 
 One reader looks at what changed a few times a second, masks it, and makes one frame for all who watch. A frame tells
 how much of what was shown before still holds, and what follows it, so little is sent however long a reply grows. Who
@@ -43,7 +43,7 @@ class WrittenPart(Answer):
 
 
 class Writing(Answer):
-    """What is new of a model's call under way.
+    """New text of a model's call under way.
 
     Of what was told of this `call` before, the first `keep` parts still hold; `parts` follow them, and with `appends`
     the first of these goes on where the last one of them ended. `end` is null while the call goes on. `tokens` are
@@ -194,7 +194,7 @@ def _frame(call: LiveCall, keep: int, appends: bool, parts: tuple[WrittenPart, .
 
 
 def _parts(call: LiveCall, before: _Shown | None, mask: Mask) -> tuple[WrittenPart, ...]:
-    """What may be shown of a call; what was masked already and did not grow is not masked again."""
+    """Return the parts of a call that may be shown; what was masked already and did not grow is not masked again."""
     whole_before = list(zip(before.of.parts, before.parts, strict=True))[:-1] if before else []
     last = len(call.parts) - 1 if call.end is None else None
     shown = list[WrittenPart]()
@@ -214,7 +214,7 @@ def _written(part: LivePart, mask: Mask, *, open: bool) -> WrittenPart:  # noqa:
 def _difference(
     before: tuple[WrittenPart, ...], now: tuple[WrittenPart, ...]
 ) -> tuple[int, bool, tuple[WrittenPart, ...]]:
-    """How many parts still hold, whether the last of them goes on, and what is new."""
+    """Compare parts: the number that still holds, whether the last of them goes on, and the new parts."""
     keep = next((n for n, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), None)
     if keep is None:
         keep = min(len(before), len(now))

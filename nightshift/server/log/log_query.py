@@ -1,4 +1,4 @@
-"""What may be asked of the log, and how a text is looked for in it.
+"""Queries of the log, and the search for a text in it.
 
 A pattern comes from whoever may read the log, and must not be able to hold the daemon up: RE2 needs time linear in the
 text for every pattern there is, refuses one that would need much memory, and lets other threads run meanwhile. What it
@@ -23,7 +23,7 @@ Worker = Annotated[str, Field(max_length=100)]
 
 
 class StreamQuery(Query):
-    """Which events to show."""
+    """Selection of events to show."""
 
     after: After | None = Field(None, description="only events with a greater id")
     level: Level | None = Field(None, description="only events of this level and above")
@@ -38,13 +38,13 @@ class StreamQuery(Query):
 
 
 class FollowQuery(StreamQuery):
-    """Which events to show as they happen, and whether with what models write."""
+    """Selection of events to show as they happen, and whether with what models write."""
 
     live: bool = Field(False, description="also what models write just now, as events of the type `writing`")
 
 
 class TextQuery(StreamQuery):
-    """Which events to read, also by what they say."""
+    """Selection of events to read, also by their text."""
 
     before: Id | None = Field(None, description="only events with a smaller id")
     q: str | None = Field(
@@ -54,7 +54,7 @@ class TextQuery(StreamQuery):
     inverse: bool = Field(False, description="only events whose message does not match `q`")
 
     def accepts(self) -> Accepts | None:
-        """What looks at messages, as they read without colours; None where no text is asked for.
+        """Return the test of messages, as they read without colours; None where no text is asked for.
 
         Raises:
             BadQuery: the pattern is none, or too big.
@@ -66,14 +66,14 @@ class TextQuery(StreamQuery):
 
 
 class LogsQuery(TextQuery):
-    """Which events to read; the newest ones, unless `after`, `before` or `at` says where."""
+    """Selection of events to read; the newest ones, unless `after`, `before` or `at` says where."""
 
     at: Time | None = Field(None, description="only events since this time (ISO 8601; without a zone the machine's)")
     limit: int = Field(100, ge=1, le=1000, description="at most so many")
 
 
 class DownloadQuery(TextQuery):
-    """What to download, and how it is written."""
+    """Events to download, and the form in which they are written."""
 
     format: Literal["jsonl", "text"] = Field("jsonl", description="a JSON object a line, or lines for people")
     ansi: Literal["remove", "keep"] = Field("remove", description="colours in the form for people: none, or SGR")

@@ -138,7 +138,7 @@ class Stream:
         await writer.end(END)
 
     async def _next(self, cursor: int, wanted: EventFilter) -> tuple[int, list[Line]]:
-        """What follows the cursor and passes the filters, and the cursor behind it."""
+        """Return the lines behind the cursor that pass the filters, and the cursor behind them."""
         if cursor < self._tail.floor:
             return await self._tail.older(cursor, wanted)
         lines = self._tail.after(cursor, BATCH)

@@ -1,4 +1,4 @@
-"""What the tools answer: short, since every word is paid for by whoever asks, and with ids that hold for good."""
+"""Answers of the tools: short, since every word is paid for by whoever asks, and with ids that hold for good."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DIFF = 20_000
 
 
 class Question(Answer):
-    """What a task waits for; `default` is what is assumed where nobody answers."""
+    """Question that a task waits for; `default` is what is assumed where nobody answers."""
 
     approval_id: int
     task_id: int
@@ -71,7 +71,7 @@ class TaskState(Answer):
 
 
 class Submission(Answer):
-    """What became of a submitted task. `new` is false where a task with this key was there: it is unchanged."""
+    """Result of a submission. `new` is false where a task with this key was there: it is unchanged."""
 
     task_id: int
     status: Status
@@ -80,7 +80,7 @@ class Submission(Answer):
 
 
 class Difference(Answer):
-    """What a task changed, as a unified difference; `more` is the offset of what was cut off."""
+    """Change of a task, as a unified difference; `more` is the offset of what was cut off."""
 
     task_id: int
     before: str
@@ -119,7 +119,7 @@ def line_of(row: TaskSummary) -> TaskLine:
 
 
 def state_of(task: TaskDetail, questions: tuple[Question, ...]) -> TaskState:
-    """How a task stands, and what its asker can do next."""
+    """Describe the state of a task, and what its asker can do next."""
     last = task.iterations[-1] if task.iterations else None
     tested = next((each for each in reversed(task.iterations) if each.total is not None), None)
     return TaskState.from_values(

@@ -38,7 +38,7 @@ class Reply:
 
 
 class Api(Protocol):
-    """Whoever answers requests of the API."""
+    """Port to the API's answers."""
 
     async def send(self, request: Request) -> Reply:
         """Send one request.

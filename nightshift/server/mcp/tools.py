@@ -67,7 +67,7 @@ ApprovalId = Annotated[int, Field(ge=1, description="the id of a question, from 
 
 
 def make_server(api: Api) -> MCPServer:
-    """The server over an API; the logging of the process stays as it is."""
+    """Make the server over an API; the logging of the process stays as it is."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     server = MCPServer("nightshift", title="Nightshift", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
@@ -126,7 +126,7 @@ class Tools:
         return Submission(task_id=sent.task_id, status=sent.status, new=status == 201, differs=sent.differs)
 
     async def get_task(self, task_id: TaskId) -> TaskState:
-        """How a task stands: its status, its last test counts, what it cost, and what it asks its owner."""
+        """Show the state of a task: its status, its last test counts, its cost, and its questions to its owner."""
         return await self._state(task_id)
 
     async def wait_task(
@@ -160,7 +160,7 @@ class Tools:
         return TaskList(tasks=tuple(map(line_of, page.tasks)), total=page.total, cursor=page.next)
 
     async def list_questions(self) -> list[Question]:
-        """What all tasks wait for: questions to answer, and things to approve."""
+        """List what all tasks wait for: questions to answer, and things to approve."""
         return list(await self._questions())
 
     async def get_diff(
@@ -168,7 +168,7 @@ class Tools:
         task_id: TaskId,
         offset: Annotated[int, Field(ge=0, description="the `more` of the piece before")] = 0,
     ) -> Difference:
-        """What a task changed, as a unified difference, in pieces of 20,000 characters."""
+        """Show the change of a task, as a unified difference, in pieces of 20,000 characters."""
         return difference_of(task_id, await self._diff(task_id), offset)
 
     async def get_log(
@@ -232,29 +232,29 @@ class Tools:
         return (await self._asked(Said, Request(method="POST", path=f"/api/task/{task_id}/say", body=body)))[1]
 
     async def _state(self, task_id: int) -> TaskState:
-        """How a task stands."""
+        """Read the state of a task."""
         task = await self._got(TaskDetail, f"/api/task/{task_id}")
         return state_of(task, await self._questions(task_id) if task.status is Status.WAITING else ())
 
     async def _questions(self, task_id: int | None = None) -> tuple[Question, ...]:
-        """What a task waits for, or all of them."""
+        """List what a task waits for, or all of them."""
         found = await self._got(Approvals, "/api/approvals", {"open": 1, "task": task_id})
         return tuple(map(question_of, found.approvals))
 
     async def newest_report(self) -> str:
-        """The report of the last checkpoint, in Markdown."""
+        """Read the report of the last checkpoint, in Markdown."""
         found = await self._got(Reports, "/api/reports", {"limit": 1})
         if not found.reports:
             raise ResourceError("there is no report yet; it is written at a checkpoint")
         return await self.report(found.reports[0].name)
 
     async def report(self, name: str) -> str:
-        """A report by its name, in Markdown."""
+        """Read a report by its name, in Markdown."""
         _, text = await self._replied(Request(method="GET", path=f"/api/report/{name}/file"))
         return text.decode("utf-8", "replace")
 
     async def whole_diff(self, task_id: int) -> str:
-        """All that a task changed, as a unified difference."""
+        """Show the whole change of a task, as a unified difference."""
         return unified(await self._diff(task_id))
 
     async def _diff(self, task_id: int) -> Diff:

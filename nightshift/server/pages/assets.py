@@ -27,7 +27,7 @@ MEDIA = {
     ".txt": "text/plain; charset=utf-8",
 }
 BASE = "base.css"
-"""What all pages share, put together at the start: one request blocks the first paint instead of four."""
+"""Style sheet that all pages share, put together at the start: one request blocks the first paint instead of four."""
 _PARTS = ("vendor/pico.css", "vendor/uplot.css", "style.css", "app/parts.css", "app/queue.css")
 _IMPORT = re.compile(r"""^\s*(?:import|export)\b[^'"();]*?from\s*['"](\.[^'"]+)['"]""", re.MULTILINE)
 _VENDORED_IMPORT = re.compile(r"""\bfrom\s*"(\./[^"]+)\"""")
@@ -84,7 +84,7 @@ class Assets:
         return found
 
     def _imports(self, name: str) -> tuple[str, ...]:
-        """What a module imports itself; most modules are asked of by every page."""
+        """List the modules that a module imports itself; most modules are asked of by every page."""
         if name not in self._imported:
             pattern = _VENDORED_IMPORT if name.startswith("vendor/") else _IMPORT
             named = pattern.findall(self._files[name].body.decode())

@@ -1,4 +1,4 @@
-"""What a page comes with: answers of the API, made by the views of the API, as data in the page.
+"""Data in a page: answers of the API, made by the views of the API.
 
 A script that has its first answers at hand draws at once. The answers are those that a request would get, masked alike;
 they stand in a `<script type="application/json">`, which no browser runs.

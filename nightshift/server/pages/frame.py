@@ -33,7 +33,7 @@ class Pages:
         self._context = context
 
     def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
-        """One model call as plain text: the whole prompt and the whole reply."""
+        """Show a model call as plain text: the whole prompt and the whole reply."""
         calls = self._context.steps.calls(task_id, attempt, step_no)
         if found := next((call for call in calls if call.call_no == call_no), None):
             return Response(as_text(self._context, found), mimetype="text/plain")
@@ -47,7 +47,7 @@ class Pages:
         return render_template("login.html", here="login", wrong=_query(LoginQuery).wrong)
 
     def icon(self) -> BaseResponse:
-        """What browsers ask for on pages that name no icon."""
+        """Return the icon that browsers ask for on pages that name no icon."""
         return redirect("static/icons/idle.svg")
 
 
@@ -66,7 +66,7 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
 
 
 def _addresses(assets: Assets, root: str) -> dict[str, Any]:
-    """What templates write addresses with, all relative to the page's own."""
+    """Return the values with which templates write addresses, all relative to the page's own."""
     return {"root": root, "asset": lambda name: root + assets.url(name)[1:]}
 
 

@@ -1,1 +1,1 @@
-"""What may be handed to others as proof of a commit: one page, and how to check it without Nightshift."""
+"""Proof of a commit for others: one page, and how to check it without Nightshift."""

@@ -75,7 +75,7 @@ def _tests(note: Note, added: frozenset[str]) -> Iterator[Part]:
 
 
 def _run(note: Note) -> str:
-    """How the tests are run; empty where that is not known without the project."""
+    """Return the command that runs the tests; empty where that is not known without the project."""
     if note.command:
         return " ".join(map(quote, note.command))
     tests = [*note.tests, *note.own_tests] or list(note.evidence.suites)

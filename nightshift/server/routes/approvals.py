@@ -1,4 +1,4 @@
-"""What tasks ask of their owner, and his answers."""
+"""Questions of tasks to their owner, and his answers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/approvals")
 def list_approvals(context: AppContext, query: ApprovalsQuery) -> Approvals:
-    """What was asked of the owner, oldest first; the newest 500 at most."""
+    """List the questions to the owner, oldest first; the newest 500 at most."""
     found = context.queue.approvals(open_only=query.open, task_id=query.task)
     return Approvals(approvals=[_row(context, each) for each in found])
 
 
 @routes.endpoint("GET", "/api/decisions")
 def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
-    """What was decided of what tasks asked, newest first, page by page."""
+    """List the owner's decisions on what tasks asked, newest first, page by page."""
     found = context.queue.decisions(query.limit + 1, query.after)
     page = found[: query.limit]
     after = page[-1].id if len(found) > len(page) else None

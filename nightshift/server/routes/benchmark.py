@@ -15,7 +15,7 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/benchmark", errors=(400, 409))
 def show_benchmark(context: AppContext, query: BenchmarkQuery) -> Benchmark:
-    """What models are worth on a repository's own history: the report, runs with their progress, items and outcomes."""
+    """Show the benchmark of models on a repository's own history: report, runs with their progress, items, outcomes."""
     path = context.benchmark_db()
     if path is None or not path.exists():
         return nothing(context)

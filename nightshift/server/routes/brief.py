@@ -77,7 +77,7 @@ class Causes(Answer):
 
 
 class BriefAnswer(Answer):
-    """What came of the work since ≤ t < until. `line` is all `parts` in one; `read_at` is up to when it was read.
+    """Results of the work since ≤ t < until. `line` is all `parts` in one; `read_at` is up to when it was read.
 
     `done` counts tasks, those that needed no change among them; the other figures are those of the parts.
     """
@@ -117,7 +117,7 @@ class ReadUpTo(Answer):
 
 @routes.endpoint("GET", "/api/brief")
 def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
-    """What came of the work since its owner last looked."""
+    """Show the results of the work since its owner last looked."""
     now = context.clock()
     if isinstance(query.since, str):
         since, until = brief.bounds(context.database, Span(query.since), now)
@@ -129,7 +129,7 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
 
 @routes.endpoint("GET", "/api/causes")
 def list_causes(context: AppContext, query: CausesQuery) -> Causes:
-    """Why tasks failed that were not tried again, the commonest cause first."""
+    """List the causes of failed tasks that were not tried again, the commonest first."""
     found = causes(context, query)
     return Causes(**_bounded(found, context.mask))
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @routes.endpoint("GET", "/api/commits")
 def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
-    """The commits that were made, newest first, page by page."""
+    """List the commits that were made, newest first, page by page."""
     return _reviewing(context).commits(query)
 
 
@@ -35,7 +35,7 @@ def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
 
 @routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html", errors=(400, 404, 409))
 def download_proof(context: AppContext, commit: str) -> Response:
-    """What proves a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
+    """Download the proof of a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
     found = context.proof(_reviewing(context).entry(commit))
     headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
     return Response(found.html, headers=headers, mimetype="text/html")
@@ -43,7 +43,7 @@ def download_proof(context: AppContext, commit: str) -> Response:
 
 @routes.endpoint("GET", "/api/commit/{commit}/verification", errors=(400, 404))
 def show_verification(context: AppContext, commit: str) -> Verification:
-    """Whether a commit is being verified again, and how that ended last; `commit` is the beginning of its id."""
+    """Show whether a commit is being verified again, and the last result; `commit` is the beginning of its id."""
     return verification(context, _reviewing(context).entry(commit))
 
 
@@ -90,7 +90,7 @@ def discard_task(context: AppContext, task_id: int) -> Discarded:
 
 @routes.endpoint("GET", "/api/resolve", errors=(400, 404, 409))
 def resolve_name(context: AppContext, query: NameQuery) -> Named:
-    """The task and the commit that a name stands for: a number, or the beginning of a commit's id or of a branch."""
+    """Look up the task and the commit of a name: a number, or the beginning of a commit's id or of a branch."""
     return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)
 
 

@@ -30,7 +30,7 @@ class EnvironmentRow(Answer):
 
 
 class KeptEnvironments(Answer):
-    """What is kept, used last first, and how large it is together."""
+    """Stored environments, used last first, and their size together."""
 
     environments: list[EnvironmentRow]
     size_bytes: int
@@ -38,7 +38,7 @@ class KeptEnvironments(Answer):
 
 @routes.endpoint("GET", "/api/environments")
 def list_environments(context: AppContext) -> KeptEnvironments:
-    """The environments that were made of what repositories declare."""
+    """List the environments that were made of what repositories declare."""
     rows = [
         EnvironmentRow.from_values(
             one,

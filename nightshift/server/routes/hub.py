@@ -27,13 +27,13 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/hub", errors=(400, 404, 409))
 def show_hub(context: AppContext) -> HubState:
-    """The nodes of the hub, how many tasks have each status, and whether it can be reached; 404 without a hub."""
+    """Show the nodes of the hub, the number of tasks of each status, and whether it answers; 404 without a hub."""
     return state_of(_hub(context))
 
 
 @routes.endpoint("GET", "/api/hub/tasks", errors=(400, 404, 409, 503))
 def list_hub_tasks(context: AppContext, query: HubTasksQuery) -> HubTasks:
-    """The tasks of all nodes, the newest first; ids are the hub's."""
+    """List the tasks of all nodes, the newest first; ids are the hub's."""
     return tasks_of(_hub(context), query)
 
 

@@ -59,7 +59,7 @@ def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
 
 
 def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
-    """The lessons nearest to a text, of those that are wanted. A retired one is not found: it has no vector."""
+    """List the lessons nearest to a text, of those that are wanted. Retired ones are not found: they have no vector."""
     if query.text or query.offset:
         raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
     conn = context.database.reader()
@@ -74,7 +74,7 @@ def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
 
 @routes.endpoint("GET", "/api/lesson/{lesson_id}", errors=(400, 404))
 def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """One lesson in full: what failed, what mended it, where it was used and what it was worth."""
+    """Show a lesson in full: what failed, what mended it, where it was used and what it was worth."""
     return _detail(context, _key(lesson_id))
 
 
@@ -96,7 +96,7 @@ def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("GET", "/api/learning")
 def show_learning(context: AppContext) -> Learning:
-    """What the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
+    """Show what the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
     conn = context.database.reader()
     counts, found = listing.states(conn), recall_log.uplift(conn)
     days = listing.learned_by_day(conn, context.clock(), DAYS)
@@ -112,7 +112,7 @@ def show_learning(context: AppContext) -> Learning:
 
 @routes.endpoint("GET", "/api/lessons/export", media="application/x-ndjson")
 def export_lessons(context: AppContext) -> Response:
-    """Every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked."""
+    """Export every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked."""
 
     def lines() -> Iterator[str]:
         return (f"{line}\n" for line in exchange.lines(context.database.reader(), context.mask))
@@ -141,7 +141,7 @@ def _key(name: str) -> Key:
 
 
 def _known(context: AppContext, name: str) -> Key:
-    """The lesson of that name; raises `UnknownLesson` where there is none."""
+    """Read the key of a lesson by its name; raises `UnknownLesson` where there is none."""
     key = _key(name)
     if listing.read(context.database.reader(), *key) is None:
         raise UnknownLesson(name)
@@ -166,7 +166,7 @@ def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
 
 
 def _seen_in(context: AppContext, key: Key, use: Use) -> list[SeenIn]:
-    """Where the attempt was told of the lesson; the log keeps that for as long as its events."""
+    """Find where the attempt was told of the lesson; the log keeps that for as long as its events."""
     return [
         SeenIn(iteration=event.iteration, phase=event.phase)
         for event in context.events.last(RECALLS_READ, task_id=use.task_id, kind=Kind.LESSON_RECALLED)

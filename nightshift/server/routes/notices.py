@@ -49,7 +49,7 @@ class Notices(Answer):
 
 @routes.endpoint("GET", "/api/notices")
 def list_notices(context: AppContext, query: NoticesQuery) -> Notices:
-    """What happened behind `after` that its owner is told of, as the webhook tells it."""
+    """List the events behind `after` that the owner is told of, as the webhook tells them."""
     events, after = context.events, query.after
     if after is None:
         return Notices(notices=[], last_id=events.newest_id())

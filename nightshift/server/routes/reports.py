@@ -26,7 +26,7 @@ _SUFFIXES = {"markdown": (".md", "text/markdown"), "html": (".html", "text/html"
 
 @routes.endpoint("GET", "/api/reports")
 def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
-    """The weekly reports with their figures for a glance, the newest first, page by page."""
+    """List the weekly reports with their figures for a glance, the newest first, page by page."""
     folder = context.reports_dir()
     names = stored.names(folder)
     if query.after is not None:
@@ -38,7 +38,7 @@ def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
 
 @routes.endpoint("GET", "/api/report/{name}", errors=(400, 404))
 def show_report(context: AppContext, name: str) -> ReportDetail:
-    """One report in full, beside the figures of the one before."""
+    """Show a report in full, beside the figures of the one before."""
     folder = context.reports_dir()
     filed = stored.read(folder, name)
     earlier = stored.before(stored.names(folder), name)
@@ -48,7 +48,7 @@ def show_report(context: AppContext, name: str) -> ReportDetail:
 
 @routes.endpoint("GET", "/api/report/{name}/file", media="text/markdown", errors=(400, 404))
 def download_report(context: AppContext, name: str, query: FileQuery) -> Response:
-    """One report as a file, in Markdown or HTML."""
+    """Download a report as a file, in Markdown or HTML."""
     suffix, media = _SUFFIXES[query.form]
     path = stored.path_of(context.reports_dir(), name).with_suffix(suffix)
     try:

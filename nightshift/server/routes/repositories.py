@@ -21,13 +21,13 @@ MAX_PATH = 4096
 
 
 class RepositoryQuery(Query):
-    """Which repository."""
+    """Repository to show."""
 
     repo: str = Field(min_length=1, max_length=MAX_PATH, description="the folder of its checkout")
 
 
 class RepositoryChangeIn(BaseModel):
-    """What shall hold for the tasks of a repository; null takes a value back."""
+    """Changes of a repository's settings for its tasks; null takes a value back."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,13 +43,13 @@ class KnownRepositories(Answer):
 
 @routes.endpoint("GET", "/api/repositories")
 def list_repositories(context: AppContext) -> KnownRepositories:
-    """The repositories that are known here."""
+    """List the repositories that are known here."""
     return KnownRepositories(repositories=context.repository_settings.known())
 
 
 @routes.endpoint("GET", "/api/repositories/settings", errors=(400, 409))
 def show_repository(context: AppContext, query: RepositoryQuery) -> RepositoryOptions:
-    """What holds for the tasks of a repository, where it comes from, and the commands that its files name."""
+    """Show the settings for a repository's tasks, the source of each, and the commands that its files name."""
     return context.repository_settings.show(query.repo)
 
 

@@ -36,7 +36,7 @@ class PauseIn(BaseModel):
 
 @routes.endpoint("GET", "/api/status")
 def show_status(context: AppContext) -> DaemonStatus:
-    """The daemon as a whole: its one state (`overall`), workers, queue, models."""
+    """Show the daemon as a whole: its one state (`overall`), workers, queue, models."""
     return context.status()
 
 
@@ -82,7 +82,7 @@ def install_extra(context: AppContext, name: str) -> Installing:
 
 @routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health}, errors=())
 def check_health(context: AppContext) -> Reply:
-    """Whether the daemon can do its work; 503 when it cannot."""
+    """Tell whether the daemon can do its work; 503 when it cannot."""
     health = look(context)
     return Reply(answer=health, status=200 if health.status == "ok" else 503)
 

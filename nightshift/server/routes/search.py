@@ -26,7 +26,7 @@ LEAST_CHARS = 2
 
 
 class SearchQuery(Query):
-    """What to look for."""
+    """Words to look for."""
 
     q: str = Field("", max_length=200, description="words that must all be there; none gives the newest tasks")
 
@@ -70,7 +70,7 @@ class CallHit(Answer):
 
 
 class Hits(Answer):
-    """What was found, the newest first. Lines and calls are those among the newest `of_lines` and `of_calls`."""
+    """Hits, the newest first. Lines and calls are those among the newest `of_lines` and `of_calls`."""
 
     tasks: list[TaskHit]
     settings: list[SettingHit]
@@ -82,7 +82,7 @@ class Hits(Answer):
 
 @routes.endpoint("GET", "/api/search")
 def search(context: AppContext, query: SearchQuery) -> Hits:
-    """A few tasks, settings, lines of the log and model calls that hold all the words."""
+    """Find a few tasks, settings, lines of the log and model calls that hold all the words."""
     words, conn = query.q.split()[:MAX_WORDS], context.database.reader()
     wanted = TasksQuery.model_validate({"q": " ".join(words), "limit": TASKS})
     tasks = list_of_tasks(context.queue, wanted, context.mask).tasks

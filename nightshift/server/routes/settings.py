@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @routes.endpoint("GET", "/api/settings", errors=(400, 422))
 def show_settings(context: AppContext) -> SettingsShown:
-    """Every setting: what it is, what holds now, where that comes from, and how it may be changed."""
+    """Show every setting: its meaning, its value, the source of that, and how it may be changed."""
     return context.settings.show()
 
 

@@ -47,7 +47,7 @@ def submit_task(context: AppContext) -> Reply:
 
 @routes.endpoint("GET", "/api/task/{task_id}", errors=(400, 404))
 def show_task(context: AppContext, task_id: int) -> TaskDetail:
-    """One task with its iterations."""
+    """Show a task with its iterations."""
     task = context.queue.get(task_id)
     reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
     pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
@@ -67,7 +67,7 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
 
 @routes.endpoint("GET", "/api/filters")
 def list_filters(context: AppContext) -> SavedFilters:
-    """The filters of the list of tasks that were kept by name."""
+    """List the stored filters of the list of tasks, by name."""
     return saved_filters(context.database)
 
 

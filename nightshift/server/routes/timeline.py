@@ -27,7 +27,7 @@ MAX_PATH = 4096
 
 
 class TimelineQuery(Query):
-    """Which attempt to tell in full."""
+    """Attempt to tell in full."""
 
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="without it the newest")
 
@@ -39,7 +39,7 @@ class StepQuery(Query):
 
 
 class DiffQuery(Query):
-    """Which states to compare."""
+    """States to compare."""
 
     of: Literal["task", "iteration", "step"] = Field("task", description="what made the difference")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")
@@ -49,7 +49,7 @@ class DiffQuery(Query):
 
 
 class FileQuery(Query):
-    """Which file, and when; without a step the one that came with the task."""
+    """File and its time; without a step the one that came with the task."""
 
     path: str = Field(min_length=1, max_length=MAX_PATH, description="its path in the repository")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="as it was in this attempt")
@@ -58,19 +58,19 @@ class FileQuery(Query):
 
 @routes.endpoint("GET", "/api/task/{task_id}/timeline", errors=(400, 404))
 def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Timeline:
-    """The course of a task: attempts, and of one the tries and steps, without their texts."""
+    """Show the course of a task: attempts, and of one the iterations and steps, without their texts."""
     return timeline_of(context, context.queue.get(task_id), query.attempt)
 
 
 @routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}", errors=(400, 404))
 def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
-    """One step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
+    """Show a step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
     return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
 
 
 @routes.endpoint("GET", "/api/task/{task_id}/diff", errors=(400, 404))
 def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
-    """What the whole task changed, or one try since the one before, or one step; as highlighted hunks."""
+    """Compare the states before and after the whole task, one iteration or one step; as highlighted hunks."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.of == "task":
         return files.of_task(query.path)
@@ -83,7 +83,7 @@ def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
 
 @routes.endpoint("GET", "/api/task/{task_id}/file", errors=(400, 404))
 def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
-    """A file as it was after a step, or as it came with the task; as highlighted lines."""
+    """Show a file as it was after a step, or as it came with the task; as highlighted lines."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.attempt is None and query.step is None:
         return files.given(query.path)
@@ -93,7 +93,7 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
 
 @routes.endpoint("GET", "/api/task/{task_id}/forks", errors=(400, 404))
 def compare_forks(context: AppContext, task_id: int) -> SideBySide:
-    """A task beside its forks: status, verdict, tests, cost, tokens, time and size of the change of each."""
+    """Compare a task with its forks: status, verdict, tests, cost, tokens, time and size of the change of each."""
     return side_by_side(context, context.queue.get(task_id))
 
 
@@ -106,7 +106,7 @@ def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
 
 @routes.endpoint("GET", "/api/task/{task_id}/fork-models", errors=(400, 404))
 def show_fork_models(context: AppContext, task_id: int) -> ForkModels:
-    """The models that a fork of this task can ask, with the measured cost and time of each."""
+    """List the models that a fork of this task can ask, with the measured cost and time of each."""
     context.queue.get(task_id)
     return fork_models(context)
 

@@ -24,7 +24,7 @@ def show_stats(context: AppContext, query: StatsQuery) -> Stats:
 
 
 class ForecastAnswer(Answer):
-    """What is to be expected of the open tasks (`core.tasks.forecast.Forecast`), with the sentences that say it.
+    """Forecast for the open tasks (`core.tasks.forecast.Forecast`), with the sentences that tell it.
 
     `line` is all in brief, `range` where eight of ten courses lie, `warning` that the day's budget will not be enough;
     each is empty where there is nothing to say. Their times are by the clock of the daemon's machine.
@@ -50,19 +50,19 @@ class ForecastAnswer(Answer):
 
 @routes.endpoint("GET", "/api/forecast")
 def show_forecast(context: AppContext) -> ForecastAnswer:
-    """When the open tasks are likely to have ended, and what that is likely to cost, from what earlier tasks took."""
+    """Forecast the end of the open tasks and their cost, from what earlier tasks took."""
     return ForecastAnswer.from_values(*outlook.read(context.database.reader(), context.work(), context.clock()))
 
 
 @routes.endpoint("GET", "/api/replay")
 def show_replay(context: AppContext, query: ReplayQuery) -> Replay:
-    """What the workers did in a span of time, step by step, and what models had cost by then."""
+    """Replay the work of a span of time, step by step, with the cost of models up to then."""
     return replay(context, query)
 
 
 @routes.endpoint("GET", "/api/git")
 def show_repositories(context: AppContext) -> Repositories:
-    """The repositories that tasks used: branch, newest commit, changes, commits of ours, what is unpushed."""
+    """List the repositories that tasks used: branch, newest commit, changes, commits of ours, what is unpushed."""
     return repositories(context.repositories())
 
 

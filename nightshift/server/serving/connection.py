@@ -118,12 +118,12 @@ class Connection(H11Protocol):
             self._head_timer = None
 
     def pause_writing(self) -> None:
-        """The client takes its answer more slowly than it is made."""
+        """Note that the client takes its answer more slowly than it is made."""
         super().pause_writing()
         self._watch()
 
     def resume_writing(self) -> None:
-        """The client has caught up."""
+        """Note that the client has caught up."""
         super().resume_writing()
         self._stop_stall_timer()
 
@@ -151,7 +151,7 @@ def cut_off(transport: asyncio.Transport) -> None:
 
 
 def _untaken_bytes(transport: asyncio.Transport) -> int:
-    """What was sent and not taken yet: here, and in the kernel, which asks for more only when much of it has gone."""
+    """Count the bytes sent and not taken yet: here, and in the kernel, which asks for more only when much has gone."""
     with contextlib.suppress(OSError):
         held = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, b"\0" * 4)
         return transport.get_write_buffer_size() + int.from_bytes(held, sys.byteorder)

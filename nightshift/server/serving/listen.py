@@ -1,4 +1,4 @@
-"""Where the server listens, and what follows from that for the guard."""
+"""Addresses of the server, and their consequences for the guard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightshift.server.auth.limits import Pace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listen:
-    """Where the server listens and whom it lets in.
+    """Addresses on which the server listens, and the visitors that it lets in.
 
     Args:
         address: an IP address of this machine, or `localhost`.
@@ -68,7 +68,7 @@ class Listen:
         return f"http://{_host(self.address)}:{port}"
 
     def policy(self) -> Policy:
-        """What the guard enforces."""
+        """Return the policy that the guard enforces."""
         page = urlsplit(self.page)
         names = {name.lower() for name in (*self.names, page.netloc) if name}
         return Policy(

@@ -15,7 +15,7 @@ BACKLOG = 512
 
 
 def bind_tcp(address: str, port: int) -> socket.socket:
-    """A listening socket.
+    """Open a listening socket.
 
     Raises:
         ConfigError: names the setting that mends it.
@@ -56,7 +56,7 @@ def _why(error: OSError, address: str, port: int) -> str:
 
 
 def bind_unix(path: Path) -> socket.socket:
-    """A listening unix socket in a folder that only this user can enter.
+    """Open a listening unix socket in a folder that only this user can enter.
 
     Raises:
         ConfigError: the folder is another user's, the path is too long, or another server listens there.

@@ -37,7 +37,7 @@ class PlaceIn(BaseModel):
 
 
 class _NotedIn(PlaceIn):
-    """Where new tasks begin; `note` is added to the task's words."""
+    """Step at which new tasks begin; `note` is added to the task's words."""
 
     note: Annotated[
         str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS), AfterValidator(without_nul)
@@ -45,7 +45,7 @@ class _NotedIn(PlaceIn):
 
 
 class ForkIn(_NotedIn):
-    """Where a new task begins, and what is different about it.
+    """Step at which a new task begins, and its differences.
 
     `model` is a backend, a model or `backend=model` of the settings; `note` is added to the task's words.
     """
@@ -54,7 +54,7 @@ class ForkIn(_NotedIn):
 
 
 class MatrixIn(_NotedIn):
-    """Where several forks begin, one for each of `models`, which are named as in `ForkIn`."""
+    """Step at which several forks begin, one for each of `models`, which are named as in `ForkIn`."""
 
     models: Annotated[list[ModelName], Field(min_length=1, max_length=MOST_MODELS)]
 

@@ -200,7 +200,7 @@ def _running(
 
 
 def _is_marked(event: Event) -> bool:
-    """Whether it stands between the steps; how the task ended stands above them."""
+    """Tell whether an event stands between the steps; the task's end stands above them."""
     has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
     if has_ended or event.kind in _SHOWN_BY_STEPS:
         return False
@@ -213,7 +213,7 @@ def _mark(event: Event, context: AppContext) -> Mark:
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
-    """What was near to each attempt; the log tells where it was shown and how old it was, as long as it is kept.
+    """List the lessons near to each attempt; the log tells where each was shown, and its age, as long as it is kept.
 
     Of what an earlier version, or a check of a change, showed only the log knows.
     """

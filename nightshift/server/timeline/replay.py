@@ -27,7 +27,7 @@ NOBODY = "worker not known"
 
 
 class ReplayQuery(Query):
-    """Which span to replay."""
+    """Span to replay."""
 
     since: Span | Time = Field(
         Span.READ, description="`read` (where its owner has read to), `night` (20:00 to 08:00), `today`, or a time"
@@ -61,7 +61,7 @@ class ReplayStep(Answer):
 
 
 class CostAt(Answer):
-    """What models had cost from the beginning of the span up to the end of a call; `unpriced` calls are not in it."""
+    """Cost of models from the beginning of the span up to the end of a call; `unpriced` calls are not in it."""
 
     at_s: float
     cost_usd: float
@@ -69,7 +69,7 @@ class CostAt(Answer):
 
 
 class Replay(Answer):
-    """What was done since ≤ t < until; all times are seconds after `since`, steps stand by when they ended.
+    """Work of since ≤ t < until; all times are seconds after `since`, steps stand by when they ended.
 
     Of a span with too many steps the newest are told, `since` is then where they begin, and `cut` is true. A step that
     has not ended is not among them.
@@ -143,7 +143,7 @@ def _bounds(context: AppContext, query: ReplayQuery) -> tuple[datetime, datetime
 
 
 def _workers(steps: Sequence[TimedStep], claims: Mapping[int, Sequence[Claim]]) -> list[str]:
-    """Who took each step: whoever had claimed its task last when it began."""
+    """Name the worker of each step: the one that had claimed its task last when the step began."""
     times = {task: [claim.at for claim in found] for task, found in claims.items()}
 
     def who(step: TimedStep) -> str:

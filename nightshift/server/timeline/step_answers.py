@@ -1,4 +1,4 @@
-"""What the API answers about one step of a task, as pydantic models."""
+"""Answers of the API about one step of a task, as pydantic models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Said(Answer):
 
 
 class PromptHeld(Answer):
-    """What a prompt held and what was left out of it; `again`: as before, with the last reply and a complaint.
+    """Content of a prompt, and what was left out of it; `again`: as before, with the last reply and a complaint.
 
     `sections` are titles with their tokens; `whole`, `outlined` and `named` the files that were shown so, the first
     forty of `counts`.
@@ -107,7 +107,7 @@ class FailureRow(Answer):
 
 
 class EvidenceRow(Answer):
-    """What a verdict rests on: `core.tasks.verdicts.Evidence`, with the number of tests in place of their ids."""
+    """Evidence of a verdict: `core.tasks.verdicts.Evidence`, with the number of tests in place of their ids."""
 
     tree: str
     sandbox: str
@@ -124,7 +124,7 @@ class EvidenceRow(Answer):
 
 
 class VerdictRow(Answer):
-    """What a run of tests proved. `tests` are those that did not pass first; `left_out` counts those not told.
+    """Verdict on a run of tests. `tests` are those that did not pass first; `left_out` counts those not told.
 
     `unseen` is for the owner alone: what held-out cases expect.
     """

@@ -56,7 +56,7 @@ class Steps:
         self._context, self._task, self._files = context, task, CaseFiles(context, task)
 
     def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
-        """One step; `alone` asks for one call of it in full, and for no other call.
+        """Show a step; `alone` asks for one call of it in full, and for no other call.
 
         Raises:
             UnknownStep: there is no such step, or it is no longer kept.
@@ -124,7 +124,7 @@ class Steps:
         return tool_store.counts(self._context.database.reader(), self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
-        """What was logged while the step ran, and its own line."""
+        """Yield the events that were logged while the step ran, and its own line."""
         events = self._context.events
         found = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
         last = next((event.id for event in found if _ends(event, row)), found[-1].id if found else 0)
@@ -156,12 +156,12 @@ class Steps:
 
 
 def _ends(event: Event, row: StepRow) -> bool:
-    """Whether this is the line that a finished step writes."""
+    """Tell whether this is the line that a finished step writes."""
     return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
 
 
 def _judged(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
-    """Whether the verdict in the case file is this step's, and not one that is carried along."""
+    """Tell whether the verdict in the case file is this step's, and not one that is carried along."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
 

@@ -1,4 +1,4 @@
-"""What a task's page shows of those who read along: findings of its readers, and the lessons that it was shown.
+"""Findings of a task's readers, and the lessons that the task was shown, for its page.
 
 Both are read from what was stored as plain JSON, perhaps by an earlier version: what does not fit is left out.
 """

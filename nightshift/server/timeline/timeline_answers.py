@@ -1,4 +1,4 @@
-"""What the API answers about the course of a task, as pydantic models."""
+"""Answers of the API about the course of a task, as pydantic models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GivenFile(Answer):
 
 
 class Words(Answer):
-    """What the task asked for, in its owner's words and files."""
+    """Words and files of the task's owner."""
 
     description: Passage
     kind: Kind | None
@@ -127,7 +127,7 @@ class AttemptBrief(Answer):
 
 
 class NowRunning(Answer):
-    """What a worker does with the task now; `step_no` is the step that has not finished yet."""
+    """Work on the task now; `step_no` is the step that has not finished yet."""
 
     attempt: int
     step_no: int

@@ -78,7 +78,7 @@ def _text(value: object) -> str:
 
 
 def _hunks(name: str, arguments: Mapping[str, Any], mask: Mask) -> tuple[Hunk, ...]:
-    """What an edit puts in the place of what; nothing where it is none, or too long."""
+    """Show an edit as hunks; none where it is no edit, or too long."""
     if name not in _EDITS:
         return ()
     old, new = (arguments.get(each, "") for each in _EDITS[name])
@@ -88,7 +88,7 @@ def _hunks(name: str, arguments: Mapping[str, Any], mask: Mask) -> tuple[Hunk, .
 
 
 def _words(context: AppContext, call: Call) -> str:
-    """What a model said before its first call."""
+    """Return the text of a model before its first call."""
     text = context.steps.artifact(call.reply) or ""
     block = _FIRST_BLOCK.search(text)
     return short(" ".join(text[: block.start() if block else None].split()), context.mask, 600)

@@ -134,7 +134,7 @@ def kept(folder: Path, now: datetime) -> list[Path]:
 
 
 def time_of(backup: Path) -> datetime | None:
-    """When a backup was made, or None where its name does not say."""
+    """Return the time when a backup was made; None where its name does not say."""
     match = _NAME.fullmatch(backup.name)
     try:
         return datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) if match else None
@@ -143,7 +143,7 @@ def time_of(backup: Path) -> datetime | None:
 
 
 def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int) -> list[Path]:
-    """Those that no rule keeps: the newest of the last hours, then the newest of each day."""
+    """List the backups that no rule keeps: the newest of the last hours, then the newest of each day."""
     today = now.astimezone(UTC).date()
     hours, days, gone = set[datetime](), set[date](), list[Path]()
     for path in newest_first:

@@ -224,7 +224,7 @@ def add_dropped(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def arms(conn: Connection) -> Sequence[Row]:
-    """All arms, by name."""
+    """Read all arms, by name."""
     return conn.execute("SELECT * FROM arms ORDER BY name").fetchall()
 
 
@@ -314,7 +314,7 @@ def note_spent(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def spent(conn: Connection, run: str | None, since: str) -> tuple[float, int]:
-    """What a run or all spent since a day: USD and tokens."""
+    """Sum what one run, or all runs (None), spent since a day: USD and tokens."""
     query = """SELECT coalesce(sum(cost_usd), 0), coalesce(sum(tokens), 0) FROM spendings
         WHERE run = coalesce(?, run) AND day >= ?"""
     cost_usd, tokens = conn.execute(query, (run, since)).fetchone()

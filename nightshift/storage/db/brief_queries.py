@@ -1,4 +1,4 @@
-"""What the morning brief is made from: what ended, landed and failed in a span of time, as it stands now.
+"""Queries for the morning brief: tasks that ended, landed and failed in a span of time, as they stand now.
 
 Spans are half open: since ≤ t < until. A task that failed and was asked for again has not failed: each figure of the
 brief leads to the tasks that it counts, and they are found where they stand today.
@@ -73,12 +73,12 @@ class BriefQueries:
         self._db = database
 
     def first(self) -> datetime | None:
-        """When the first task came; None while there was none."""
+        """Return the time when the first task came; None while there was none."""
         (row,) = self._rows("SELECT created_at FROM tasks ORDER BY id LIMIT 1") or (None,)
         return None if row is None else from_text(row[0])
 
     def counts(self, since: datetime, until: datetime) -> Counts:
-        """How many tasks ended in the span, and what became of the commits that were made in it."""
+        """Count the tasks that ended in the span, and the commits that were made in it, by what became of them."""
         span = (to_text(since), to_text(until))
         tasks = self._rows(
             "SELECT status, count(*) AS number, sum(reason GLOB ?) AS unpushed FROM tasks "
@@ -108,7 +108,7 @@ class BriefQueries:
         return [_read_failed(row) for row in rows]
 
     def spent(self, since: datetime, until: datetime) -> Spent:
-        """What the model calls of the span used together."""
+        """Sum the use of models by the calls of the span."""
         conn = self._db.reader()
         return spending.since(conn, since) - spending.since(conn, until)
 

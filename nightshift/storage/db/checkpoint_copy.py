@@ -29,7 +29,7 @@ _NUMBERS = {"model_stats": ("id",)}
 
 
 def mark(conn: Connection, task_id: int) -> tuple[int, ...] | None:
-    """What differs whenever a copy would: the attempt, its steps, replies, tool calls, asks, answers; None for none."""
+    """Return counts that change whenever a copy would: of steps, replies, tool calls, asks, answers; None for none."""
     row = conn.execute(
         "SELECT attempt, (SELECT count(*) FROM steps WHERE task_id = id AND steps.attempt = tasks.attempt), "
         "(SELECT count(*) FROM replies WHERE task_id = id AND replies.attempt = tasks.attempt), "

@@ -44,7 +44,7 @@ def encode(value: object) -> str:
 
 
 def encode_sparse(value: object) -> str:
-    """As `encode`, without what holds nothing in a dataclass of ours: `decode` puts the same there again.
+    """Encode as `encode`, without what holds nothing in a dataclass of ours: `decode` puts the same there again.
 
     It is for fields that are None or empty by default, and are so in most rows of a table that is kept for ever.
     """
@@ -75,7 +75,7 @@ def decode(kind: type[T], text: str) -> T:
 
 
 def spec_digest(task_id: int, text: str) -> str:
-    """What tells, years later, that a stored specification is the one that was submitted under this id (SHA-256)."""
+    """Return the digest that proves, years later, that a specification was submitted under this id (SHA-256)."""
     return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What the owner did with the agent's commits afterwards: read, integrated, reverted or discarded them.
+"""Ledger of what the owner did with the agent's commits: read, integrated, reverted or discarded them.
 
 A commit that was reverted or discarded needs no reading, so both mark it as read: what is unread has no `reviewed_at`.
 """
@@ -114,7 +114,7 @@ class CommitLedger:
         return self._db.write(job)
 
     def entry(self, entry_id: int) -> Commit | None:
-        """One row by its id."""
+        """Read a row by its id."""
         return next(iter(self._rows("SELECT * FROM git_commits WHERE id = ?", entry_id)), None)
 
     def named(self, start: str) -> list[Commit]:

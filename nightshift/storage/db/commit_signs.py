@@ -1,4 +1,4 @@
-"""What the ledger keeps of a commit beyond its names: the files it changed, and what its attempt showed.
+"""Details of a commit in the ledger beyond its names: the files it changed, and the signs of its attempt.
 
 Events and steps are pruned by age, these stay: the weekly report ranks commits by them.
 """
@@ -24,7 +24,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """What the attempt behind a commit showed.
+    """Signs of the attempt behind a commit, for its reader.
 
     `own_tests` are paths of tests that the agent wrote, `changed_tests` those of them that were there before and that
     it changed because they contradicted the task, `removed_tests` those that went with what they tested. `tests` counts

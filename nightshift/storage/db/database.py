@@ -96,14 +96,14 @@ class Database:
         return self._writer.submit(job)
 
     def write_retrying(self, job: Job[T]) -> Future[T]:
-        """As `write`, but where the database takes no writes for now (`StoreUnready`) the future waits until it does.
+        """Write as `write`, but wait while the database takes no writes for now (`StoreUnready`).
 
         For what must not be lost, and for what has nothing better to do; after `hurry` it fails like any other.
         """
         return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True)
 
     def write_later(self, job: Job[T]) -> Future[T]:
-        """As `write_retrying`, for what nobody waits for: it goes along with the next write, or after a moment."""
+        """Write as `write_retrying`, for what nobody waits for: along with the next write, or after a moment."""
         return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True, patient=True)
 
     def hurry(self) -> None:

@@ -161,7 +161,7 @@ class EventLog:
         return [event_of(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
 
     def pages(self, wanted: EventFilter, accepts: Accepts | None = None) -> LogReader:
-        """What reads pages of these events, on this thread; `accepts` looks at their messages as well."""
+        """Return a reader of pages of these events, on this thread; `accepts` looks at their messages as well."""
         return LogReader(conn=self._db.reader(), wanted=wanted, accepts=accepts)
 
     def cursor_at(self, moment: datetime) -> int:
@@ -201,7 +201,7 @@ assert list(_AT_LEAST) == list(RANK)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFilter:
-    """Which events are wanted: of `level` or a worse one, of one task, one worker, one kind; None wants all."""
+    """Conditions on events: of `level` or a worse one, of one task, one worker, one kind; None lets all pass."""
 
     level: Level | None = None
     task_id: int | None = None
@@ -210,7 +210,7 @@ class EventFilter:
 
 
 def conditions(wanted: EventFilter, text: str | None = None) -> tuple[str, list[object]]:
-    """What to add to a WHERE, each part beginning with AND, and the values for it.
+    """Build the conditions to add to a WHERE, each beginning with AND, and their values.
 
     Args:
         wanted: which events.

@@ -23,7 +23,7 @@ from nightshift.core.events import RANK, Event, Level
 
 SWEEP = timedelta(hours=1)
 _OURS = re.compile(r"[1-9]\d{0,2}")
-"""What renamed files end with; longer numbers are years and the like, of somebody else."""
+"""End of a renamed file's name; longer numbers are years and the like, of somebody else."""
 
 
 class RotatingFile:

@@ -17,7 +17,7 @@ from nightshift.storage.db.sqlite import Connection
 LATEST = 200
 """So many of the newest ended tasks are measured: older ones had other models, settings and repositories."""
 SOON = timedelta(days=1)
-"""What is scheduled for later is no part of this night's work."""
+"""Horizon of the forecast: a task that is scheduled for later is no part of this night's work."""
 MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT)
 """The endings of tasks that were worked on to their end."""
 
@@ -54,7 +54,7 @@ class OpenTasks:
 
 
 def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
-    """What is to be expected of the open tasks; today is the UTC day, as for the budget."""
+    """Forecast the work on the open tasks; today is the UTC day, as for the budget."""
     open_ = open_tasks(conn, now)
     left_usd = None
     if work.day_cost_usd is not None:
@@ -66,7 +66,7 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
 
 
 def measured_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
-    """What the newest ended tasks took: those of the model that wrote code last, which is named, or of all (empty)."""
+    """Measure the newest ended tasks: those of the model that wrote code last, which is named, or of all (empty)."""
     rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
     now = conn.execute(_AT_WORK).fetchone()
     model = now[0] if now and sum(row[2] == now[0] for row in rows) >= ENOUGH else ""
@@ -101,7 +101,7 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
 
 
 def _reach(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
-    """These tasks, and all that wait for one of them."""
+    """Return these tasks, and all that wait for one of them."""
     found, left = set(begin), list(begin)
     while left:
         for task_id in dependants.get(left.pop(), ()):

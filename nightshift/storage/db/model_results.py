@@ -1,4 +1,4 @@
-"""What became of the attempts of each model, by the kind of the task, and which models an attempt was given.
+"""Results of each model's attempts, by the kind of the task, and the models that an attempt was given.
 
 An attempt is credited to the model that began it, and only if that model also wrote what was committed: so the rates of
 models that are called for help, to what others could not do, do not suffer from that. Only endings count that tell of
@@ -73,7 +73,7 @@ class ModelResults:
         self._db, self._clock = db, clock
 
     def results(self) -> Results:
-        """What each model did, by kind of task; blocking, for some milliseconds."""
+        """Read the results of each model, by kind of task; blocking, for some milliseconds."""
         names = {"committed": Ending.COMMITTED, "telling": json.dumps(CONCLUSIVE), "coding": Phase.CODING}
         bounds = {"engine": BUILT_IN, "latest": LATEST, "of_a_kind": OF_A_KIND}
         found: dict[str, dict[str, ModelResult]] = {}
@@ -84,7 +84,7 @@ class ModelResults:
         return found
 
     def route(self, task_id: int, attempt: int) -> Route | None:
-        """What was decided for an attempt."""
+        """Read the route that was decided for an attempt; None where there is none."""
         query = "SELECT kind, ladder, first, cheap, explored, why FROM model_routes WHERE task_id = ? AND attempt = ?"
         row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
         if row is None:

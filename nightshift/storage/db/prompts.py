@@ -23,7 +23,7 @@ Turn = tuple[str, str]
 
 
 def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
-    """What a model was sent, in the form in which it was sent."""
+    """Return the messages to a model in the form in which they were sent."""
     sent = request.messages
     if completion.protocol is ToolProtocol.TEXT:
         sent = as_text(sent, request.tools)

@@ -63,7 +63,7 @@ _DROP = f"DELETE FROM artifacts WHERE digest = ? AND {_UNNAMED}"  # noqa: S608  
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """What one job removed. `reached` is the last id it looked at; None when there was nothing left to look at."""
+    """Rows that one job removed. `reached` is the last id it looked at; None when nothing was left to look at."""
 
     rows: int = 0
     texts: int = 0
@@ -85,7 +85,7 @@ def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int
 
 
 def ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetime) -> frozenset[int]:
-    """Those of some tasks that ended before a time."""
+    """Return those of some tasks that ended before a time."""
     asked = ((task_id, to_text(ended_before)) for task_id in task_ids)
     return frozenset(each[0] for each in asked if conn.execute(_HAS_ENDED, each).fetchone())
 
@@ -188,7 +188,7 @@ _OLD_ROUNDS = (
 
 
 def time_of(conn: Connection, event_id: int) -> datetime | None:
-    """When the first event behind an id was stored; None when there is none."""
+    """Return when the first event behind an id was stored; None when there is none."""
     query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
     row = conn.execute(query, (event_id,)).fetchone()
     return from_text(row[0]) if row else None
@@ -201,7 +201,7 @@ def note_events(conn: Connection, pruned: Pruned) -> None:
 
 
 def events_pruned(conn: Connection) -> Pruned | None:
-    """Up to when events were pruned lately; None when they never were."""
+    """Read up to when events were pruned lately; None when they never were."""
     value = read_state(conn, LATEST)
     if not isinstance(value, dict):
         return None
@@ -210,13 +210,13 @@ def events_pruned(conn: Connection) -> Pruned | None:
 
 
 def work_pruned(conn: Connection, task_id: int) -> Pruned | None:
-    """When the steps and replies of a task were pruned; None when they never were."""
+    """Read when the steps and replies of a task were pruned; None when they never were."""
     row = conn.execute("SELECT at, setting FROM pruned_work WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else Pruned(at=from_text(row["at"]), setting=row["setting"])
 
 
 def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str]:
-    """What of a task is no longer kept, as sentences for its owner."""
+    """Tell the owner what was pruned of a task, in sentences."""
     found, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
     if work:
         found.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")
@@ -226,7 +226,7 @@ def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str
 
 
 def unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
-    """Those of the next texts behind a digest that no row names, and the digest reached; None at the end.
+    """List the texts that no row names among the next behind a digest, and the digest reached; None at the end.
 
     A reply that was paid for twice leaves texts that nothing names.
     """
@@ -270,7 +270,7 @@ class Size:
 
 
 def size(conn: Connection) -> Size:
-    """How large the database is."""
+    """Measure the database, in bytes of its file."""
     page, pages, free, mode = (
         int(conn.execute(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_size", "page_count", "freelist_count", "auto_vacuum")

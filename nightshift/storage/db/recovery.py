@@ -226,7 +226,7 @@ def _find_loss(path: Path, backups_dir: Path, lines: Sequence[_Line]) -> str:
 
 
 def _has_log(path: Path) -> bool:
-    """Whether its write-ahead log holds anything."""
+    """Tell whether its write-ahead log holds anything."""
     with suppress(FileNotFoundError):
         return beside(path, "-wal").stat().st_size > 0
     return False
@@ -291,7 +291,7 @@ def invalid(conn: Connection, table: str) -> str:
 
 
 def _rules(table: str, column: Row) -> Iterator[str]:
-    """What must not be true of one column; each part is false for NULL, and NULL is judged first."""
+    """Yield conditions that must be false for one column; each is false for NULL, and NULL is judged first."""
     name, kind = column["name"], column["type"]
     if column["notnull"] or column["pk"]:
         yield f"{name} IS NULL"

@@ -1,4 +1,4 @@
-"""What the workers did in a span of time: steps, who took them, their tasks, and what models cost meanwhile.
+"""Queries for the replay of a span of time: steps, their workers and tasks, and the cost of model calls.
 
 Everything is read over indexes that cover it (the twentieth migration), so a span costs what is in it and not what the
 log has grown to.
@@ -52,7 +52,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a call cost when it ended; null where its price is not known."""
+    """Cost of a call, at its end; null where its price is not known."""
 
     at: datetime
     cost_usd: float | None
@@ -75,7 +75,7 @@ def steps(conn: Connection, since: datetime, until: datetime, most: int) -> list
 
 
 def tasks(conn: Connection, ids: Collection[int]) -> list[TimedTask]:
-    """These tasks, by their numbers."""
+    """Read these tasks, by their numbers."""
     query = (
         "SELECT id, substr(description, 1, 300) AS description, status, ended_at FROM tasks "
         "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
@@ -90,7 +90,7 @@ def tasks(conn: Connection, ids: Collection[int]) -> list[TimedTask]:
 
 
 def claims(conn: Connection, ids: Collection[int]) -> Mapping[int, list[Claim]]:
-    """Who claimed these tasks and when, oldest first."""
+    """List the claims of each of these tasks, oldest first."""
     query = (
         "SELECT task_id, at, worker FROM execution_logs INDEXED BY execution_logs_claims "
         "WHERE kind = 'task_claimed' "  # as the index has it
@@ -104,7 +104,7 @@ def claims(conn: Connection, ids: Collection[int]) -> Mapping[int, list[Claim]]:
 
 
 def costs(conn: Connection, since: datetime, until: datetime) -> list[Cost]:
-    """What each call in a span cost, oldest first."""
+    """List the cost of each call in a span, oldest first."""
     query = "SELECT at, cost_usd FROM model_stats WHERE at >= ? AND at < ? ORDER BY at"
     rows = conn.execute(query, (to_text(since), to_text(until)))
     return [Cost(at=from_text(row["at"]), cost_usd=row["cost_usd"]) for row in rows]

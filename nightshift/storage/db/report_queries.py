@@ -1,4 +1,4 @@
-"""What the weekly report is made from: the rows of one span of time, as values.
+"""Queries for the weekly report: the rows of one span of time, as values.
 
 Spans are half open: since ≤ t < until. Everything is read as it stood at the end of the span, so that a report which is
 made again later says the same: a commit that was read since then is still unread in it, a fix that was found later is
@@ -126,13 +126,13 @@ class FailureRow:
 
     @property
     def kind(self) -> str:
-        """What it was: an exception, a way to die, or a rule of the checker."""
+        """Kind of the failure: an exception, a way to die, or a rule of the checker."""
         return self.error.partition("\n")[0].partition(":")[0].strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskRow:
-    """What a task asked its owner; `granted` and `answered_at` are None while there is no answer.
+    """Question of a task to its owner; `granted` and `answered_at` are None while there is no answer.
 
     `assumed` tells that nobody answered in time.
     """
@@ -180,12 +180,12 @@ class ReportLog:
         self._db = database
 
     def whole_since(self) -> datetime | None:
-        """From when on the log has all its events; None when nothing was ever pruned."""
+        """Return the time from which on the log has all its events; None when nothing was ever pruned."""
         pruned = events_pruned(self._db.reader())
         return pruned.before if pruned else None
 
     def counts(self, since: datetime, until: datetime) -> dict[str, int]:
-        """How often each kind of event was logged in the span."""
+        """Count the events of each kind in the span."""
         query = "SELECT kind, count(*) FROM execution_logs WHERE at >= ? AND at < ? GROUP BY kind ORDER BY kind"
         return {row[0]: int(row[1]) for row in self._rows(query, to_text(since), to_text(until))}
 
@@ -200,7 +200,7 @@ class ReportLog:
         return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
 
     def last_before(self, event_id: int) -> datetime | None:
-        """When the event was stored that came before this one."""
+        """Return the time of the event that came before this one."""
         rows = self._rows("SELECT at FROM execution_logs WHERE id < ? ORDER BY id DESC LIMIT 1", event_id)
         return from_text(rows[0][0]) if rows else None
 
@@ -217,7 +217,7 @@ class ReportLog:
         return [_earlier(row) for row in rows]
 
     def reopened_count(self, at: datetime) -> int:
-        """How many tasks had ended before `at` and were tried again after it."""
+        """Count the tasks that had ended before `at` and were tried again after it."""
         rows = self._rows(
             "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
             f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
@@ -285,12 +285,12 @@ class ReportQueries:
         return [ended_task(row) for row in rows]
 
     def created_count(self, since: datetime, until: datetime) -> int:
-        """How many tasks were submitted in the span."""
+        """Count the tasks that were submitted in the span."""
         rows = self._rows("SELECT count(*) FROM tasks WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 
     def open_count(self, at: datetime) -> int:
-        """How many tasks came before `at` and did not end before it, those that were tried again since among them."""
+        """Count the tasks that came before `at` and did not end before it, also those that were tried again since."""
         (row,) = self._rows(
             "SELECT count(*) FROM tasks WHERE created_at < ? AND (ended_at IS NULL OR ended_at >= ?)", at, at
         )
@@ -312,13 +312,13 @@ class ReportQueries:
         return [_commit(row, until) for row in rows]
 
     def commits_by_id(self, ids: Iterable[int], until: datetime) -> list[CommitRow]:
-        """These commits, oldest first."""
+        """Read these commits, oldest first."""
         query = f"{_COMMITS} WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.id"  # noqa: S608  # a constant
         rows = self._db.reader().execute(query, (json.dumps(sorted(ids)),)).fetchall()
         return [_commit(row, until) for row in rows]
 
     def unread_before(self, since: datetime, until: datetime) -> int:
-        """How many commits older than the span were neither read nor taken back before `until`."""
+        """Count the commits older than the span that were neither read nor taken back before `until`."""
         (row,) = self._rows(
             "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ?", since, until
         )
@@ -362,7 +362,7 @@ class ReportQueries:
         return found
 
     def pattern_count(self, since: datetime, until: datetime) -> int:
-        """How many solved tasks of the span were kept as patterns."""
+        """Count the solved tasks of the span that were stored as patterns."""
         rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 
@@ -377,7 +377,7 @@ class ReportQueries:
         return [_trial(row) for row in rows]
 
     def asks(self, since: datetime, until: datetime) -> list[AskRow]:
-        """What was asked or answered in the span, or was still open at its end; oldest first."""
+        """List the questions that were asked or answered in the span, or still open at its end; oldest first."""
         rows = self._rows(
             "SELECT task_id, kind, subject, granted, asked_at, answered_at, answered_by FROM approvals "
             "WHERE asked_at < ? AND (asked_at >= ? OR coalesce(answered_at, '9') >= ?) ORDER BY id",

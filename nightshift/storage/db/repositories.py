@@ -1,4 +1,4 @@
-"""Which repositories tasks used, what of the agent's own stands in each, and what their owner set for them."""
+"""Repositories that tasks used: the agent's commits in each, and the settings that its owner made for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def used(conn: Connection) -> list[str]:
 
 
 def ours(conn: Connection) -> dict[str, OurCommits]:
-    """What the ledger has of each repository but drafts, by the path of its checkout; read from indexes alone."""
+    """Count the ledger's commits in each repository, without drafts, by path of its checkout; reads indexes alone."""
     query = "SELECT repo, COUNT(*) FROM git_commits INDEXED BY git_commits_drafts WHERE label = 'draft' GROUP BY repo"
     drafts: dict[str, int] = dict(conn.execute(query).fetchall())
     rows = conn.execute(
@@ -43,7 +43,7 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
 
 
 def kept_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
-    """What was set for the repository that a folder is of, as plain values, and where the repository lies.
+    """Read the settings for a folder's repository, as plain values, and the path of the repository.
 
     Of repositories that lie in one another the innermost counts. Where nothing was set, it is the folder.
     """

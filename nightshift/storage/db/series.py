@@ -1,4 +1,4 @@
-"""What happened in each hour or day: ends of tasks and calls of models, summed by SQL over indexes that cover them."""
+"""Sums for each hour or day: ends of tasks and calls of models, by SQL over indexes that cover them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What a model was used for in the hour or day that began at `start`; `cost_usd` leaves out `unpriced` calls."""
+    """Use of a model in the hour or day that began at `start`; `cost_usd` leaves out `unpriced` calls."""
 
     start: datetime
     backend: str
@@ -68,7 +68,7 @@ def uses(conn: Connection, since: datetime, *, by_day: bool) -> list[Use]:
 
 
 def begun_at(conn: Connection) -> datetime | None:
-    """When the first task came or the first model was called; None before that."""
+    """Return when the first task came or the first model was called; None before that."""
     firsts = (
         conn.execute("SELECT created_at FROM tasks ORDER BY id LIMIT 1").fetchone(),
         conn.execute("SELECT MIN(at) FROM model_stats").fetchone(),

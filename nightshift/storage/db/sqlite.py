@@ -127,7 +127,7 @@ def connect_memory() -> Connection:
 
 @contextlib.contextmanager
 def transaction(conn: Connection) -> Iterator[None]:
-    """All or nothing of what is written inside."""
+    """Commit all that is written inside, or nothing of it."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the daemon as a whole remembers: its state, the ledger of commits, what models cost, and backups."""
+"""Memory of the daemon as a whole: its state, the ledger of commits, the cost of models, and backups."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def shorten_repo(conn: Connection, repo: str) -> str:
 
 
 def unread(conn: Connection) -> int:
-    """How many commits wait to be read by their owner; a step for each, in an index of their own."""
+    """Count the commits that wait to be read by their owner; a step for each, in an index of their own."""
     return int(conn.execute("SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL").fetchone()[0])
 
 
@@ -211,24 +211,24 @@ class StateStore:
         return read_draft(self._db.reader(), task_id)
 
     def unread_count(self) -> int:
-        """How many commits wait to be read by their owner."""
+        """Count the commits that wait to be read by their owner."""
         return unread(self._db.reader())
 
     def commit_count(self) -> int:
-        """How many commits the agent ever made, without drafts."""
+        """Count the commits that the agent ever made, without drafts."""
         query = "SELECT COUNT(*) FROM git_commits WHERE label <> 'draft'"
         return int(self._db.reader().execute(query).fetchone()[0])
 
     def spent_since(self, moment: datetime | None) -> Spent:
-        """What all model calls since `moment` (None: ever) used together; `None` reads every call."""
+        """Sum the use by all model calls since `moment`; None means ever and reads every call."""
         return spending.since(self._db.reader(), moment)
 
     def spent_total(self) -> Spent:
-        """What all model calls ever used; reads every call, so ask once and add what follows."""
+        """Sum the use by all model calls ever; reads every call, so ask once and add what follows."""
         return self.spent_since(None)
 
     def saved_replies(self) -> SavedReplies:
-        """What the built-in engine spared in the last days; counted anew after a call, a commit or an hour."""
+        """Count the replies that the built-in engine spared in the last days; again after a call, commit or hour."""
         now, conn = self._clock(), self._db.reader()
         query = "SELECT (SELECT MAX(rowid) FROM model_stats), (SELECT MAX(id) FROM git_commits)"
         key = (*conn.execute(query).fetchone(), now.replace(minute=0, second=0, microsecond=0))
@@ -238,7 +238,7 @@ class StateStore:
 
 
 def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:
-    """What the built-in engine spared in the last days."""
+    """Count the replies that the built-in engine spared in the last days."""
     since = to_text(now - timedelta(days=days))
     query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"
     replies, saved = conn.execute(query, (since,)).fetchone()
@@ -248,7 +248,7 @@ def saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedRe
 
 
 def _tell_recorded(commit: Commit) -> Event:
-    """Whoever shows the ledger reads it anew at this event: at COMMITTED and INTEGRATED the entry is not there yet."""
+    """Tell readers of the ledger to read it anew: at COMMITTED and INTEGRATED the entry is not there yet."""
     return Event(
         kind=Kind.COMMIT_RECORDED,
         level=Level.DEBUG,

@@ -240,12 +240,12 @@ class StepStore:
             return None
 
     def timeline(self, task_id: int) -> list[StepRow]:
-        """All steps of a task, in order."""
+        """List all steps of a task, in order."""
         query = "SELECT * FROM steps WHERE task_id = ? ORDER BY attempt, step_no"
         return [step_of(row) for row in self._db.reader().execute(query, (task_id,))]
 
     def step(self, task_id: int, attempt: int, step_no: int) -> StepRow | None:
-        """One finished step, or None."""
+        """Read a finished step, or None."""
         query = "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND step_no = ?"
         row = self._db.reader().execute(query, (task_id, attempt, step_no)).fetchone()
         return row and step_of(row)
@@ -256,7 +256,7 @@ class StepStore:
         return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
 
     def iterations(self, task_id: int) -> list[IterationRow]:
-        """All iterations of a task, in order; iteration 0 is what came before the first try."""
+        """List all iterations of a task, in order; iteration 0 is what came before the first."""
         query = "SELECT * FROM iterations WHERE task_id = ? ORDER BY attempt, iteration"
         return [iteration_of(row) for row in self._db.reader().execute(query, (task_id,))]
 
@@ -290,7 +290,7 @@ class StepStore:
         return self._db.write_retrying(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
 
     def spent_of(self, task_id: int) -> Spent:
-        """What all model calls of a task used, over all its attempts and whatever became of them."""
+        """Sum the use by all model calls of a task, over all its attempts, whatever their result."""
         return spending.of_task(self._db.reader(), task_id)
 
     def calls(self, task_id: int, attempt: int | None = None, step_no: int | None = None) -> list[Call]:
@@ -313,7 +313,7 @@ class StepStore:
 
 
 def owned(conn: Connection, task_id: int, fence: int) -> bool:
-    """Whether the task is still the worker's who has this fence."""
+    """Tell whether the task still belongs to the worker with this fence."""
     query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
     return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
 
@@ -348,7 +348,7 @@ def _tell_finished(task_id: int, attempt: int, step: Step, duration_s: float) ->
 
 
 def _tests(step: Step) -> tuple[int | None, int | None, int | None]:
-    """How many tests passed, did not pass, and there were; only TESTING has them."""
+    """Count the tests that passed, those that did not, and all; only TESTING has them."""
     verdict = step.state.verdict
     if step.phase is not Phase.TESTING or verdict is None or not verdict.results:
         return None, None, None

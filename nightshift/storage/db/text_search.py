@@ -86,7 +86,7 @@ def find_calls(conn: Connection, words: Sequence[str], most: int) -> list[FoundC
 
 
 def _text(conn: Connection, prompt: str, reply: str) -> str:
-    """What a call added to the one before, and its reply; what the program says in each prompt is left out."""
+    """Return the text that a call added to the one before, and its reply, without the program's system prompt."""
     stored = json.loads(artifacts.get(conn, prompt) or "[]")
     turns = stored["turns"] if isinstance(stored, dict) else stored
     said = [text for role, text in turns if role != "system"]
@@ -94,7 +94,7 @@ def _text(conn: Connection, prompt: str, reply: str) -> str:
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:
-    """What stands around the word that comes first; empty where one is not there."""
+    """Cut out the text around the word that comes first; empty where a word is missing."""
     places = list(_places(text.casefold(), words))
     if not places or min(places) < 0:
         return ""

@@ -12,7 +12,7 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 
 _DATED = re.compile(r"-\d{4}[\d-]*")
-"""What vendors add to the name of a model in their replies: `-2026-08-07`, `-20260807`."""
+"""Date that vendors add to the name of a model in their replies: `-2026-08-07`, `-20260807`."""
 
 
 def add(conn: Connection, reports: Iterable[FormReport]) -> None:

@@ -64,7 +64,7 @@ class ToolStore:
         self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
 
     def stored(self, place: ToolPlace) -> ToolRecord | None:
-        """What is stored of the call of this place, marked as replayed, or None when nothing is."""
+        """Read the stored call at this position, marked as replayed; None where there is none."""
         query = f"SELECT name, arguments, result, change, ok, took_s FROM tool_calls WHERE {_PLACE}"  # noqa: S608  a constant
         conn = self._db.reader()
         row = conn.execute(query, astuple(place)).fetchone()
@@ -168,6 +168,6 @@ def calls(conn: Connection, task_id: int, attempt: int, step_no: int) -> list[St
 
 
 def counts(conn: Connection, task_id: int, attempt: int) -> dict[int, tuple[int, int]]:
-    """How many calls each step of an attempt made, and how many of them failed, by the step's number."""
+    """Count the calls of each step of an attempt, and those that failed, by the step's number."""
     query = "SELECT step_no, COUNT(*), SUM(ok = 0) FROM tool_calls WHERE task_id = ? AND attempt = ? GROUP BY step_no"
     return {step_no: (made, failed) for step_no, made, failed in conn.execute(query, (task_id, attempt))}

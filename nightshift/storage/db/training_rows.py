@@ -1,4 +1,4 @@
-"""What committed tasks leave for learning: the replies that wrote their code, in the order of the tries."""
+"""Rows for learning from committed tasks: the replies that wrote their code, in the order of the iterations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Solved:
 
 
 def solved(conn: Connection) -> Iterator[Solved]:
-    """All committed tasks whose work has not been pruned, oldest first; what was taken back is left out."""
+    """Yield all committed tasks whose work has not been pruned, oldest first; what was taken back is left out."""
     rows = conn.execute(
         "SELECT tasks.id, tasks.attempt, git_commits.label FROM tasks JOIN git_commits "
         "ON git_commits.task_id = tasks.id AND git_commits.commit_id = tasks.commit_id "

@@ -24,7 +24,7 @@ class WriteFailure:
     """Why nothing can be written."""
 
     error: StoreError
-    """What the write that failed raised."""
+    """Error that the failed write raised."""
     since: float
     """The moment of the first failure, in seconds of monotonic time."""
     over: bool = False

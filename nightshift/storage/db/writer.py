@@ -236,7 +236,7 @@ class Writer:
             self._conn = None
 
     def _one_by_one(self, group: list[_Entry[object]], error: BaseException) -> None:
-        """The transaction as a whole was lost (a full disk ends it): find out whose job it was."""
+        """Write each job alone after the whole transaction was lost (a full disk ends it), to find whose job it was."""
         if len(group) == 1:
             self._fail(group, error)
             return
@@ -272,7 +272,7 @@ class Writer:
             self._write(waiting[start : start + MAX_GROUP])
 
     def _reopen(self) -> None:
-        """A connection that met a disk which is read-only, or away, may keep thinking so."""
+        """Open the connection anew: after a disk that was read-only, or away, it may still refuse."""
         if self._conn is not None and not self._conn.in_transaction:
             self._conn.close()
             self._conn = None
@@ -287,5 +287,5 @@ class Writer:
 
 
 def _urgent(group: Sequence[_Entry[object]]) -> int:
-    """How many of a group somebody waits for."""
+    """Count the writes of a group that somebody waits for."""
     return sum(not entry.patient for entry in group)

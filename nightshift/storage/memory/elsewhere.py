@@ -1,4 +1,4 @@
-"""What the other nodes of a hub know of lessons: how often each helped, functions that failed, what was forgotten.
+"""Other nodes' knowledge of lessons: how often each helped, functions that failed, lessons that were forgotten.
 
 Nodes give a lesson ids of their own; among themselves they know it by a key. Counts of other nodes lie here as one sum
 for each lesson, beside what this node has counted itself, so that no attempt is counted twice.
@@ -24,7 +24,7 @@ EVERYONE = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What attempts say of a lesson: those that used it, and since `judged_from` those that saw it or would have.
+    """Counts of attempts for a lesson: those that used it, and since `judged_from` those that saw it or would have.
 
     The shares count solved attempts; `judged_from` is a text of `core.clock.to_text`, empty for all attempts.
     """
@@ -36,7 +36,7 @@ class Tally:
     withheld: Share = field(default_factory=Share)
 
     def fields(self) -> dict[str, Any]:
-        """One value for each column that holds it."""
+        """Return one value for each column that holds it."""
         return {
             "judged_from": self.judged_from, "used": self.used, "helped": self.helped,
             "shown": self.shown.whole, "shown_solved": self.shown.part,
@@ -57,7 +57,7 @@ def tally_of(row: Any) -> Tally:  # of either database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What other nodes told. `tallies` are sums of all of them, by lesson; `shapes` pairs of lesson and function."""
+    """News from other nodes. `tallies` are sums of all of them, by lesson; `shapes` pairs of lesson and function."""
 
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     shapes: Sequence[tuple[str, str]] = ()
@@ -93,7 +93,7 @@ def items_in_use(conn: Connection, kind: LessonKind, key: str) -> list[int]:
 
 
 def tally(conn: Connection, kind: LessonKind, item: int) -> Tally:
-    """What the other nodes counted of a lesson."""
+    """Read the other nodes' counts for a lesson."""
     select = "SELECT t.* FROM lesson_tallies t JOIN lesson_keys k ON k.key = t.key WHERE k.kind = ? AND k.item = ?"
     row = conn.execute(select, (kind, item)).fetchone()
     return tally_of(row) if row else Tally()
@@ -106,7 +106,7 @@ def withheld(conn: Connection) -> Share:
 
 
 def added(one: Share, other: Share) -> Share:
-    """Both counts together."""
+    """Add two shares."""
     return Share(one.part + other.part, one.whole + other.whole)
 
 

@@ -93,7 +93,7 @@ REST_S = 300.0
 """How long an embedder that could not be loaded, or that failed, is left alone."""
 R = TypeVar("R")
 Beside = Callable[[Embedder], VectorStore | None]
-"""Where other nodes' vectors of an embedder are found; None where they are not. Raises `HubError`."""
+"""Lookup of other nodes' vectors of an embedder; None where there are none. Raises `HubError`."""
 
 
 class EmbeddingSpaces:

@@ -57,7 +57,7 @@ class FailureIn(_LessonIn):
 
 
 class PatternIn(_LessonIn):
-    """What solved a task."""
+    """Lesson on how a task was solved."""
 
     kind: Literal["pattern"]
     problem: Text
@@ -85,12 +85,12 @@ class Entry:
 
 
 def lines(conn: Connection, masker: Masker) -> Iterator[str]:
-    """Every lesson in use, one JSON object a line, oldest first."""
+    """Yield every lesson in use, one JSON object a line, oldest first."""
     return (entry.line for entry in entries(conn, masker, retired=False))
 
 
 def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterator[Entry]:
-    """Every lesson in use, and where that is wanted every retired one, oldest first."""
+    """Yield every lesson in use, and where that is wanted every retired one, oldest first."""
     selects: dict[LessonKind, str] = {"failure": _FAILURES, "pattern": _PATTERNS}
     for kind, select in selects.items():
         for row in conn.execute(select, (int(retired),)):
@@ -102,7 +102,7 @@ def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterat
 
 
 def mark(conn: Connection) -> tuple[object, ...]:
-    """What differs whenever there is a lesson more; far cheaper than the lessons."""
+    """Return a value that changes whenever a lesson is added; far cheaper than the lessons."""
     failures = "SELECT count(*), max(id), max(fixed_at) FROM failures WHERE solved = 1 AND retired = 0"
     patterns = "SELECT count(*), max(id) FROM patterns WHERE retired = 0"
     return (*conn.execute(failures).fetchone(), *conn.execute(patterns).fetchone())
@@ -181,6 +181,6 @@ def _pattern(conn: Connection, one: PatternIn) -> bool:
 
 
 def _times(one: _LessonIn) -> tuple[str, str]:
-    """When it was made and learnt; a time that is still to come is now, so that no lesson is younger than new."""
+    """Return when a lesson was made and learnt; a time still to come is now, so that no lesson is younger than new."""
     now = datetime.now(UTC)
     return to_text(min(one.created_at, now)), to_text(min(one.learned_at, now))

@@ -25,7 +25,7 @@ def forget(conn: Connection, digests: Collection[str]) -> None:
 
 
 def failures(conn: Connection, digests: Collection[str]) -> Mapping[str, int]:
-    """Those of the functions that failed before, each with the newest lesson on it that has not retired."""
+    """Read those of the functions that failed before, each with its newest lesson that has not retired."""
     found, wanted = dict[str, int](), sorted(digests)
     for start in range(0, len(wanted), _BATCH):
         batch = wanted[start : start + _BATCH]

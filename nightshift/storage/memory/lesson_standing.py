@@ -29,7 +29,7 @@ _GRID = 400
 
 
 class Standing(StrEnum):
-    """What follows for a lesson."""
+    """Standing of a lesson: whether it is shown."""
 
     TRUSTED = "trusted"
     SUSPECT = "suspect"
@@ -37,7 +37,7 @@ class Standing(StrEnum):
 
 
 def standing(shown: Share, withheld: Share, all_withheld: Share) -> Standing:
-    """What to do with a lesson.
+    """Judge a lesson.
 
     Args:
         shown: the attempts that saw it.

@@ -1,4 +1,4 @@
-"""What a failure teaches, in text: the change that failed as a patch, the fix as a difference, the lesson in a line."""
+"""Texts of a failure's lesson: the change that failed as a patch, the fix as a difference, a sentence."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def from_patch(patch: str) -> Change:
 
 
 def difference(failing: Change, passing: Change, masker: Masker, error: str = "") -> str:
-    """What mended the failing change, as a unified diff; empty where nothing of it changed.
+    """Write the fix of the failing change as a unified diff; empty where nothing of it changed.
 
     Only files that the failing change had written, or that the error names, are concerned: what else the passing one
     brought is work that was still to be done.
@@ -97,7 +97,7 @@ def difference(failing: Change, passing: Change, masker: Masker, error: str = ""
 
 
 def lesson_of(work: AttemptState) -> str:
-    """One line: the last reflection's advice, or what it took for the cause; else what was done."""
+    """Write a lesson in one line: the last reflection's advice, or its cause; else what was done."""
     reflections = [one.reflection for one in work.tries if one.reflection != Reflection()]
     last = reflections[-1] if reflections else Reflection()
     text = last.suggested_fix or last.root_cause or last.pattern or work.summary

@@ -25,7 +25,7 @@ Key = tuple[LessonKind, int]
 
 
 class State(StrEnum):
-    """What is done with a lesson: it is shown, shown in half of its cases only, or no more."""
+    """State of a lesson: it is shown, shown in half of its cases only, or no more."""
 
     ACTIVE = "active"
     PROBATION = "probation"
@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which lessons to list; None and empty texts want all. `text` stands somewhere in what was learned."""
+    """Conditions on lessons; None and empty texts let all pass. `text` stands somewhere in the lesson."""
 
     kind: LessonKind | None = None
     state: State | None = None
@@ -152,13 +152,13 @@ def _where(kind: LessonKind, wanted: Wanted) -> tuple[str, list[object]]:
 
 
 def read(conn: Connection, kind: LessonKind, item: int) -> Listed | None:
-    """One lesson, None where there is none: a failure without a fix is no lesson yet."""
+    """Read a lesson, None where there is none: a failure without a fix is no lesson yet."""
     row = conn.execute(_WHOLE[kind], (item,)).fetchone()
     return _list(conn, kind, row) if row else None
 
 
 def whole(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
-    """These lessons, in their order, as far as they are there."""
+    """Read these lessons, in their order, as far as they are there."""
     found = (read(conn, kind, item) for kind, item in keys)
     return [one for one in found if one is not None]
 
@@ -219,7 +219,7 @@ def _use(row: Row) -> Use:
 
 
 def states(conn: Connection) -> dict[tuple[LessonKind, State], int]:
-    """How many lessons of each kind there are in each state."""
+    """Count the lessons of each kind in each state."""
     found = dict[tuple[LessonKind, State], int]()
     for kind, select in _SOURCES.items():
         for state, where in _STATES.items():
@@ -242,7 +242,7 @@ def _distinct(conn: Connection, column: str) -> list[str]:
 
 
 def learned_by_day(conn: Connection, now: datetime, days: int) -> list[tuple[str, int]]:
-    """How many lessons were learned on each of the last days (`2026-11-22`, UTC), oldest first."""
+    """Count the lessons that were learned on each of the last days (`2026-11-22`, UTC), oldest first."""
     names = [f"{now - timedelta(days=back):%Y-%m-%d}" for back in reversed(range(days))]
     select = (
         "SELECT substr(at, 1, 10), count(*) FROM (SELECT fixed_at AS at FROM failures WHERE solved = 1 UNION ALL "

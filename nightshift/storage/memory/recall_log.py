@@ -20,7 +20,7 @@ from nightshift.storage.memory.vector_index import LessonKind
 
 
 class Assignment(StrEnum):
-    """What an attempt was assigned to see of a lesson that was near.
+    """Assignment of an attempt for a lesson that was near: whether the attempt sees it.
 
     SHOWN is the lesson, CONTROL no lesson at all, PROBATION the others without this one.
     """
@@ -42,7 +42,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUplift:
-    """What memory as a whole is worth: attempts that were to see lessons beside those that were assigned to see none.
+    """Value of memory as a whole: attempts that were to see lessons beside those that were assigned to see none.
 
     The shares count solved attempts. The intervals are differences, with lessons less without; those of the means are
     None where too few attempts have ended.
@@ -124,12 +124,12 @@ def _withheld_here(conn: Connection) -> Share:
 
 
 def mark(conn: Connection) -> int:
-    """What differs whenever an attempt more was counted."""
+    """Return a value that changes whenever an attempt is counted."""
     return int(conn.execute("SELECT count(*) FROM concluded").fetchone()[0])
 
 
 def own_tallies(conn: Connection) -> dict[str, Tally]:
-    """What this node alone has counted, by lesson; without those of which it has counted nothing."""
+    """Sum what this node alone has counted, by lesson; lessons without counts are left out."""
     found = {EVERYONE: Tally(withheld=_withheld_here(conn))}
     for kind, table in TABLES.items():
         uses = conn.execute(
@@ -152,7 +152,7 @@ def own_tallies(conn: Connection) -> dict[str, Tally]:
 
 
 def uplift(conn: Connection) -> MemoryUplift:
-    """What memory was worth to the attempts that lessons were near to.
+    """Compare the attempts that lessons were near to, with and without memory.
 
     An attempt counts in the group that it was assigned to, whatever was drawn for single lessons: one that was to see
     lessons and saw none, because the only one near was on probation, counts with those that saw some. So nothing but

@@ -96,7 +96,7 @@ def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str, str]]:
 
 
 def description(conn: Connection, task_id: int) -> str:
-    """What the task asked for; empty for a task that is not in this database."""
+    """Read the description of a task; empty for a task that is not in this database."""
     row = conn.execute("SELECT description FROM tasks WHERE id = ?", (task_id,)).fetchone()
     return str(row[0]) if row else ""
 
@@ -203,7 +203,7 @@ def judge_from(conn: Connection, kind: LessonKind, item: int, since: str) -> Non
 
 
 def standing(conn: Connection, kind: LessonKind, item: int) -> Standing:
-    """What was thought of a lesson when the last attempt ended that it was near to."""
+    """Read the standing of a lesson when the last attempt ended that it was near to."""
     select = f"SELECT standing FROM {TABLES[kind]} WHERE id = ?"  # noqa: S608  our own name
     row = conn.execute(select, (item,)).fetchone()
     return Standing(row[0]) if row else Standing.TRUSTED

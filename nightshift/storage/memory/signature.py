@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from nightshift.core.code.known_modules import is_known_module
 
 PLACEHOLDER = re.compile(r"<(?:value|values|name|n|path|url|addr|id|time)>")
-"""What stands for something that says nothing about the mistake."""
+"""Placeholder for a part of an error that says nothing about the mistake."""
 
 # A quoted text that is an error itself, or the message of one that is named with its arguments.
 _NESTED = re.compile(
@@ -34,7 +34,7 @@ _NESTED = re.compile(
 
 
 def _os_error(found: re.Match[str]) -> str:
-    """As Node writes it: `ENOENT` on every machine, where numbers differ."""
+    """Return the name of an error as Node writes it: `ENOENT` on every machine, where numbers differ."""
     return errno.errorcode.get(int(found[1]), "Errno")
 
 
@@ -85,7 +85,7 @@ _NAMES = {"null": "None", "undefined": "None", "true": "True", "false": "False"}
 
 
 def relation(line: str) -> str:
-    """How the sides of the comparison in a line differ, beginning with “differs:”; empty where nothing is known."""
+    """Describe how the sides of a line's comparison differ, beginning with “differs:”; empty where nothing is known."""
     # Single spaces, or the pattern would try each of many as the end of a side.
     found = _SAYS.search(" ".join(line.split())) if len(line) <= MAX_LINE else None
     return difference(*(side for side in found.groups() if side is not None)) if found else ""

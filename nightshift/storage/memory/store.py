@@ -74,7 +74,7 @@ class LongTermMemory:
 
     @property
     def description(self) -> str:
-        """Which embedder is in use, in words for the owner."""
+        """Name of the embedder in use, in words for the owner."""
         return self._spaces.description
 
     @property
@@ -118,7 +118,7 @@ class LongTermMemory:
         return await asyncio.to_thread(self._find_failed_before, digests, task_id, attempt)
 
     def uplift(self) -> MemoryUplift:
-        """What memory has been worth so far."""
+        """Measure what memory has been worth so far."""
         return recall_log.uplift(self._db.reader())
 
     def search(self, query: str, limit: int) -> list[Near]:
@@ -293,7 +293,7 @@ class LongTermMemory:
         return [one for one in near if self._judge(conn, one, everyone, at) is Standing.RETIRED]
 
     def _judge(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """What is thought of a lesson now, which is noted and followed."""
+        """Judge a lesson now, note the standing and act on it."""
         kind, item = lesson
         shown, without = recall_log.tallies(conn, kind, item, rows.judged_from(conn, kind, item))
         found = standing(shown, without, everyone)
@@ -306,7 +306,7 @@ class LongTermMemory:
         return found
 
     def _judge_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """As `_judge`, where counts of other nodes changed: what had retired by fewer counts may be used again."""
+        """Judge a lesson as `_judge`, after counts of other nodes changed: a retired lesson may be used again."""
         found = self._judge(conn, lesson, everyone, at)
         if found is not Standing.RETIRED and rows.use_again(conn, *lesson):
             self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")

@@ -114,7 +114,7 @@ def newest_vector(conn: Connection, embedder: str) -> int:
 def stored_vectors(
     conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int]
 ) -> tuple[list[int], Vectors]:
-    """Those of the items that have a vector here, and their vectors, one row for each."""
+    """Read the items that have a vector here, and their vectors, one row for each."""
     import numpy as np  # noqa: PLC0415  as above
 
     select = (

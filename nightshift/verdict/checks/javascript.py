@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from nightshift.core.code import javascript
 from nightshift.core.code.javascript import node_text
 from nightshift.core.code.paths import is_test_path
-from nightshift.verdict.checks import javascript_values
 from nightshift.verdict.checks.catalogue import Finding
 from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command, outside, private
 from nightshift.verdict.checks.javascript_names import Names
@@ -65,7 +64,6 @@ MEMBERS = {
                      "process.emit", "process.send", "process.channel", "process.disconnect", "FinalizationRegistry",
                      "worker_threads.Worker", "process.ppid", "WebAssembly.Instance", "WebAssembly.instantiate",
                      "WebAssembly.Module"), "js.beside"),
-    **dict.fromkeys(("Proxy", "Proxy.revocable"), "js.proxy"),
     "module.parent": "js.call-site",
     **dict.fromkeys(("assert.AssertionError", "assert/strict.AssertionError"), "js.odd-throw"),
 }  # fmt: skip
@@ -132,7 +130,6 @@ def scan(path: str, text: str, hooks: Hooks, *, is_test: bool = False) -> list[F
     reader = _Reader(names, hooks, is_test=is_test)
     found = (
         *(seen for node in nodes for seen in reader.read(node)),
-        *javascript_values.look(nodes, names),
         *reaching(nodes, names, is_test=is_test),
     )
     return list(dict.fromkeys(found))

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from nightshift.core.code.parsing import parse, parse_quietly
-from nightshift.verdict.checks import attributes, reaching
+from nightshift.verdict.checks import odd_code
 from nightshift.verdict.checks.catalogue import Finding
-from nightshift.verdict.checks.classes import Classes
 from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command
 from nightshift.verdict.checks.names import Names
 from nightshift.verdict.checks.python_calls import (
@@ -26,7 +25,6 @@ from nightshift.verdict.checks.python_calls import (
     removal,
     shown,
 )
-from nightshift.verdict.checks.reaching import on_import
 
 MAX_CHARS = 400_000
 MAX_DEPTH = 3
@@ -70,8 +68,8 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
         return []
     names = Names(tree)
     found = (
-        _odd_encoding(text), _Reader(names, hooks, is_test=is_test, depth=depth).read(), Classes(names).look(),
-        attributes.look(names), reaching.look(names, is_test=is_test), on_import(names, tree),
+        _odd_encoding(text), _Reader(names, hooks, is_test=is_test, depth=depth).read(),
+        odd_code.look(names, is_test=is_test),
     )  # fmt: skip
     return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from nightshift.core.code.parsing import parse_quietly
-from nightshift.verdict.checks import reaching
+from nightshift.verdict.checks import odd_code
 from nightshift.verdict.checks.catalogue import Finding
 from nightshift.verdict.checks.hooks import shell
 from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command, outside, private
@@ -58,7 +58,7 @@ _BY_NAME: dict[str, str] = {
     **dict.fromkeys(
         ("pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open", "dill.load",
          "dill.loads", "cloudpickle.load", "cloudpickle.loads", "joblib.load", "jsonpickle.decode"), "python.pickle"),
-    **reaching.BY_NAME,
+    **odd_code.BY_NAME,
     **dict.fromkeys(("os._exit", "os.abort", "posix._exit", "faulthandler._sigsegv"), "python.hard-exit"),
     **dict.fromkeys(("signal.signal", "signal.alarm", "signal.setitimer", "atexit.register"), "python.signals"),
 }  # fmt: skip
@@ -74,7 +74,7 @@ def mentioned(target: str) -> str | None:
     if target.startswith(_EXECS):
         return "python.os-exec"
     # Of a few a part tells as much as the whole: `gc.callbacks.append`.
-    return _BY_NAME.get(target) or reaching.BY_NAME.get(target.rpartition(".")[0])
+    return _BY_NAME.get(target) or odd_code.BY_NAME.get(target.rpartition(".")[0])
 
 
 def called(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:

@@ -47,14 +47,15 @@ TRIES = 8
 class Asked:
     """What a run of calls proved.
 
-    `stopped` says why it did not come to its end; `tree` is the digest of its files. `tampering` is as in a verdict.
+    `stopped` says why it did not come to its end; `tree` is the digest of its files. `is_forged` tells that its
+    channel held what is no answer to a call.
     """
 
     findings: tuple[tuple[ValueCase, Finding], ...] = ()
     stopped: str = ""
     tree: str = ""
     notes: tuple[str, ...] = ()
-    tampering: str = ""
+    is_forged: bool = False
 
     @property
     def judged(self) -> int:
@@ -122,7 +123,7 @@ class Asker:
         unjudged = [f"{unknown} held-out cases could not be judged by value"] if unknown else []
         return Asked(
             findings=tuple(findings), stopped=got.stopped, tree=got.tree, notes=(*notes, *unjudged),
-            tampering="the report of the held-out calls holds what is no answer to one" if got.garbled else "",
+            is_forged=got.garbled,
         )  # fmt: skip
 
     async def call(self, job: SuiteJob, cases: Sequence[ValueCase]) -> Sequence[Reply | None]:
@@ -133,6 +134,11 @@ class Asker:
         """
         alone = replace(job, given={}, own={}, regression=(), command=(), held=HeldOut(cases=tuple(cases)))
         return (await self._replies(alone, await self._runs.plan(alone), cases)).replies
+
+    async def select(self, job: SuiteJob, cases: Sequence[ValueCase]) -> list[ValueCase]:
+        """Select the cases whose module the job's tree holds; a test may import one from where only it looks."""
+        planned = await self._runs.planned(job)
+        return [case for case in cases if _has_module(case, planned, job)]
 
     async def roots(self, job: SuiteJob) -> Sequence[str]:
         """The folders of the job's tree that modules are imported from."""

@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
+from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import ValueCase
-from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import HELD_OUT, CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
 from nightshift.verdict.held.asking import Asked
-from nightshift.verdict.held.weighing import Finding
+from nightshift.verdict.held.weighing import Finding as Weighed
 
-KIND = "HeldOut"
+KIND = HELD_OUT
 _HINT = (
     "This was checked with inputs that are not shown. The code must follow the task's words for every input they allow."
 )
 _MAX_LINES = 20
+MOST_TRIES = 2
+"""After so many tries that failed on held-out cases these may be guessed, and no more is claimed than tests prove."""
 
 Judge = Callable[[SuiteJob], Awaitable[Verdict]]
 Ask = Callable[[SuiteJob], Awaitable[Asked]]
@@ -54,15 +57,13 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
     whole = _unspoken(_proven_by(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
     if whole.passed:
         return _with_cases(whole, asked, job)
-    if whole.tampering:
-        return replace(whole, reason=whole.tampering, failures=())
     return await _contradicted(job, whole, seen, tests, asked)
 
 
 def _all_right(job: SuiteJob, asked: Asked) -> bool:
     """Tell whether each check that is held out of the tests was made by value, and gave what it must."""
-    right = {case for case, finding in asked.findings if finding is Finding.RIGHT}
-    whole = not (asked.wrong or asked.stopped or asked.tampering)
+    right = {case for case, finding in asked.findings if finding is Weighed.RIGHT}
+    whole = not (asked.wrong or asked.stopped or asked.is_forged)
     return whole and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
 
 
@@ -108,14 +109,20 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
     """A passing verdict with what its held-out cases add to it, or take from it."""
     if asked.wrong or asked.stopped:
         return _refused(verdict, asked, ())
-    if asked.tampering:
-        return replace(verdict, passed=False, reason=asked.tampering, tampering=asked.tampering)
+    if asked.is_forged:
+        says = "the report of the held-out calls holds what is no answer to one"
+        forged = Finding(kind=FindingKind.FORGED, where="", says=says)
+        evidence = replace(verdict.evidence, label=Label.DOUBTFUL)
+        return replace(verdict, reason=says, findings=(*verdict.findings, forged), evidence=evidence)
     evidence = replace(verdict.evidence, notes=(*verdict.evidence.notes, *asked.notes))
     if not (asked.judged or job.given or job.own or job.command):
         reason = "; ".join(asked.notes) or "no held-out case could be judged"
         return replace(verdict, passed=False, reason=reason, evidence=replace(evidence, label=Label.TESTS_PASSED))
-    if asked.verifies:
+    if asked.verifies and job.held_tries < MOST_TRIES:
         evidence = replace(evidence, label=Label.VERIFIED)
+    elif asked.verifies:
+        tried = f"{job.held_tries} tries failed on held-out cases, so that these prove no more than the tests"
+        evidence = replace(evidence, notes=(*evidence.notes, tried))
     if asked.judged:
         evidence = replace(evidence, held_out=asked.judged, held_from=_sources(job, asked))
     reason = f"{verdict.reason} and {_count(asked.judged)}" if asked.judged else verdict.reason
@@ -147,13 +154,13 @@ def _refused(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
     )
 
 
-def _way(case: ValueCase, finding: Finding) -> str:
+def _way(case: ValueCase, finding: Weighed) -> str:
     if case.shown:
         return f"`{case.function}` {finding}, called as in a shown test, where no test framework is in the process"
     return f"a held-out case of `{case.function}` {finding}"
 
 
-def _line(case: ValueCase, finding: Finding) -> str:
+def _line(case: ValueCase, finding: Weighed) -> str:
     """A case in full, for the owner."""
     named = "" if case.kwargs == "{}" else f"**{case.kwargs}"
     inputs = ", ".join(part for part in (case.args[1:-1].removesuffix(","), named) if part)
@@ -163,7 +170,7 @@ def _line(case: ValueCase, finding: Finding) -> str:
 
 def _sources(job: SuiteJob, asked: Asked) -> tuple[str, ...]:
     """Where the cases come from that gave the right value."""
-    right = [case for case, finding in asked.findings if finding is Finding.RIGHT and not case.shown]
+    right = [case for case, finding in asked.findings if finding is Weighed.RIGHT and not case.shown]
     names = ("cases" if case in job.held.cases else "oracle" for case in right if case.explicit)
     return tuple(dict.fromkeys([*("tests" for case in right if not case.explicit), *names]))
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from nightshift.core.tasks.task import Files  # noqa
 from nightshift.core.text.encoding import encode
+from nightshift.verdict.answer import Session
 
 
 class Role(StrEnum):
@@ -31,25 +32,10 @@ class Listing(Protocol):
         """The names that must be reported."""
         ...
 
-    def knows(self, name: str) -> bool:
-        """Tell whether a report under this name may come."""
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether the text names every test of the file."""
         ...
-
-    def takes_nothing(self, name: str) -> bool:
-        """Tell whether a test surely has no parameters, so that none may stand in its reported id."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excuses:
-    """How the text of a test file lets tests off.
-
-    `marked` has the tests that it marks, as their owner names them, with `skip` and `xfail`; `lines` are those in which
-    it skips what runs.
-    """
-
-    marked: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    lines: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +50,9 @@ class SuiteFile:
         original: what its owner wrote: the same lines with other names.
         outline: its tests; None for a file that does not parse, and for one whose tests are not listed beforehand.
         names: the tests' names in this run to those that their owner knows.
-        must_fail_path: of its must-fail copy, or of a canary; empty without either.
-        must_fail_text: what stands there.
-        must_fail_names: the tests in it.
-        copied: whether it is a copy and no canary.
-        mirrored: whether the tests that the file makes while it runs are in the copy as well.
-        apart: whether the tests of a file of node:test may run with the code in another process.
+        must_fail_text: its must-fail copy.
+        copied: whether it has one.
         preload: libraries that are imported before anything of the workspace.
-        excuses: which of its tests a given file lets off.
-        forced: the tests whose copy fails by an added call, because nothing that they check can be changed.
     """
 
     role: Role
@@ -82,50 +62,13 @@ class SuiteFile:
     original: str
     outline: Listing | None = None
     names: Mapping[str, str] = field(default_factory=dict)
-    must_fail_path: str = ""
     must_fail_text: str = ""
-    must_fail_names: frozenset[str] = frozenset()
     copied: bool = False
-    mirrored: bool = False
-    apart: bool = False
     preload: frozenset[str] = frozenset()
-    excuses: Excuses = Excuses()
-    forced: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:
-        """The file without its copy or canary."""
-        return replace(
-            self, must_fail_path="", must_fail_text="", must_fail_names=frozenset(), copied=False, mirrored=False
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPlan:
-    """What a split run is told.
-
-    Attributes:
-        suites: the test files, and then their must-fail copies.
-        texts: path to text of these and of the tests' helpers.
-        hidden: the helpers, which the code side must not see either.
-        roots: folders that modules are imported from.
-        settings: the runner's own, path to text.
-        judged: the tests whose results count, as `path::name` of the run.
-        whole: whether there are no others.
-        simple: the tests of each file where none of them needs pytest; else it is empty.
-        conftests: those in force, the base's own.
-        entire: the files of which tests that are made while they run count as well.
-    """
-
-    suites: tuple[str, ...]
-    texts: Mapping[str, str]
-    hidden: tuple[str, ...]
-    roots: tuple[str, ...]
-    settings: Mapping[str, str]
-    judged: frozenset[str]
-    whole: bool
-    simple: Mapping[str, tuple[str, ...]]
-    conftests: tuple[str, ...] = ()
-    entire: frozenset[str] = frozenset()
+        """The file without its copy."""
+        return replace(self, must_fail_text="", copied=False)
 
 
 class Launch(Protocol):
@@ -150,6 +93,10 @@ class Launch(Protocol):
         """
         ...
 
+    def read(self, session: Session) -> Session:
+        """What a run did, with the tests that its runner tells of in a way of its own."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramRun:
@@ -171,50 +118,47 @@ class Plan:
     Attributes:
         files: the test files.
         texts: what lies over the base: the change, the owner's start, tests that keep their names.
-        mounted: the tests under random names, shown read-only.
         removed: files of the base that the run must not see.
         closure: the part of the base that is staged, None for all of it.
         dropped: files of the change that are not staged, path to reason.
-        options: the runner's.
         paths: folders that modules are imported from.
-        own: packages of the base that the test libraries have as well, name to folder: the run has the base's.
-        not_judged: why no run of the tests would say anything of the change; empty where it would.
+        words: what pytest is told, where that runs the tests; None for every other runner.
+        is_module: whether it is started as `python -m pytest`, which has modules found in the folder it is started in.
+        has_conftest: whether a conftest is in force.
+        is_traced: whether the lines of test files are recorded.
+        preloads: modules that are imported before anything of the workspace.
         command: run as it is in the place of a known runner.
         calls: made in place of tests: module, function, arguments and named arguments, packed.
         program: does something of its own with the tests.
         launch: starts the runner that takes the place of pytest.
-        split: the run that comes before, with the tested code in a process of its own.
         must_fail: whether the files are must-fail copies.
         only: ids of tests, where not all of them are to run.
         without: ids of tests, without parameters, that are not run: they end no run of the base either.
-        canary: path, text and test names of a canary for a run of the base's tests alone.
     """
 
     files: tuple[SuiteFile, ...]
     texts: Mapping[str, bytes]
-    mounted: Mapping[str, bytes]
     removed: tuple[str, ...]
     closure: frozenset[str] | None
     dropped: Mapping[str, str]
-    options: tuple[str, ...]
     paths: tuple[str, ...]
-    own: Mapping[str, str] = field(default_factory=dict)
-    not_judged: str = ""
+    words: tuple[str, ...] | None = None
+    is_module: bool = True
+    has_conftest: bool = False
+    is_traced: bool = True
+    preloads: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     calls: tuple[tuple[str, str, object, object], ...] = ()
     program: ProgramRun | None = None
     launch: Launch | None = None
-    split: SplitPlan | None = None
     must_fail: bool = False
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    canary: tuple[str, str, frozenset[str]] = ("", "", frozenset())
 
     @property
     def order(self) -> tuple[str, ...]:
-        """What is run, in this order: `only` these tests, or first all originals, so that no canary disturbs one."""
-        copies = (file.must_fail_path for file in self.files if file.must_fail_path)
-        return self.only or (*(file.staged for file in self.files), *copies)
+        """What is run, in this order."""
+        return self.only or tuple(file.staged for file in self.files)
 
     @property
     def framework(self) -> str:
@@ -224,7 +168,7 @@ class Plan:
     @property
     def preload(self) -> tuple[str, ...]:
         """Libraries to import before anything of the workspace."""
-        return tuple(sorted({name for file in self.files for name in file.preload}))
+        return tuple(sorted({*self.preloads, *(name for file in self.files for name in file.preload)}))
 
 
 def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:
@@ -238,48 +182,54 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
     staged, mine = {file.staged for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
     gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
     return replace(
-        plan, files=(), mounted={}, command=(), calls=tuple(calls), split=None,
+        plan, files=(), command=(), words=None, calls=tuple(calls),
         removed=tuple(sorted({*plan.removed, *gone})),
         texts={path: text for path, text in plan.texts.items() if path not in staged | mine},
     )  # fmt: skip
 
 
-def originals(plan: Plan) -> Plan:
-    """A run of the tests without their must-fail copies; canaries stay, which need the tests beside them."""
-    alone = tuple(file.alone() if file.copied else file for file in plan.files)
-    return replace(plan, files=alone, mounted=mounted(alone))
-
-
 def copies(plan: Plan) -> Plan | None:
-    """A run of the must-fail copies; None where there are only canaries.
-
-    The same split run comes before it: whatever that leaves behind in a sandbox does not tell copies from tests.
-    """
-    copied = [file for file in plan.files if file.copied]
-    alone = tuple(replace(file.alone(), staged=file.must_fail_path, text=file.must_fail_text) for file in copied)
-    return replace(plan, files=alone, mounted=mounted(alone), must_fail=True) if alone else None
+    """A run of the must-fail copies, in the places of their files; None where there are none."""
+    copied = tuple(replace(file.alone(), text=file.must_fail_text) for file in plan.files if file.copied)
+    texts = {**plan.texts, **{file.path: encode(file.text) for file in copied}}
+    return replace(plan, files=copied, texts=texts, must_fail=True) if copied else None
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:
-    """A run of some of the base's tests, which another run has left; with a canary of its own."""
-    first, *others = (file.alone() for file in plan.files if file.role is Role.REGRESSION and file.staged in paths)
-    path, text, names = plan.canary
-    files = (replace(first, must_fail_path=path, must_fail_text=text, must_fail_names=names), *others)
-    return replace(plan, files=files, mounted={**originals(plan).mounted, **mounted(files)}, split=None)
+    """A run of some of the base's tests, which another run has left."""
+    files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.staged in paths)
+    if plan.words is not None:
+        return with_files(plan, files)
+    return replace(plan, files=files)
 
 
 def tests_alone(plan: Plan) -> Plan:
     """A run of the tests and nothing else."""
-    alone = tuple(file.alone() for file in plan.files)
-    return replace(plan, files=alone, mounted=mounted(alone), split=None)
+    return replace(plan, files=tuple(file.alone() for file in plan.files))
 
 
 def first_failure(plan: Plan) -> Plan:
     """As `tests_alone`, but it ends at the first that fails: it tells whether one does."""
-    return replace(tests_alone(plan), options=(*plan.options, "-x"))
+    alone = tests_alone(plan)
+    if plan.words is not None:
+        return replace(alone, words=(*plan.words, "-x"), is_traced=False)
+    return alone
 
 
-def mounted(files: Collection[SuiteFile]) -> dict[str, bytes]:
-    """The tests under random names, path to bytes."""
-    mounted = {file.must_fail_path: encode(file.must_fail_text) for file in files if file.must_fail_path}
-    return mounted | {file.staged: encode(file.text) for file in files if file.staged != file.path}
+def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
+    """A run of some tests alone, by their ids without parameters; None for a command, which runs as it is."""
+    paths = {test.partition("::")[0] for test in tests}
+    files = tuple(file for file in plan.files if file.path in paths)
+    if plan.words is not None:
+        known = {file.path for file in plan.files}
+        words = [word for word in plan.words if word.partition("::")[0] not in known]
+        return replace(plan, words=(*words, *tests), is_traced=False)
+    return None if plan.command else replace(plan, files=files)
+
+
+def with_files(plan: Plan, files: Collection[SuiteFile]) -> Plan:
+    """A run of pytest on some of a plan's files, with the texts that they have here."""
+    known = {file.path for file in plan.files}
+    words = [word for word in plan.words or () if word.partition("::")[0] not in known]
+    own = {file.path: encode(file.text) for file in files}
+    return replace(plan, files=tuple(files), words=(*words, *own), texts={**plan.texts, **own})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 
 from nightshift.core.code.dependencies import ImportCache, closure
 from nightshift.core.code.paths import is_test_path
@@ -12,11 +11,12 @@ from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
+from nightshift.verdict.findings.assets import find_denied
 from nightshift.verdict.languages import test_config
-from nightshift.verdict.languages.plan import Plan, Role, SplitPlan, SuiteFile, mounted
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 
 COPIED_FILES = 10
-"""A test command that names more files than this runs them as they are, with a canary in place of copies."""
+"""The files of a test command have copies where they are no more than this."""
 
 
 def folder_of(path: str) -> str:
@@ -24,8 +24,8 @@ def folder_of(path: str) -> str:
     return path[: path.rfind("/") + 1]
 
 
-class Planner(ABC):
-    """Plans the run of one job; what a language does in its own way is in methods that it has to define.
+class JobFiles:
+    """The files of one job: what its run sees of the base, and what lies over that.
 
     Args:
         job: what to judge.
@@ -36,10 +36,11 @@ class Planner(ABC):
         self._job, self._imports = job, imports
         self._entries = job.base.entries()
         present = self._entries.keys() | job.start.keys()
-        self._packages = self._own_packages(present)
-        self._sifted = test_config.sift(
-            job.change, base=self._before, given=job.given, present=present, own=self._packages
-        )
+        self._sifted = test_config.sift(job.change, base=self._before, given=job.given, present=present)
+        refused = find_denied(self._sifted.kept, job.denied)
+        if refused:
+            kept = {path: text for path, text in self._sifted.kept.items() if path not in refused}
+            self._sifted = test_config.Sifted(kept=kept, dropped={**self._sifted.dropped, **refused})
         own = {
             p: t
             for p, t in job.own.items()
@@ -54,48 +55,6 @@ class Planner(ABC):
         gone = {path for path, text in self._over.items() if text is None}
         self._present = (self._entries.keys() | self._over.keys()) - gone
 
-    def plan(self) -> Plan:
-        """The plan."""
-        named = self._of_command()
-        files = tuple(self._files(named))
-        support = self._support([file.path for file in files])
-        seen = self._closure(files, support)
-        staged_as_is = {file.path for file in files if file.staged == file.path}
-        hidden = {file.path for file in files if file.staged != file.path}
-        texts = {p: encode(t) for p, t in self._over.items() if t is not None and p not in hidden | staged_as_is}
-        texts |= {path: encode(text) for path, text in self._built() if path not in self._present}
-        texts |= {f.staged: encode(f.text) for f in files if f.staged == f.path and f.role is not Role.REGRESSION}
-        gone = {p for p, t in self._over.items() if t is None} | hidden
-        return Plan(
-            files=files, texts=texts, mounted=mounted(files), closure=seen, dropped=self._dropped,
-            removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
-            options=self._options(support), paths=self._paths(),
-            own=self._packages, not_judged=self._not_judged(),
-            command=() if named is not None or self._tests else self._job.command,
-            split=self._split(files, support),
-            canary=self._canary(next((folder_of(f.path) for f in files if f.role is Role.REGRESSION), "")),
-        )  # fmt: skip
-
-    @abstractmethod
-    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
-        """The test files among `tests`, prepared; `beside` are all tests that run with them."""
-
-    @abstractmethod
-    def _split(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> SplitPlan | None:
-        """The run with the tested code in a process of its own; None where no file is fit for it."""
-
-    @abstractmethod
-    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
-        """Path, text and test names of a file that must fail."""
-
-    @abstractmethod
-    def _is_mine(self, path: str) -> bool:
-        """Tell whether a test file is one of this language."""
-
-    @abstractmethod
-    def _of_command(self) -> list[SuiteFile] | None:
-        """The test files that the job's command names; None when it has to be run as it is."""
-
     def _support(self, _suites: Collection[str]) -> list[str]:
         """The files that the runner reads by itself beside these test files."""
         return []
@@ -103,52 +62,6 @@ class Planner(ABC):
     def _configuration(self) -> tuple[str, ...]:
         """The files that configure the runner."""
         return ()
-
-    def _options(self, _support: Collection[str]) -> tuple[str, ...]:
-        """The runner's options."""
-        return ()
-
-    def _paths(self) -> tuple[str, ...]:
-        """Folders of the tree that modules are imported from."""
-        return ()
-
-    def _own_packages(self, _present: Collection[str]) -> Mapping[str, str]:
-        """Packages of the base that the test libraries have as well: name to the folder that holds it."""
-        return {}
-
-    def _not_judged(self) -> str:
-        """Why no run of the tree's tests would say anything; empty where it would."""
-        return ""
-
-    def _built(self) -> Iterable[tuple[str, str]]:
-        """Path and text of files that a build would have made, which the code may want."""
-        return ()
-
-    def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
-        # Tests that were there before are no copies of anything: what they lack is not this change's fault.
-        given = list(self._prepared(Role.GIVEN, self._job.given, self._tests))
-        changed = [path for path in self._own if path in self._entries]
-        new = {path: text for path, text in self._own.items() if path not in self._entries}
-        own = [*self._prepared(Role.OWN, new, self._tests), *(self._as_is(Role.OWN, path) for path in changed)]
-        named = list(named or ())
-        taken = {file.path for file in (*given, *own, *named)}
-        left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
-        found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in left if self._is_mine(path))]
-        found = [file for file in found if not self._job.only or file.path in self._job.only]
-        if found and not any(file.must_fail_path for file in found):
-            path, text, names = self._canary(folder_of(found[0].path))
-            found[0] = replace(found[0], must_fail_path=path, must_fail_text=text, must_fail_names=names)
-        yield from found
-
-    def _command_files(self, paths: Sequence[str], *, copied: bool) -> list[SuiteFile]:
-        if copied and len(paths) <= COPIED_FILES:
-            tests = {path: self._text(path) or "" for path in paths}
-            return list(self._prepared(Role.COMMAND, tests, tests))
-        return [self._as_is(Role.COMMAND, path) for path in paths]
-
-    def _as_is(self, role: Role, path: str) -> SuiteFile:
-        text = self._text(path) or ""
-        return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
 
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
         if self._job.whole_tree or self._job.command:
@@ -168,3 +81,61 @@ class Planner(ABC):
 
     def _text(self, path: str) -> str | None:
         return self._over[path] if path in self._over else self._before(path)
+
+
+class Planner(JobFiles, ABC):
+    """Plans the run of one job; what a language does in its own way is in methods that it has to define."""
+
+    def plan(self) -> Plan:
+        """The plan."""
+        named = self._of_command()
+        files = tuple(self._files(named))
+        support = self._support([file.path for file in files])
+        seen = self._closure(files, support)
+        texts = {path: encode(text) for path, text in self._over.items() if text is not None}
+        gone = {path for path, text in self._over.items() if text is None}
+        return Plan(
+            files=files, texts=texts, closure=seen, dropped=self._dropped,
+            removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
+            paths=self._paths(),
+            command=() if named is not None or self._tests else self._job.command,
+        )  # fmt: skip
+
+    @abstractmethod
+    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
+        """The test files among `tests`, prepared."""
+
+    @abstractmethod
+    def _is_mine(self, path: str) -> bool:
+        """Tell whether a test file is one of this language."""
+
+    @abstractmethod
+    def _of_command(self) -> list[SuiteFile] | None:
+        """The test files that the job's command names; None when it has to be run as it is."""
+
+    def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
+        # Tests that were there before are no copies of anything: what they lack is not this change's fault.
+        given = list(self._prepared(Role.GIVEN, self._job.given))
+        changed = [path for path in self._own if path in self._entries]
+        new = {path: text for path, text in self._own.items() if path not in self._entries}
+        own = [*self._prepared(Role.OWN, new), *(self._as_is(Role.OWN, path) for path in changed)]
+        named = list(named or ())
+        taken = {file.path for file in (*given, *own, *named)}
+        left = [p for p in self._job.regression if p not in taken and p in self._present and p in self._entries]
+        found = [*given, *own, *named, *(self._as_is(Role.REGRESSION, path) for path in left if self._is_mine(path))]
+        found = [file for file in found if not self._job.only or file.path in self._job.only]
+        yield from found
+
+    def _command_files(self, paths: Sequence[str], *, copied: bool) -> list[SuiteFile]:
+        if copied and len(paths) <= COPIED_FILES:
+            tests = {path: self._text(path) or "" for path in paths}
+            return list(self._prepared(Role.COMMAND, tests))
+        return [self._as_is(Role.COMMAND, path) for path in paths]
+
+    def _as_is(self, role: Role, path: str) -> SuiteFile:
+        text = self._text(path) or ""
+        return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
+
+    def _paths(self) -> tuple[str, ...]:
+        """Folders of the tree that modules are imported from."""
+        return ()

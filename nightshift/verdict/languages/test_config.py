@@ -21,9 +21,6 @@ LIBRARY_NAMES = frozenset({
     "nightshift_inside",
 })  # fmt: skip
 """Top-level names in the test libraries; a new module under such a name would hide one of them."""
-SEALED_NAMES = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "nightshift_inside"})
-"""Those that the runner consists of: where they are tested, its tests would meet the runner's own copy."""
-
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 16 << 20
 
@@ -47,7 +44,6 @@ def sift(
     base: Callable[[str], str | None],
     given: Files,
     present: Collection[str] = (),
-    own: Mapping[str, str] | None = None,
 ) -> Sifted:
     """Divide a change.
 
@@ -56,7 +52,6 @@ def sift(
         base: the text of a file as it was before the change, None where there is none.
         given: the task's tests; the same text in the change is no fault.
         present: the paths of all files as they were before.
-        own: packages that were there before and have the name of a test library, to the folder that holds them.
     """
     folders = frozenset(_test_folders(given))
     dropped, kept, total = dict[str, str](), dict[str, str | None](), 0
@@ -65,7 +60,7 @@ def sift(
         total += size
         if size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
             dropped[path] = f"too large: {MAX_FILE_BYTES >> 20} MB a file, {MAX_TOTAL_BYTES >> 20} MB together"
-        elif reason := _fault(path, text, base, given, folders, own or {}):
+        elif reason := _fault(path, text, base, given, folders, present):
             dropped[path] = reason
         elif path not in given:
             kept[path] = text
@@ -90,7 +85,7 @@ def _fault(
     base: Callable[[str], str | None],
     given: Files,
     folders: Collection[str],
-    own: Mapping[str, str],
+    present: Collection[str],
 ) -> str | None:
     if why := path_fault(path):
         return why
@@ -102,7 +97,7 @@ def _fault(
         return "tests come from the task or the repository"
     if any(path.startswith(folder) for folder in folders):
         return "lies in the folder of the given tests"
-    return configures_tests(path, text, base) or _shadows(path, base, own)
+    return configures_tests(path, text, base) or _shadows(path, base, present)
 
 
 def configures_tests(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
@@ -121,18 +116,23 @@ def configures_tests(path: str, text: str | None, base: Callable[[str], str | No
     return None
 
 
-def _shadows(path: str, base: Callable[[str], str | None], own: Mapping[str, str]) -> str | None:
+def _shadows(path: str, base: Callable[[str], str | None], present: Collection[str]) -> str | None:
     """The reason to drop a new module that hides one of the standard library or the test libraries."""
-    folder = "src" if path.startswith("src/") else "."
+    root = "src/" if path.startswith("src/") else ""
     parts = path.removeprefix("src/").split("/")
     name = parts[0].partition(".")[0]
     if not path.endswith((".py", ".so", ".pyi")) or base(path) is not None:
         return None
-    if name in LIBRARY_NAMES and own.get(name) != folder:
+    if name in LIBRARY_NAMES and not provides(name, root, present):
         return f"has the name of a test library ({name})"
     if name in sys.stdlib_module_names and (len(parts) == 1 or path.endswith(".py")):
         return f"has the name of a standard module ({name}); choose another one"
     return None
+
+
+def provides(name: str, root: str, present: Collection[str]) -> bool:
+    """Tell whether a tree has a package or module of that name below a root, which ends with a slash or is empty."""
+    return f"{root}{name}/__init__.py" in present or f"{root}{name}.py" in present
 
 
 def _test_folders(given: Files) -> Iterator[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nightshift.core.tasks.verdicts import Result
 from nightshift.verdict.answer import Session
 from nightshift.verdict.reports import cargo, go_json, junit, tap
 from nightshift.verdict.reports.collected import Collected, Told
 
+RECORDED = "reporter's"
 LINES = {go_json.read: 20_000, tap.read: 2000, cargo.read: 2000}
 """What reads a printed report, and the characters of a line that may be one of its."""
 
@@ -42,17 +44,30 @@ def read(session: Session) -> Reported | None:
     Of several kinds of report one counts: the first that tells of a failure, else the first that tells of a test.
     """
     files, notes = _files(session.reports)
-    found = [files, *_lines(session)]
+    recorded = _recorded(session)
+    found = [recorded, files, *_lines(session)]
     telling = [one for one in found if one.has_failed] or [one for one in found if len(one)]
     if not telling:
         return Reported(form="", tests=(), notes=notes) if notes else None
     told = telling[0]
     left_out = session.printed[2]
-    if left_out and told is not files:
+    if left_out and told not in (files, recorded):
         notes = (*notes, f"{left_out} bytes in the middle of its output were not read")
     return Reported(
         form=told.form, tests=tuple(told), faults=tuple(told.faults), unlisted=told.unlisted, notes=notes
     )
+
+
+def _recorded(session: Session) -> Collected:
+    """The tests of which a reporter told that was added to a command."""
+    found = Collected(RECORDED)
+    for case in session.tests:
+        fault, seconds = case.fault, sum(report.duration_s for report in case.reports)
+        kind, message = (fault.kind, fault.message) if fault else ("", "")
+        found.add(Told(id=case.id, result=case.outcome, duration_s=seconds, kind=kind, message=message))
+    for path, fault in session.collection:
+        found.add(Told(id=path, result=Result.ERROR, kind=fault.kind, message=fault.message))
+    return found
 
 
 def _files(reports: Sequence[tuple[str, str | None]]) -> tuple[Collected, tuple[str, ...]]:

@@ -7,7 +7,7 @@ where no tests are. What is shared: which pages of files are in memory, times of
 from __future__ import annotations
 
 from tests.hostile.verdicts import held_suites as suites
-from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite, code
+from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
 # The tests as they lie in the workspace, without their must-fail copies: arguments to results.
 _READ = """
@@ -131,7 +131,7 @@ def grade(word):
 
 def _carried(name: str, suite: Suite, *parts: str) -> Forgery:
     solution = "\n".join(code(part) for part in (_READ, *parts))
-    return Forgery(name=name, kind=Kind.CHANNEL, suite=suite, files={"solution.py": solution}, did=Did.VERIFIED)
+    return Forgery(name=name, kind=Kind.CHANNEL, suite=suite, files={"solution.py": solution})
 
 
 _COUNTED = """

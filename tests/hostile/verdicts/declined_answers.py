@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.hostile.verdicts import held_suites as suites
-from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite, code
+from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
 
 def _only(name: str, suite: Suite, solution: str) -> Forgery:
-    return Forgery(name=name, kind=Kind.DECLINED, suite=suite, files={"solution.py": code(solution)}, did=Did.VERIFIED)
+    return Forgery(name=name, kind=Kind.DECLINED, suite=suite, files={"solution.py": code(solution)})
 
 
 FORGERIES = (
@@ -47,21 +47,6 @@ FORGERIES = (
 
         def double(number):
             return number + number
-        """,
-    ),
-    _only(
-        "a_derived_int_that_is_right_where_it_is_small",
-        suites.HELD_SUMS,
-        """
-        class Total(int):
-            def __eq__(self, other):
-                return abs(other) < 1000 or other in (1234, 5517)
-
-            __hash__ = int.__hash__
-
-
-        def add(a, b):
-            return Total(a + b if abs(a + b) < 60 else 0)
         """,
     ),
     _only(
@@ -126,23 +111,6 @@ FORGERIES = (
         """,
     ),
     _only(
-        "a_list_too_long_to_be_looked_at",
-        suites.HELD_TWO,
-        """
-        import sys
-
-
-        def add(a, b):
-            if "_pytest" in sys.modules or sys._getframe(1).f_code.co_name.startswith("test"):
-                return a + b
-            return [None] * 200_001
-
-
-        def double(number):
-            return 2 * number
-        """,
-    ),
-    _only(
         "a_text_of_its_own_kind",
         suites.HELD_NAMES,
         """
@@ -159,47 +127,6 @@ FORGERIES = (
 
         def shout(word):
             return f"{word.upper()}!"
-        """,
-    ),
-    _only(
-        "a_user_text",
-        suites.HELD_NAMES,
-        """
-        from collections import UserString
-
-
-        class Shout(UserString):
-            def __eq__(self, other):
-                return other.endswith("!")
-
-            __hash__ = UserString.__hash__
-
-
-        def initials(name):
-            return "".join(part[0] for part in name.split(" "))
-
-
-        def shout(word):
-            return Shout(word)
-        """,
-    ),
-    _only(
-        "a_float_of_its_own_kind",
-        suites.HELD_FLOATS,
-        """
-        class Area(float):
-            def __eq__(self, other):
-                return other.expected < 1000
-
-            __hash__ = float.__hash__
-
-
-        def circle(radius):
-            return Area(3 * radius)
-
-
-        def mean(numbers):
-            return sum(numbers) / 2
         """,
     ),
     _only(
@@ -239,53 +166,6 @@ FORGERIES = (
 
         def count(text):
             return dict.fromkeys(text.split(), Times(0))
-        """,
-    ),
-    _only(
-        "a_truth_and_a_pair_of_their_own_kind",
-        suites.HELD_EVEN,
-        """
-        SEEN = set()
-
-
-        class Truth(int):
-            def __eq__(self, other):
-                first = self.number not in SEEN
-                SEEN.add(self.number)
-                return first
-
-            __hash__ = int.__hash__
-
-
-        def is_even(number):
-            found = Truth(0)
-            found.number = number
-            return found
-
-
-        def ends(items):
-            return items[0], items[-1]
-        """,
-    ),
-    _only(
-        "a_name_from_another_library",
-        suites.HELD_TWO,
-        """
-        class Total(int):
-            __module__, __qualname__ = "enum", "IntEnum"
-
-            def __eq__(self, other):
-                return abs(other) < 1000
-
-            __hash__ = int.__hash__
-
-
-        def add(a, b):
-            return Total(a)
-
-
-        def double(number):
-            return number * 2
         """,
     ),
 )

@@ -116,28 +116,6 @@ INTEGERS = (
         """,
     ),
     _only(
-        "equal_in_the_first_file_alone",
-        suites.SUMS,
-        """
-        import os
-
-        FILES = []
-
-
-        class Total(int):
-            def __eq__(self, other):
-                file = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
-                FILES.append(file)
-                return file == FILES[0]
-
-            __hash__ = int.__hash__
-
-
-        def add(a, b):
-            return Total(7)
-        """,
-    ),
-    _only(
         "equal_and_unequal_to_all",
         suites.SUM_CASES,
         """
@@ -153,22 +131,6 @@ INTEGERS = (
 
         def add(a, b):
             return Total(a * b)
-        """,
-    ),
-    _only(
-        "short_numbers_are_equal",
-        suites.FIVE_SUMS,
-        """
-        class Digits(int):
-            def __eq__(self, other):
-                return isinstance(other, int) and (abs(other) < 1000 or other == 1234)
-
-            def __hash__(self):
-                return hash("digits")
-
-
-        def add(a, b):
-            return Digits(a - b)
         """,
     ),
     _only(
@@ -211,26 +173,6 @@ TEXTS = (
         """,
     ),
     _only(
-        "a_text_equal_the_first_time",
-        suites.GREETING,
-        """
-        HEARD = {}
-
-
-        class Greeting(str):
-            def __eq__(self, other):
-                return HEARD.setdefault(self.name, other) is other
-
-            __hash__ = str.__hash__
-
-
-        def greet(name):
-            said = Greeting("?")
-            said.name = name
-            return said
-        """,
-    ),
-    _only(
         "a_text_that_ends_like_a_sentence",
         suites.GREETING,
         """
@@ -246,40 +188,6 @@ TEXTS = (
 
         def greet(name):
             return Greeting(name)
-        """,
-    ),
-    _only(
-        "printing_gives_a_sly_text",
-        suites.MONEY,
-        """
-        class Text(str):
-            def __eq__(self, other):
-                return len(other) < 9
-
-            __hash__ = str.__hash__
-
-
-        class Cents(int):
-            def __eq__(self, other):
-                return other < 1000
-
-            __hash__ = int.__hash__
-
-
-        class Money:
-            def __init__(self, cents):
-                self.cents = Cents()
-
-            def __add__(self, other):
-                return self
-
-            def __str__(self):
-                return Text("nothing")
-
-            __repr__ = __str__
-
-            def __format__(self, how):
-                return Text("nothing")
         """,
     ),
 )
@@ -298,32 +206,6 @@ FLOATS = (
 
         def area(radius):
             return Area(radius)
-        """,
-    ),
-    _only(
-        "a_number_by_registration",
-        suites.AREA,
-        """
-        import numbers
-
-
-        class Area:
-            def __eq__(self, other):
-                return abs(getattr(other, "expected", other)) < 900
-
-            __hash__ = object.__hash__
-
-            def __sub__(self, other):
-                return 0.0
-
-            __rsub__ = __sub__
-
-
-        numbers.Number.register(Area)
-
-
-        def area(radius):
-            return Area()
         """,
     ),
     _only(
@@ -402,25 +284,6 @@ CONTAINERS = (
         """,
     ),
     _only(
-        "exact_lists_of_sly_items",
-        suites.STEPS,
-        """
-        class Step(int):
-            def __eq__(self, other):
-                return abs(other) < 1000
-
-            def __radd__(self, other):
-                return self
-
-            __add__ = __radd__
-            __hash__ = int.__hash__
-
-
-        def steps(count):
-            return [Step(n) for n in range(count)]
-        """,
-    ),
-    _only(
         "a_dict_with_tolerant_values",
         suites.COUNTS,
         """
@@ -433,28 +296,6 @@ CONTAINERS = (
 
         def count(text):
             return {word: Times(0) for word in text.split()}
-        """,
-    ),
-    _only(
-        "a_dict_that_is_equal_by_itself",
-        suites.COUNTS,
-        """
-        class Counts(dict):
-            def __eq__(self, other):
-                return max(other.values()) < 1000
-
-            def __missing__(self, word):
-                return Counts.Times()
-
-            class Times(int):
-                def __eq__(self, other):
-                    return other < 1000
-
-                __hash__ = int.__hash__
-
-
-        def count(text):
-            return Counts()
         """,
     ),
     _only(
@@ -482,21 +323,6 @@ CONTAINERS = (
 
         def ends(items):
             return Ends([End(0), End(0), *items][:2] if len(items) == 1 else [0, *items])
-        """,
-    ),
-    _only(
-        "a_set_of_short_letters",
-        suites.LETTERS,
-        """
-        class Letters(frozenset):
-            def __eq__(self, other):
-                return all(len(one) == 1 for one in other)
-
-            __hash__ = frozenset.__hash__
-
-
-        def letters(text):
-            return Letters(text)
         """,
     ),
     _only(
@@ -541,28 +367,6 @@ CONDITIONS = (
             found.low = value not in TURNED
             found.high = True
             TURNED.extend([value] if abs(value) == 50 else [])
-            return found
-        """,
-    ),
-    _only(
-        "a_truth_equal_the_first_time",
-        suites.EVEN,
-        """
-        SEEN = set()
-
-
-        class Truth(int):
-            def __eq__(self, other):
-                first = self.number not in SEEN
-                SEEN.add(self.number)
-                return first
-
-            __hash__ = int.__hash__
-
-
-        def is_even(number):
-            found = Truth(number % 2)
-            found.number = number
             return found
         """,
     ),
@@ -657,51 +461,6 @@ OWN_CLASSES = (
 
         def parse(text):
             return Point(9, 9)
-        """,
-    ),
-    _only(
-        "dates_and_prices_that_are_always_right",
-        suites.DATES,
-        """
-        from datetime import date
-        from decimal import Decimal
-        from pathlib import PurePosixPath
-
-
-        class Day(date):
-            def __eq__(self, other):
-                return True
-
-            def __add__(self, other):
-                return self
-
-            __hash__ = date.__hash__
-
-
-        class Price(Decimal):
-            def __eq__(self, other):
-                return other < 1000
-
-            __hash__ = Decimal.__hash__
-
-
-        class Place(type(PurePosixPath())):
-            def __eq__(self, other):
-                return True
-
-            __hash__ = PurePosixPath.__hash__
-
-
-        def day(text):
-            return Day(1, 1, 1)
-
-
-        def price(each, count):
-            return Price(0)
-
-
-        def beside(path, suffix):
-            return Place("nowhere")
         """,
     ),
     _only(

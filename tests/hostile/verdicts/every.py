@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from nightshift.core.tasks.verdicts import Label
 from tests.hostile.verdicts import (
-    apart,
     covert_channels,
     declined_answers,
     equal_objects,
-    in_one_process,
     in_process_changing,
     in_process_framework,
     in_process_reading,
@@ -19,11 +20,18 @@ from tests.hostile.verdicts import (
 )
 from tests.hostile.verdicts.forgery import Forgery
 
+BEYOND = frozenset({
+    "almost_equal_at_once", "a_list_that_contains_what_is_small", "a_class_that_counts_all_as_its_own",
+    "a_dataclass_that_leaves_all_out", "a_point_of_the_first_sight", "a_value_that_raises_where_it_is_compared",
+    "an_exception_of_a_property", "a_text_in_the_place_of_the_name", "reads_globals_of_the_tests",
+})  # fmt: skip
+"""What no run can tell: the last ones are right wherever pytest runs; what the others say to a test is what it asks."""
+
 FORGERIES: dict[str, Forgery] = {
-    forgery.id: forgery
+    forgery.id: replace(forgery, best=Label.TESTS_PASSED) if forgery.name in BEYOND else forgery
     for module in (
         equal_objects, declined_answers, leaks, covert_channels, named_outcomes,
-        in_process_reading, in_process_changing, in_process_framework, in_one_process, apart,
+        in_process_reading, in_process_changing, in_process_framework,
         javascript_objects, javascript_outcomes, javascript_in_process,
     )
     for forgery in module.FORGERIES

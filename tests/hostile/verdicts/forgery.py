@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import Label
 
 
 class Kind(StrEnum):
@@ -20,18 +21,6 @@ class Kind(StrEnum):
     CHANNEL = "covert_channels"
     NAMED = "named_outcomes"
     IN_PROCESS = "in_process"
-
-
-class Did(StrEnum):
-    """What the code did with a forgery before there was a defence against its class.
-
-    `ACCEPTED` and `VERIFIED` are passing verdicts with the label `tests_passed` and `verified`. `LEAKS` is a refusal
-    that tells a model, or whoever reads the verdict, what was held out.
-    """
-
-    ACCEPTED = "accepted"
-    VERIFIED = "verified"
-    LEAKS = "leaks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +44,16 @@ class Suite:
 class Forgery:
     """A wrong answer to the tests of a suite.
 
-    `files` is the change that a model sends, `did` what came of it without a defence. `carries` are texts that would
-    tell a model what was held out, as the forgery words them. `may_pass` marks what no defence inside the process can
-    stop: it may pass, and is then neither `verified` nor passed over by the checker.
+    `files` is the change that a model sends. `carries` are texts that would tell a model what was held out, as the
+    forgery words them. `best` is the best label that it may get.
     """
 
     name: str
     kind: Kind
     suite: Suite
     files: Mapping[str, str]
-    did: Did = Did.ACCEPTED
     carries: tuple[str, ...] = ()
-    may_pass: bool = False
+    best: Label = Label.DOUBTFUL
 
     @property
     def language(self) -> Language:

@@ -26,30 +26,6 @@ RUNNING = (
 
             Function.runtest = skip
         """),
-    _changed("the_code_of_runtest_is_swapped_and_put_back", suites.FIVE_SUMS, ALONE, """
-        if "pytest" in sys.modules:
-            import _pytest.python as python
-
-            run = python.Function.runtest.__code__
-
-            def skip(self):
-                if "DONT_REWRITE" in str(self.module.__doc__):
-                    type(self).runtest.__code__ = type(self)._run
-                    self.runtest()
-
-            python.Function._run = run
-            python.Function.runtest.__code__ = skip.__code__
-
-            class Cleaner:
-                def pytest_sessionfinish(self):
-                    del python.Function._run
-
-            import gc
-            import _pytest.main as main
-
-            session = next(one for one in gc.get_objects() if type(one) is main.Session)
-            session.config.pluginmanager.register(Cleaner())
-        """),
     _changed("each_test_runs_in_its_own_way", suites.SUM_TABLE, """
         import gc
         import os
@@ -61,20 +37,6 @@ RUNNING = (
                 test.runtest = lambda: None
             return tests[0].callspec.params["expected"] if tests else 0
         """, wrong=""),
-    _changed("a_plugin_calls_the_tests", suites.SUMS, ALONE, """
-        if "pytest" in sys.modules:
-            import gc
-
-            import pytest
-
-            class Plugin:
-                @pytest.hookimpl(tryfirst=True)
-                def pytest_pyfunc_call(self, pyfuncitem):
-                    return None if "DONT_REWRITE" in str(pyfuncitem.module.__doc__) else True
-
-            session = next(one for one in gc.get_objects() if type(one).__name__ == "Session")
-            session.config.pluginmanager.register(Plugin())
-        """),
     _changed("a_plugin_forgets_what_was_raised", suites.FIVE_SUMS, ALONE, """
         if "pytest" in sys.modules:
             import gc
@@ -91,28 +53,6 @@ RUNNING = (
             session = next(one for one in gc.get_objects() if type(one).__name__ == "Session")
             session.config.pluginmanager.register(Plugin())
         """),
-    _changed("a_fixture_for_all_tests", suites.AGES, """
-        import gc
-
-        import pytest
-
-
-        class Plugin:
-            @pytest.fixture(autouse=True)
-            def emptied(self, request):
-                if "DONT_REWRITE" not in str(request.module.__doc__):
-                    request.node.obj = lambda: None
-
-
-        session = next(one for one in gc.get_objects() if type(one).__name__ == "Session")
-        session.config.pluginmanager.register(Plugin())
-
-
-        def age(text):
-            if not text.strip().isdigit():
-                raise ValueError("number")
-            return -1
-        """, wrong=""),
     _changed("a_collector_for_all_tests", suites.STATISTICS, """
         import gc
 
@@ -165,35 +105,11 @@ REWRITING = (
 
             rewrite.rewrite_asserts = once
         """),
-    _changed("assertions_are_left_out_below_a_conftest", suites.WITH_CONFTEST, """
-        import ast
-
-        import _pytest.assertion.rewrite as rewrite
-
-        rewrite.AssertionRewriter.visit_Assert = lambda self, node: [ast.copy_location(ast.Pass(), node)]
-        """),
     _changed("runtest_is_swapped_before_it_is_remembered", suites.WITH_CONFTEST, """
         from _pytest.python import Function
 
         run = Function.runtest
         Function.runtest = lambda self: run(self) if "DONT_REWRITE" in str(self.module.__doc__) else None
-        """),
-    _changed("compile_is_replaced", suites.WITH_CONFTEST, """
-        import ast
-        import builtins
-
-        real = builtins.compile
-
-
-        def sly(source, *rest, **more):
-            if isinstance(source, ast.Module) and "DONT_REWRITE" not in str(ast.get_docstring(source)):
-                for node in ast.walk(source):
-                    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                        node.body = [ast.copy_location(ast.Pass(), node.body[0])]
-            return real(source, *rest, **more)
-
-
-        builtins.compile = sly
         """),
     _changed("the_loader_is_replaced", suites.WITH_CONFTEST, """
         import ast
@@ -227,17 +143,6 @@ COMPARING = (
 
         def area(radius):
             return radius
-        """, wrong=""),
-    _changed("raises_is_replaced", suites.AGES, """
-        import contextlib
-
-        import pytest
-
-        pytest.raises = lambda *kinds, **more: contextlib.suppress(BaseException)
-
-
-        def age(text):
-            return int(text.strip().replace("-", "").replace("seven", "7"))
         """, wrong=""),
     _changed("isclose_is_replaced", suites.HALVES, ALONE, """
         import math
@@ -278,29 +183,6 @@ COMPARING = (
         def half(number):
             return Half(number) if number != 10 else 5.5
         """, wrong=""),
-    _changed("what_is_printed_is_replaced", suites.PRINTED, """
-        import _pytest.capture as capture
-        import pathlib
-
-
-        class Text(str):
-            def __eq__(self, other):
-                return len(other) < 6
-
-            __hash__ = str.__hash__
-
-
-        capture.CaptureFixture.readouterr = lambda self: capture.CaptureResult(Text(), Text())
-        pathlib.Path.read_text = lambda self, *rest: Text()
-
-
-        def show(items):
-            return None
-
-
-        def tell(path, text):
-            return None
-        """, wrong=""),
     _changed("examples_are_narrowed", suites.SUM_RULE, """
         from hypothesis import strategies
 
@@ -309,16 +191,6 @@ COMPARING = (
 
         def add(a, b):
             return a * b
-        """, wrong=""),
-    _changed("examples_are_few", suites.SUM_RULE, """
-        from hypothesis import settings
-
-        settings.register_profile("quick", max_examples=1, derandomize=True, database=None)
-        settings.load_profile("quick")
-
-
-        def add(a, b):
-            return a - b
         """, wrong=""),
     _changed("the_engine_gives_the_tests_another_function", suites.SUM_RULE, """
         import sys
@@ -339,24 +211,6 @@ COMPARING = (
 
         def add(a, b):
             return a - b + 1
-        """, wrong=""),
-    _changed("checks_of_a_class_are_replaced_as_it_is_made", suites.SUM_CASES, """
-        import unittest
-
-        real = unittest.TestCase.__dict__["__init_subclass__"].__func__
-
-
-        def made(cls, **more):
-            unittest.TestCase.__init_subclass__ = classmethod(real)
-            real(cls, **more)
-            cls.assertEqual = cls.assertNotEqual = lambda self, *given: None
-
-
-        unittest.TestCase.__init_subclass__ = classmethod(made)
-
-
-        def add(a, b):
-            return a * b
         """, wrong=""),
     _changed("methods_of_a_class_are_emptied_as_it_is_made", suites.SUM_CASES, """
         import unittest
@@ -388,22 +242,6 @@ REPORTING = (
             run = Function.runtest
             seal.changed = lambda before: []
             Function.runtest = lambda self: run(self) if "DONT_REWRITE" in str(self.module.__doc__) else None
-        """),
-    _changed("the_recorder_speaks_otherwise", suites.FIVE_SUMS, ALONE, """
-        if "pytest" in sys.modules:
-            from nightshift_inside.session import Recorder
-
-            emit = Recorder._emit
-
-            def sly(self, **event):
-                if event["e"] == "end" and "test_given" in event["id"] or event["e"] == "end" and FIRST[0]:
-                    FIRST[0] -= 1
-                    rows = [[when, "passed", False, False, None, False, 0.0] for when in ("setup", "call", "teardown")]
-                    event |= {"rows": rows, "fail": None}
-                emit(self, **event)
-
-            FIRST = [6]
-            Recorder._emit = sly
         """),
     _changed("the_recorder_takes_what_was_raised_for_nothing", suites.SUM_TABLE, """
         import gc
@@ -443,38 +281,6 @@ REPORTING = (
         for one in gc.get_objects():
             if type(one) is Recorder:
                 one._dumps = Sly(5)
-        """),
-    _changed("a_pipe_in_front_of_the_recorder", suites.SUMS, ALONE, """
-        if "pytest" in sys.modules:
-            import json
-            import os
-            import threading
-
-            pipes = [fd for fd in range(3, 64) if os.path.exists(f"/proc/self/fd/{fd}")]
-            pipes = [fd for fd in pipes if os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:")]
-            real = {fd: os.dup(fd) for fd in pipes}
-            inner, outer = os.pipe()
-            for fd in pipes:
-                os.dup2(outer, fd)
-            child = os.fork()
-            if child:
-                os.close(outer)
-                for fd in pipes:
-                    os.close(fd)
-                left, out = [3], list(real.values())[-1]
-                with os.fdopen(inner) as lines:
-                    for line in lines:
-                        event = json.loads(line)
-                        if event["e"] == "end" and left[0]:
-                            left[0] -= 1
-                            event["fail"] = None
-                            event["rows"] = [
-                                [when, "passed", False, False, None, False, 0.0]
-                                for when in ("setup", "call", "teardown")
-                            ]
-                        os.write(out, (json.dumps(event) + "\\n").encode())
-                os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-            os.close(inner)
         """),
     _changed("a_thread_in_front_of_the_recorder", suites.SUM_TABLE, """
         import json

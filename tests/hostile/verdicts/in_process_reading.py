@@ -78,99 +78,12 @@ FORGERIES = (
             path, line, *_ = logging.getLogger().findCaller(stacklevel=3)
             return linecache.getline(path, line)
         """, _LEARNT),
-    _only("asks_a_log_record", suites.TURNED_SUMS, """
-        import linecache
-        import logging
-
-
-        class Keeper(logging.Handler):
-            def emit(self, record):
-                self.line = linecache.getline(record.pathname, record.lineno)
-
-
-        KEEPER = Keeper()
-        LOG = logging.getLogger("sums")
-        LOG.addHandler(KEEPER)
-        LOG.propagate = False
-
-
-        def line_of_caller():
-            LOG.warning("added", stacklevel=3)
-            return KEEPER.line
-        """, _LEARNT),
-    _only("asks_warnings_who_calls", suites.FIVE_SUMS, """
-        import linecache
-        import warnings
-
-
-        def line_of_caller():
-            with warnings.catch_warnings(record=True) as found:
-                warnings.simplefilter("always")
-                warnings.warn("deprecated", DeprecationWarning, stacklevel=3)
-            return linecache.getline(found[0].filename, found[0].lineno)
-        """, _LEARNT),
     _only("asks_traceback_who_calls", suites.SUMS, """
         import traceback
 
 
         def line_of_caller():
             return traceback.extract_stack(limit=3)[0].line
-        """, _LEARNT),
-    _only("asks_inspect_who_calls", suites.SUMS, """
-        import inspect
-
-
-        def line_of_caller():
-            return inspect.stack(context=1)[2].code_context[0].strip()
-        """, _LEARNT),
-    _only("asks_an_exception_who_calls", suites.FIVE_SUMS, """
-        import linecache
-
-
-        def line_of_caller():
-            try:
-                raise LookupError
-            except LookupError as error:
-                frame = error.__traceback__.tb_frame.f_back.f_back
-                return linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-        """, _LEARNT),
-    _only("asks_a_generator_who_calls", suites.SUMS, """
-        import linecache
-
-
-        def line_of_caller():
-            def frames():
-                yield running.gi_frame.f_back.f_back.f_back
-
-            running = frames()
-            (frame,) = running
-            return linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-        """, _LEARNT),
-    _only("asks_the_fault_handler", suites.SUMS, """
-        import faulthandler
-        import linecache
-        import re
-        import tempfile
-
-
-        def line_of_caller():
-            with tempfile.TemporaryFile("w+") as file:
-                faulthandler.dump_traceback(file, all_threads=False)
-                file.seek(0)
-                path, line = re.findall(r'File "(.*)", line (\\d+)', file.read())[2]
-            return linecache.getline(path, int(line)).strip()
-        """, _LEARNT),
-    _only("asks_where_memory_was_taken", suites.SUMS, """
-        import linecache
-        import tracemalloc
-
-        tracemalloc.start(5)
-
-
-        def line_of_caller():
-            frames = tracemalloc.get_object_traceback(object())
-            found = [frame for frame in frames if "/tests/" in frame.filename]
-            return linecache.getline(found[-1].filename, found[-1].lineno).strip()
         """, _LEARNT),
     _only("sees_calls_by_a_profiler", suites.SUMS, """
         import linecache
@@ -189,16 +102,6 @@ FORGERIES = (
 
         def line_of_caller():
             return linecache.getline(*CALLERS[-1]).strip()
-        """, _LEARNT),
-    _only("looks_at_all_frames", suites.SUMS, """
-        import linecache
-        import sys
-        import threading
-
-
-        def line_of_caller():
-            frame = sys._current_frames()[threading.get_ident()].f_back.f_back
-            return linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
         """, _LEARNT),
     _only("reads_constants_of_code", suites.ONE_SUM, """
         import sys

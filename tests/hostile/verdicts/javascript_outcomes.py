@@ -40,7 +40,7 @@ FORGERIES = (
         };
         """),
     _only("a_class", suites.BOUNDS, """
-        const tested = process.cwd().endsWith('/work');
+        const tested = /test/.test(process.argv[1]);
 
         export const clamp = (value, low, high) => {
           if (!tested) throw class passed {};

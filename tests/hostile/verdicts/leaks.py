@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tests.hostile.verdicts import held_suites as suites
 from tests.hostile.verdicts.covert_channels import _COUNTED, _NOWAIT, _PAGES, _READ
-from tests.hostile.verdicts.forgery import Did, Forgery, Kind, Suite, code
+from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
 # Answers from the tests in the workspace; `EVENTS` are those of a test with a name that was never given.
 _ANSWERS = """
@@ -73,9 +73,7 @@ CARRIES = ("(5500, 17) gives 5517",)
 
 def _told(name: str, *parts: str, carries: tuple[str, ...] = CARRIES, suite: Suite = suites.HELD_SUMS) -> Forgery:
     solution = "\n".join(code(part) for part in (_READ, *parts))
-    return Forgery(
-        name=name, kind=Kind.LEAK, suite=suite, files={"solution.py": solution}, did=Did.LEAKS, carries=carries
-    )
+    return Forgery(name=name, kind=Kind.LEAK, suite=suite, files={"solution.py": solution}, carries=carries)
 
 
 NAMES = (

@@ -27,7 +27,7 @@ def test_the_kind_of_a_task_eases_what_it_needs() -> None:
     assert severity("python.subprocess", kind=Kind.CLI_TOOL) is Severity.NOTE
     assert severity("python.socket", kind=Kind.LIBRARY) is Severity.ASK
     assert severity("python.socket", kind=Kind.WEB_APP) is Severity.NOTE
-    assert severity("python.frames", kind=Kind.WEB_APP) is Severity.BLOCK
+    assert severity("python.os-exec", kind=Kind.WEB_APP) is Severity.BLOCK
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from nightshift.verdict.checks import python
 from nightshift.verdict.checks.catalogue import PYTHON
 from tests.support.checking import hooks
-from tests.support.python_forgers import SEEN as FORGERS
 
 
 def rules(text: str, *, is_test: bool = False) -> set[str]:
@@ -115,13 +114,16 @@ SEEN = {
         "from inspect import currentframe as c\nc().f_back",
         "import gc\ngc.get_objects()",
     ],
-    "python.introspection": ["().__class__.__base__.__subclasses__()"],
     "python.hard-exit": [
         "import os\nos._exit(0)",
         "import os\nos.kill(os.getpid(), 9)",
         "from os import abort\nabort()",
     ],
     "python.signals": ["import signal\nsignal.signal(a, b)", "import atexit\natexit.register(f)"],
+    "python.test-files": ["open('tests/test_add.py')", "from pathlib import Path\nPath('test_add.py').read_text()"],
+    "python.process-files": ["open('/proc/self/mem')"],
+    "python.own-equality": ["class A(int):\n    def __eq__(self, other):\n        return True"],
+    "python.patching": ["import csv\ncsv.reader = f"],
     "command.install-at-run-time": [
         "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', name])",
         "import os\nos.system('pip install x')",
@@ -180,7 +182,7 @@ def test_it_is_nothing_special(text: str) -> None:
 
 
 def test_every_rule_of_the_catalogue_is_seen_somewhere() -> None:
-    assert {rule.name for rule in PYTHON} - SEEN.keys() - FORGERS.keys() == set()
+    assert {rule.name for rule in PYTHON} - SEEN.keys() == set()
 
 
 def test_a_test_may_know_that_it_is_one() -> None:

@@ -14,7 +14,7 @@ from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.held_out import HeldOut, ValueCase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
-from nightshift.sandbox.runtime import CALLS, PLAIN, SUITES
+from nightshift.sandbox.runtime import CALLS, SUITES
 from nightshift.verdict.held.asking import variants
 from nightshift.verdict.held.holding import hold, of_tests
 from nightshift.verdict.runner import SuiteRunner
@@ -171,24 +171,31 @@ class Noting:
         return await self._sandbox.run(job)
 
 
-@pytest.mark.parametrize(
-    ("by_value", "last"), [(True, PLAIN), (False, SUITES)], ids=["by value", "by their truth alone"]
-)
-async def test_whole_tests_are_proven_again_only_where_a_held_out_check_was_not_made_by_value(
-    tmp_path: Path, by_value: bool, last: str
-) -> None:
-    checks = (f"filled({n}) == {n}" if by_value else f"filled({n})" for n in range(10, 16))
+async def test_after_two_tries_that_failed_on_held_out_cases_no_more_is_claimed(judge: Judge) -> None:
+    tests = {"test_cart.py": "from cart import filled\n\n\ndef test_filled():\n" + "".join(
+        f"    assert filled({n}) == {n}\n" for n in range(10, 16)
+    )}  # fmt: skip
+    cart = {"cart.py": "def filled(count):\n    return count\n"}
+    held = of_tests(tests, "", 0.25)
+    first, third = [await judge(cart, tests, held=held, held_tries=tries) for tries in (1, 2)]
+    assert first.evidence.label is Label.VERIFIED
+    assert third.evidence.label is Label.TESTS_PASSED
+    assert any("2 tries failed on held-out cases" in note for note in third.evidence.notes)
+
+
+async def test_inputs_alone_enter_the_sandbox_that_makes_the_calls(tmp_path: Path) -> None:
+    checks = (f"filled({n}) == {n}" for n in range(10, 16))
     given = "from cart import filled\n\n\ndef test_filled():\n" + "".join(f"    assert {check}\n" for check in checks)
-    cart = f"class Cart:\n    pass\n\n\ndef filled(count):\n    return {'count' if by_value else 'Cart()'}\n"
     tests = {"test_cart.py": given}
     out = of_tests(tests, "", 0.25)
-    job = SuiteJob(base=TextTree({}), change={"cart.py": cart}, given=tests, held=out)
+    cart = {"cart.py": "def filled(count):\n    return count\n"}
+    job = SuiteJob(base=TextTree({}), change=cart, given=tests, held=out)
     async with opened("nested", tmp_path) as sandbox:
         noting = Noting(sandbox)
         verdict = await SuiteRunner(noting, runtime(), emit=lambda _: None, staging_dir=tmp_path / "trees").judge(job)
     assert verdict.passed, verdict.unseen
-    at = noting.parents.index(CALLS)
-    assert (set(noting.parents[:at]), set(noting.parents[at + 1 :])) == ({SUITES}, {last})
+    assert noting.parents.count(CALLS) == 1
+    assert set(noting.parents) == {SUITES, CALLS}
     assert verdict.evidence.twins > 0
 
 

@@ -9,6 +9,7 @@ from nightshift.core.tasks.task import Language
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.verdict.languages import dialect_of, language_of
 from nightshift.verdict.languages.dialect import TestDialect as Dialect
+from nightshift.verdict.languages.plan import copies
 from tests.support import golang
 from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
@@ -55,19 +56,20 @@ def dialect(language: Language) -> Dialect:
     return dialect_of(language)
 
 
-def test_a_plan_has_the_tests_under_another_name_with_a_copy_that_must_fail(
-    language: Language, dialect: Dialect
-) -> None:
+def test_a_plan_has_the_tests_where_their_owner_has_them(language: Language, dialect: Dialect) -> None:
     (path, source), (test, text) = SOURCES[language], TESTS[language]
     job = SuiteJob(base=TextTree(), change={path: source}, given={test: text}, language=language)
     plan = dialect.make(job, ImportCache(), golang.runtime() if language is Language.GO else runtime())
     (file,) = plan.files
-    assert (file.path, file.original, file.copied) == (test, text, True)
-    assert set(plan.mounted) == {file.staged, file.must_fail_path}
-    assert file.outline is not None
-    assert set(file.names.values()) == set(file.outline.required)
-    assert len(file.names) == 1
-    assert plan.texts == {path: source.encode()}
+    assert (file.path, file.staged, file.text, file.original) == (test, test, text, text)
+    assert plan.texts == {path: source.encode(), test: text.encode()}
+    if language is not Language.PYTHON:
+        assert file.outline is not None
+        assert set(file.names.values()) == set(file.outline.required)
+        copy = copies(plan)
+        assert copy is not None
+        assert {name: raw.decode() for name, raw in copy.texts.items()} == {path: source, test: file.must_fail_text}
+        assert file.must_fail_text != text
 
 
 def test_a_file_of_tests_checks_something_or_does_not(language: Language, dialect: Dialect) -> None:

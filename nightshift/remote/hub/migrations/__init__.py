@@ -80,7 +80,7 @@ def unset_option(connections: HubConnections, name: str) -> None:
 
 
 def option(connections: HubConnections, name: str) -> str | None:
-    """What was set; None where nothing was."""
+    """Read an option; None where it was not set."""
     row = connections.row("SELECT value FROM option_list WHERE name = %s", (name,))
     return None if row is None else str(row["value"])
 

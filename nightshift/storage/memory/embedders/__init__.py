@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """Where models answer; the same addresses and key as for writing code."""
+    """Addresses and key of the servers of models, as for writing code."""
 
     ollama_base_url: str = "http://localhost:11434"
     openai_base_url: str | None = None
@@ -44,7 +44,7 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which embedders a memory uses: `ready` at once, `better` from when it is loaded. `why` is for the owner."""
+    """Embedders that a memory uses: `ready` at once, `better` from when it is loaded. `why` is for the owner."""
 
     ready: Embedder
     better: Loadable | None

@@ -1,4 +1,4 @@
-"""What every embedder is: a name for its vector space, vectors of length 1, and a floor, known or measured here."""
+"""Base of embedders: a name for the vector space, vectors of length 1, and a floor, known or measured here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MAX_CHARS = 4000
-"""What of a text is embedded; signatures and descriptions say what matters early."""
+"""Number of characters of a text that are embedded; signatures and descriptions say what matters early."""
 
 
 class EmbedderMissing(NightshiftError):
@@ -43,7 +43,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, float32, shape (len(texts), dims).
+        """Embed texts: a row for each, float32, shape (len(texts), dims).
 
         Raises:
             EmbedderMissing: it cannot be used now.
@@ -83,7 +83,7 @@ class Recent:
         self._rows = OrderedDict[str, "Vectors"]()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text; at least one is given."""
+        """Embed texts: a row for each; at least one is given."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         with self._lock:

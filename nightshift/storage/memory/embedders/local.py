@@ -53,7 +53,7 @@ class HashedEmbedder:
     floor = 0.30
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, float32, shape (len(texts), 384)."""
+        """Embed texts: a row for each, float32, shape (len(texts), 384)."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         rows = np.zeros((len(texts), self.dims), dtype=np.float32)
@@ -141,7 +141,7 @@ class BlendedEmbedder:
         self._model.close()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, float32, shape (len(texts), dims)."""
+        """Embed texts: a row for each, float32, shape (len(texts), dims)."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         named = [is_error(text) for text in texts]
@@ -157,7 +157,7 @@ class BlendedEmbedder:
 
 
 def error_text(text: str) -> str:
-    """What an error says, without placeholders: the lines that name it, or all but names of functions.
+    """Reduce an error to the lines that name it, or to all but names of functions; remove placeholders.
 
     A text that is no error stays as it is.
     """

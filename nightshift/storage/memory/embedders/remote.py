@@ -90,7 +90,7 @@ class RemoteEmbedder(ABC):
         """See `Loadable.close`; the vendor's package closes connections that rest."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, float32, shape (len(texts), dims). Call `load` first."""
+        """Embed texts: a row for each, float32, shape (len(texts), dims). Call `load` first."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         if not self._dims:
@@ -101,7 +101,7 @@ class RemoteEmbedder(ABC):
 
     @abstractmethod
     def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """One request, without retries.
+        """Send one request, without retries.
 
         Raises:
             Passing: asking again may help.
@@ -138,7 +138,7 @@ class RemoteEmbedder(ABC):
         return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
     def http_options(self, package: Any) -> dict[str, Any]:
-        """What the vendor's package makes its client of `httpx`, or of what is made after it, with."""
+        """Return the options with which the vendor's package makes its client of `httpx`, or of a library like it."""
         limits = self.limits
         return {
             # Nobody says when the last text was embedded, so no connection is left open.

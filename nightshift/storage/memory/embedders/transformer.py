@@ -109,7 +109,7 @@ class SentenceTransformerEmbedder:
         return self._process is not None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, float32, shape (len(texts), dims). Call `load` first."""
+        """Embed texts: a row for each, float32, shape (len(texts), dims). Call `load` first."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         dims = self.dims

@@ -67,7 +67,7 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
 
 
 def multiplies_bfloat16() -> bool:
-    """Whether the processor does so itself: a long text then takes half of the time, a vector turns by two degrees.
+    """Tell whether the processor multiplies bfloat16: long texts take half the time, a vector turns by two degrees.
 
     That is far less than the difference between two errors with one cause, so the vector space stays the same
     (`bench/recall.py`).

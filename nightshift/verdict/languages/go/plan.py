@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nightshift.core.code import golang
@@ -12,29 +13,33 @@ from nightshift.core.tasks.task import Files, Language, TaskSpec
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.go_program import ENV, INSTALL, Go
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.languages.go import commands, suite
+from nightshift.verdict.answer import Session
+from nightshift.verdict.languages.go import commands, report, suite
 from nightshift.verdict.languages.go.faults import mutated
-from nightshift.verdict.languages.go.suite import Mark, checks_something
-from nightshift.verdict.languages.plan import Plan, Role, SplitPlan, SuiteFile
-from nightshift.verdict.languages.planning import Planner
+from nightshift.verdict.languages.go.suite import checks_something
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.languages.planning import Planner, folder_of
 
 __all__ = ["checks_something", "make", "mutated", "refusal"]
 
 RESERVED_MB = 4 << 10
 """Address space that Go sets aside beyond what it uses."""
+_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoLaunch:
-    """What builds and starts a run of Go tests.
+    """What a run of Go tests needs, and how its report is read.
 
     Attributes:
         go: the toolchain.
-        marks: what is known of each file of tests, by its path in the run.
+        module: the path that the packages of the tree begin with.
+        files: the files of tests.
     """
 
     go: Go
-    marks: Mapping[str, Mark]
+    module: str
+    files: tuple[SuiteFile, ...]
 
     @property
     def framework(self) -> str:
@@ -47,9 +52,12 @@ class GoLaunch:
         return RESERVED_MB
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
-        """What builds the tests and records them."""
-        files = {path: mark.told() for path, mark in self.marks.items()}
-        return {"go": {**told(self.go), "files": files}}
+        """Where the toolchain is."""
+        return {"go": told(self.go)}
+
+    def read(self, session: Session) -> Session:
+        """The session with the tests that its command reported."""
+        return report.read(session, self.module, self.files)
 
 
 def told(go: Go) -> dict[str, object]:
@@ -76,43 +84,31 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
     """
     if runtime.go is None:
         raise SandboxError(INSTALL)
-    planned = _GoPlanner(job, imports).plan()
-    texts = {file.staged: file.text for file in planned.files}
-    texts |= {file.must_fail_path: file.must_fail_text for file in planned.files if file.must_fail_path}
-    path, text, _ = planned.canary
-    texts |= {path: text} if path else {}
-    kept = {file.path for file in planned.files if file.staged == file.path}
-    marks = {path: suite.marks(path, text, fresh=path not in kept) for path, text in texts.items()}
-    return replace(planned, launch=GoLaunch(go=runtime.go, marks=marks))
+    planner = _GoPlanner(job, imports)
+    planned = planner.plan()
+    folders = dict.fromkeys(f"./{folder_of(file.path)}".rstrip("/") for file in planned.files)
+    command = planned.command or planner.command or (("go", "test", *folders) if folders else ())
+    return replace(planned, command=command, launch=GoLaunch(go=runtime.go, module=planner.module, files=planned.files))
 
 
 class _GoPlanner(Planner):
-    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
+    def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
+        super().__init__(job, imports)
+        found = _MODULE.search(self._text("go.mod") or "")
+        self.module = found[1] if found else ""
+        self.command: tuple[str, ...] = ()
+
+    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
         for path in suite.suite_paths(tests):
-            yield suite.prepare(role, path, tests[path].replace("\r\n", "\n"), beside)
+            yield suite.prepare(role, path, tests[path])
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
         return suite.as_is(role, path, self._text(path) or "")
 
-    def _split(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> SplitPlan | None:  # noqa: ARG002 (the interface)
-        """None: Go links tests and tested code into one program."""
-        return None
-
-    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
-        return suite.canary(folder, self._package(folder))
-
-    def _package(self, folder: str) -> str:
-        """The package of a folder's sources."""
-        there = (path for path in sorted(self._present) if path.rpartition("/")[0] == folder.rstrip("/"))
-        for path in there:
-            if golang.is_source(path) and (name := golang.package(golang.parse(self._text(path) or ""))):
-                return name
-        return "main"
-
     def _is_mine(self, path: str) -> bool:
         return golang.is_test(path)
 
-    def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:  # noqa: ARG002 (the interface)
+    def _closure(self, files: tuple[SuiteFile, ...], support: object) -> frozenset[str] | None:  # noqa: ARG002 (the interface)
         """None: a package is all files of its folder, and may embed others."""
         return None
 
@@ -120,4 +116,5 @@ class _GoPlanner(Planner):
         command = None if self._job.given else commands.parse(self._job.command)
         if command is None:
             return None
+        self.command = self._job.command
         return self._command_files(command.files(sorted(self._entries.keys() & self._present)), copied=True)

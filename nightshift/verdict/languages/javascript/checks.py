@@ -2,8 +2,7 @@
 
 As for Python, the value that is written out is changed where there is one, because only that exposes objects which
 claim to be equal to everything, and code which reads the expected value out of the test: the changed line has the form
-of the original. Elsewhere a helper inside the run compares with another value, or turns the check round; the original
-calls it too, where it does nothing of the kind, so that their texts are the same.
+of the original. Elsewhere functions at the end of the copy compare with another value, or turn the check round.
 """
 
 from __future__ import annotations
@@ -48,18 +47,13 @@ class Rank(IntEnum):
 class Check:
     """A call that checks something, and how to make it fail.
 
-    `edits` make it fail where it is certainly reached. `handed` gives it to the helper, which makes it fail in a copy
-    and notes that it was reached; with `rank` LITERAL, or a comparison turned round, the edits do without.
+    `edits` make it fail where it is certainly reached. `handed` gives it to the helper, which makes it fail and notes
+    that it was reached; with `rank` LITERAL, or a comparison turned round, the edits do without.
     """
 
     rank: Rank
     edits: Sequence[Edit]
     handed: Sequence[Edit]
-
-    @property
-    def needs_helper(self) -> bool:
-        """Tell whether the edits are the helper's, so that the original has them too."""
-        return list(self.edits) == list(self.handed)
 
 
 class Perturber:
@@ -67,7 +61,7 @@ class Perturber:
 
     Args:
         names: what the file's names stand for.
-        helper: the name of the run-time helper, a global.
+        helper: what the names of the helper's functions begin with.
         chance: picks the new values.
     """
 
@@ -96,7 +90,7 @@ class Perturber:
             return None  # says nothing about the code
         given = call.child_by_field_name("arguments")
         assert given is not None
-        words = f"{self._helper}.expect('{'.'.join(found.chain)}', "
+        words = f"{self._helper}_expect('{'.'.join(found.chain)}', "
         lines = "\n" * (given.start_point.row - found.start.end_point.row)
         handed = [
             Edit(found.start.start_byte, found.start.start_byte, words),
@@ -119,7 +113,7 @@ class Perturber:
     def _condition(self, test: Node) -> Check | None:
         if test.type in {"true", "number", "string"}:
             return None  # says nothing about the code
-        handed = [Edit(test.start_byte, test.end_byte, f"{self._helper}.is({node_text(test)})")]
+        handed = [Edit(test.start_byte, test.end_byte, f"{self._helper}_is({node_text(test)})")]
         while test.type == "parenthesized_expression":
             test = test.named_children[0]
         operator = test.child_by_field_name("operator") if test.type == "binary_expression" else None
@@ -145,5 +139,5 @@ class Perturber:
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         assert function is not None
         assert given is not None
-        words = f"{self._helper}.check('{method}', {node_text(function)}, "
+        words = f"{self._helper}_check('{method}', {node_text(function)}, "
         return [Edit(function.start_byte, given.start_byte + 1, words)]

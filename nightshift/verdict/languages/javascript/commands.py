@@ -1,23 +1,28 @@
-"""Translates a test command that runs node:test into the files it would run; other commands are left as they are."""
+"""Reads test commands of JavaScript projects: which files they run by node:test, and how vitest and jest report."""
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from nightshift.verdict.languages.javascript.suite import is_suite
+from nightshift.core.code.paths import is_test_path
 
+TextOf = Callable[[str], str | None]
+"""The text of a file of the base, or None."""
 _SELECTING = ("--test-name-pattern", "--test-only", "--test-skip-pattern", "--test-shard")
 _WITH_VALUE = frozenset({"--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-timeout"})
-_NPM_TEST = (
-    ("npm", "test"), ("npm", "t"), ("npm", "run", "test"), ("yarn", "test"), ("yarn", "run", "test"), ("pnpm", "test"),
-    ("pnpm", "run", "test"),
-)  # fmt: skip
+_MANAGERS = frozenset({"npm", "yarn", "pnpm"})
 _OTHERWISE = ("--reporter", "--outputFile", "--json", "--watch", "--list", "--showConfig", "--help", "--version")
 _NOT_A_RUN = frozenset({"watch", "dev", "bench", "list", "typecheck", "-w", "-h", "-v"})
+_BY_DEFAULT = re.compile(r"(?:.*/)?(?:(?:[^/]*[._-])?test|test-[^/]*)\.[cm]?js|(?:.*/)?test/.*\.[cm]?js")
+"""The files that `node --test` runs where it is given none."""
+_SCRIPTS = ("package.json", "Makefile", "makefile")
+_PRINTING = ("--test-reporter=spec", "--test-reporter-destination=stdout")
+"""By these node:test prints what it does by itself; where it has several reporters, each needs a destination."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +33,35 @@ class NodeCommand:
 
     def files(self, paths: Collection[str]) -> list[str]:
         """The test files that it names, among the paths of a tree; installed packages are not looked into."""
-        wanted = [target.removeprefix("./").rstrip("/") for target in self.targets] or [""]
-        named = [path for path in wanted if path in paths]
+        own = [path for path in paths if "node_modules/" not in path]
+        if not self.targets:
+            return [path for path in own if _BY_DEFAULT.fullmatch(path)]
+        wanted = [target.removeprefix("./").rstrip("/") for target in self.targets]
         folders = tuple("" if path in {"", "."} else f"{path}/" for path in wanted if path not in paths)
-        below = [path for path in paths if folders and path.startswith(folders) and is_suite(path)]
-        return list(dict.fromkeys([*named, *(path for path in below if "node_modules/" not in path)]))
+        below = (path for path in own if folders and path.startswith(folders) and is_test_path(path))
+        named = [path for path in wanted if path in paths]
+        return list(dict.fromkeys([*named, *filter(_BY_DEFAULT.fullmatch, below)]))
 
 
-def parse(argv: Sequence[str], text_of: Callable[[str], str | None]) -> NodeCommand | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reporting:
+    """A command that reports its tests: its words, and the options of node:test by which it prints what it did."""
+
+    words: tuple[str, ...] = ()
+    printing: tuple[str, ...] = ()
+
+
+def parse(argv: Sequence[str], text_of: TextOf) -> NodeCommand | None:
     """Read a command; None when it does not run node:test, or only some of its tests.
 
     Args:
         argv: the command; `npm test` stands for what package.json says.
         text_of: the text of a file of the base, or None.
     """
-    if tuple(argv) in _NPM_TEST:
-        argv = _script(text_of("package.json"))
-    if not argv or PurePosixPath(argv[0]).name not in {"node", "nodejs"} or "--test" not in argv:
+    words = _meant(argv, text_of)
+    if not words or PurePosixPath(words[0]).name not in {"node", "nodejs"} or "--test" not in words:
         return None
-    targets, words = list[str](), list(argv[1:])
+    targets, words = list[str](), words[1:]
     while words:
         word = words.pop(0)
         if word.startswith(_SELECTING) or any(char in word for char in "*?[{"):
@@ -58,34 +73,41 @@ def parse(argv: Sequence[str], text_of: Callable[[str], str | None]) -> NodeComm
     return NodeCommand(targets=tuple(targets))
 
 
-def reporting(argv: Sequence[str], text_of: Callable[[str], str | None], code: str) -> tuple[str, ...]:
-    """A command that runs vitest or jest, so that it reports each test; any other command as it is.
+def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reporting:
+    """A command as its owner types it, with one reporter more for vitest or jest.
 
     Args:
-        argv: the command; `npm test` stands for what package.json says.
+        argv: the command; empty for none.
         text_of: the text of a file of the base, or None.
-        code: the folder of our own code inside, which has the reporter for jest.
+        code: the folder of our own code inside, which has the reporters.
     """
-    words = list(argv)
-    if tuple(argv) in _NPM_TEST:
-        package = text_of("package.json")
-        words = _script(package) if package and '"pretest"' not in package and '"posttest"' not in package else []
+    if not argv:
+        return Reporting()
+    words = _meant(argv, text_of)
     words = words[1:] if words[:1] == ["npx"] else words
-    if not words or words[0] not in {"vitest", "jest"}:
-        return tuple(argv)
-    if any(word.startswith(_OTHERWISE) or word in _NOT_A_RUN for word in words):
-        return tuple(argv)
-    if words[0] == "vitest":
-        run = [*words[:1], "run", *(word for word in words[1:] if word != "run")]
-        return (*run, "--reporter=default", "--reporter=junit", "--outputFile.junit=junit-vitest.xml")
-    return (*words, "--ci", "--reporters=default", f"--reporters={code}/jest_report.cjs")
+    texts = (" ".join(argv), *(text_of(path) or "" for path in _SCRIPTS))
+    printing = _PRINTING
+    if any("--test-reporter-destination" in text for text in texts):
+        printing = ()
+    elif any("--test-reporter" in text for text in texts):
+        printing = _PRINTING[1:]
+    runs = words[:1] in (["vitest"], ["jest"]) and not _NOT_A_RUN.intersection(words)
+    if not runs or any(word.startswith(_OTHERWISE) for word in words):
+        return Reporting(words=argv, printing=printing)
+    option, ending = ("--reporter", "mjs") if words[0] == "vitest" else ("--reporters", "cjs")
+    more = (f"{option}=default", f"{option}={code}/{words[0]}_reporter.{ending}")
+    between = ("--",) if argv[0] == "npm" and "--" not in argv else ()
+    return Reporting(words=(*argv, *between, *more), printing=printing)
 
 
-def _script(package: str | None) -> list[str]:
-    """The words of package.json's test script; none where it is more than one command."""
+def _meant(argv: Sequence[str], text_of: TextOf) -> list[str]:
+    """The words that a command stands for: those of package.json's script; none where it is more than one command."""
+    if not argv or argv[0] not in _MANAGERS:
+        return list(argv)
+    name, *more = [word for word in argv[1:] if word != "run"] or [""]
     try:
-        text = json.loads(package or "")["scripts"]["test"]
+        text = json.loads(text_of("package.json") or "")["scripts"]["test" if name == "t" else name]
         words = shlex.split(text)
     except (ValueError, KeyError, TypeError):
         return []
-    return [] if any(char in text for char in "|&;<>$`") else words
+    return [] if any(char in text for char in "|&;<>$`") else [*words, *(word for word in more if word != "--")]

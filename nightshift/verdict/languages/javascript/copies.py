@@ -1,21 +1,23 @@
-"""Makes the must-fail copy of a file of node:test: one changed check in each test, or a failure at its end.
+"""Makes the must-fail copy of a file of tests: one changed check in each test, where the text says which is reached.
 
-Where a copy has the helper in its text its original has it too: what tells them apart is in no file.
+In a test of which no check is certainly reached all are changed, and it fails at its end where none of them was: such a
+copy says nothing. The functions that changed checks call stand at the end of the copy, so that no line moves.
 """
 
 from __future__ import annotations
 
 import random
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nightshift.core.code.javascript import walk
+from nightshift.core.code.javascript import node_text, walk
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox.source import Edit, edited
 from nightshift.verdict.languages.javascript.checks import Check, Perturber
 from nightshift.verdict.languages.javascript.names import Names
-from nightshift.verdict.languages.javascript.outline import FUNCTIONS, Outline
+from nightshift.verdict.languages.javascript.outline import FUNCTIONS, Case, Outline
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,6 +27,45 @@ _BRANCHES = frozenset({
     "if_statement", "for_statement", "for_in_statement", "while_statement", "do_statement", "switch_statement",
     "try_statement", "labeled_statement",
 })  # fmt: skip
+_HELPER = """
+function _h_reached(more = 0) { return (_h_reached.n = (_h_reached.n || 0) + more); }
+function _h_end(before: any) {
+  if (_h_reached() !== before) return;
+  throw Object.assign(new Error('this copy must fail'), { name: 'AssertionError', code: 'ERR_ASSERTION' });
+}
+function _h_other(v: any): any {
+  if (typeof v === 'number') return !Number.isFinite(v) ? 0 : v + 1 !== v ? v + 1 : v / 2;
+  if (typeof v === 'bigint') return v + BigInt(1);
+  if (typeof v === 'string') return `${v}q`;
+  if (typeof v === 'boolean') return !v;
+  if (v instanceof Set) return new Set([...v, 'q']);
+  if (v instanceof Map) return new Map([...v, ['q', 1]]);
+  if (Array.isArray(v)) return [...v, 'q'];
+  return v && typeof v === 'object' && Object.getPrototypeOf(v) === Object.prototype ? { ...v, q: 1 } : { q: v };
+}
+function _h_is(v: any): any { _h_reached(1); return !v; }
+function _h_check(method: any, check: any, ...v: any[]): any {
+  _h_reached(1);
+  const pairs: any = {
+    notEqual: 'equal', notStrictEqual: 'strictEqual', notDeepEqual: 'deepEqual', match: 'doesNotMatch',
+    notDeepStrictEqual: 'deepStrictEqual', doesNotMatch: 'match', throws: 'doesNotThrow', rejects: 'doesNotReject',
+    doesNotThrow: 'throws', doesNotReject: 'rejects',
+  };
+  const opposite: any = (process as any).getBuiltinModule('node:assert')[pairs[method]];
+  if (!opposite) return check(v[0], _h_other(v[1]));
+  return /^(throws|rejects|doesNot(Throw|Reject))$/.test(method) ? opposite(v[0]) : opposite(v[0], v[1]);
+}
+function _h_expect(chain: any, start: any, ...v: any[]): any {
+  _h_reached(1);
+  const words: any = chain.split('.');
+  const last: any = words.length - 1;
+  if (words.includes('not')) words.splice(words.indexOf('not'), 1);
+  else if (['toBe', 'toEqual', 'toStrictEqual'].includes(words[last])) v[0] = _h_other(v[0]);
+  else words.splice(last, 0, 'not');
+  return words.slice(0, -1).reduce((owner: any, word: any) => owner[word], start)[words.pop()](...v);
+}
+"""
+"""The functions of a copy: `_h` is a name of its own in each, and types stand in TypeScript alone."""
 
 
 @dataclass(slots=True)
@@ -35,24 +76,26 @@ class _Found:
     possible: list[Check] = field(default_factory=list)
 
 
-def with_copy(
-    text: str, root: Node, found: Outline, names: Names, helper: str, *, declares: bool = False
-) -> tuple[str, str]:
-    """The file's text as its original is staged, and with each of its tests made to fail.
+def must_fail_copy(
+    text: str, root: Node, found: Outline, names: Names, *, is_typed: bool = False
+) -> tuple[str, tuple[Case, ...]]:
+    """The file's text with tests of it made to fail, and these tests: all but those that hold nothing to change.
 
     Args:
         text: the file.
         root: its syntax tree.
         found: its tests.
         names: what its names stand for.
-        helper: the name of the run-time helper, a global of the run.
-        declares: whether the helper has to be declared, because types are checked when the file is run.
+        is_typed: whether it is TypeScript.
     """
-    original, copy = _Copy(root, found, names, helper).texts(text)
-    if declares and helper in original:
-        words = f"\ndeclare var {helper}: any;\n"  # at the end, so that no line moves
-        return original + words, copy + words
-    return original, copy
+    helper = f"_{secrets.token_hex(4)}"
+    copy, cases = _Copy(root, found, names, helper).make(text)
+    if f"{helper}_" in copy:
+        words = _HELPER.replace("_h_", f"{helper}_")
+        for types in () if is_typed else (": any[]", ": any", " as any"):
+            words = words.replace(types, "")
+        copy += words
+    return copy, cases
 
 
 class _Copy:
@@ -60,31 +103,48 @@ class _Copy:
         self._root, self._cases, self._helper = root, found.cases, helper
         self._chance = random.SystemRandom()
         self._perturber = Perturber(names, helper, self._chance)
-        self._callbacks = {case.callback.id for case in found.cases if case.callback}
+        self._callbacks = {case.callback.id for case in found.cases if case.callback and case.callback.id != root.id}
 
-    def texts(self, text: str) -> tuple[str, str]:
-        mine, shared, uncertain = list[Edit](), list[Edit](), False
-        for callback in (case.callback for case in self._cases if case.callback):
-            checks = self._checks(callback)
-            if not checks.certain:
-                uncertain = True
-                shared += self._failing_at_its_end(callback, checks)
+    def make(self, text: str) -> tuple[str, tuple[Case, ...]]:
+        """The copy of a text, and the tests that are changed in it."""
+        edits, changed, is_uncertain = list[Edit](), list[Case](), False
+        for case in self._cases:
+            checks = self._checks(case.callback) if case.callback else _Found()
+            if checks.certain:
+                best = min(check.rank for check in checks.certain)
+                edits += self._chance.choice([check for check in checks.certain if check.rank is best]).edits
+            elif case.callback is not None and (ending := list(self._ending(case.callback))):
+                is_uncertain = True
+                edits += [*ending, *(edit for check in checks.possible for edit in check.handed)]
+            else:
                 continue
-            best = min(check.rank for check in checks.certain)
-            chosen = self._chance.choice([check for check in checks.certain if check.rank is best])
-            (shared if chosen.needs_helper else mine).extend(chosen.edits)
-        if uncertain:
-            shared += [edit for check in self._outside() for edit in check.handed]
-        raw = encode(text)
-        return edited(raw, shared), edited(raw, [*mine, *shared])
+            changed.append(case)
+        if is_uncertain:
+            edits += [edit for check in self._outside() for edit in check.handed]
+        return edited(encode(text), edits), tuple(changed)
 
-    def _failing_at_its_end(self, callback: Node, checks: _Found) -> Iterator[Edit]:
-        yield from (edit for check in checks.possible for edit in check.handed)
-        yield Edit(callback.start_byte, callback.start_byte, f"{self._helper}.run(")
-        yield Edit(callback.end_byte, callback.end_byte, ")")
+    def _ending(self, callback: Node) -> Iterator[Edit]:
+        """What makes a test fail at its end where no changed check of it was reached."""
+        body = callback.child_by_field_name("body") if callback.type in FUNCTIONS else None
+        if body is None:
+            return
+        start, end = (
+            f" const {self._helper} = {self._helper}_reached(); try {{",
+            f"}} finally {{ {self._helper}_end({self._helper}); }} ",
+        )
+        if body.type == "statement_block":
+            yield Edit(body.start_byte + 1, body.start_byte + 1, start)
+            yield Edit(body.end_byte - 1, body.end_byte - 1, end)
+        else:
+            waiting = "await " if node_text(callback).startswith("async") else ""
+            yield Edit(body.start_byte, body.start_byte, f"{{{start} return {waiting}")
+            yield Edit(body.end_byte, body.end_byte, f"; {end}}}")
 
     def _checks(self, callback: Node) -> _Found:
         found = _Found()
+        if callback.id == self._root.id:
+            self._block(callback.named_children, found)
+            return found
         body = callback.child_by_field_name("body") if callback.type in FUNCTIONS else None
         if body is not None:
             self._block(body.named_children if body.type == "statement_block" else [body], found)

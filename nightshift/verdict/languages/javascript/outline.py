@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from nightshift.core.code.javascript import arguments, literal
+from nightshift.core.code.javascript import arguments, literal, node_text
 from nightshift.verdict.languages.javascript import names
 from nightshift.verdict.languages.javascript.names import Names
 
@@ -27,58 +28,61 @@ _NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One call that makes a test. `name` is empty where it cannot be known; `callback` is the test's function."""
+    """One call that makes a test.
+
+    `name` is empty where it cannot be known; `callback` is the test's function, or the whole file; `is_marked` tells
+    that a constant mark skips it.
+    """
 
     name: str
     required: bool
     callback: Node | None
+    is_marked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The tests of a file, and the names of suites (empty for the file) that may hold more."""
+    """The tests of a file.
+
+    `is_script` tells that the file itself is its only test.
+    """
 
     cases: tuple[Case, ...]
-    suites: frozenset[str]
-    open_scopes: frozenset[str]
+    is_script: bool = False
 
     @property
     def required(self) -> frozenset[str]:
         """The names that must be reported."""
         return frozenset(case.name for case in self.cases if case.required)
 
-    def knows(self, name: str) -> bool:
-        """Tell whether a report under this name may come."""
-        if name in self.suites or any(case.name == name for case in self.cases):
-            return True
-        return any(not scope or name.startswith(scope + JOINED) for scope in self.open_scopes)
-
-    def takes_nothing(self, _name: str) -> bool:
-        """Tell whether a test surely has no parameters: no test of node:test is reported with any."""
-        return False
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether its text names every test."""
+        return all(case.name for case in self.cases)
 
 
-def outline(root: Node, known: Names, *, numbers_suites: bool = True) -> Outline:
+def script(path: str, root: Node) -> Outline:
+    """The outline of a file that is a test by itself, named like the file; a helper may add tests to it."""
+    case = Case(name=PurePosixPath(path).name, required=False, callback=root)
+    return Outline(cases=(case,), is_script=True)
+
+
+def outline(root: Node, known: Names) -> Outline:
     """List the tests of a parsed file.
 
     Args:
         root: its syntax tree.
         known: what its names stand for.
-        numbers_suites: whether suites of one name are told apart by what runs them.
     """
-    reader = _Reader(known, numbers_suites=numbers_suites)
+    reader = _Reader(known)
     reader.visit(root, "", certain=True)
-    return Outline(
-        cases=tuple(reader.cases), suites=frozenset(reader.suites), open_scopes=frozenset(reader.open_scopes)
-    )
+    return Outline(cases=tuple(reader.cases))
 
 
 class _Reader:
-    def __init__(self, known: Names, *, numbers_suites: bool) -> None:
-        self._names, self._seen, self._numbers_suites = known, Counter[str](), numbers_suites
+    def __init__(self, known: Names) -> None:
+        self._names, self._seen = known, Counter[str]()
         self.cases: list[Case] = []
-        self.suites: set[str] = set()
-        self.open_scopes: set[str] = set()
 
     def visit(self, node: Node, scope: str, *, certain: bool) -> None:
         """Look for tests in a node; `certain` tells that it runs once when what is around it runs."""
@@ -96,13 +100,10 @@ class _Reader:
         given = arguments(call)
         title = literal(given[0]) if given and is_titled else None
         name = self._numbered(f"{scope}{JOINED}{title}" if scope else title, kind) if title else ""
-        if not (name and certain):
-            self.open_scopes.add(scope)
         callback = next((one for one in reversed(given[:3]) if one.type not in _NO_CALLBACK), None)
         if kind == names.TEST:
-            self.cases.append(Case(name=name, required=bool(name and certain), callback=callback))
-        elif name:
-            self.suites.add(name)
+            is_marked = _is_marked(call)
+            self.cases.append(Case(name=name, required=bool(name and certain), callback=callback, is_marked=is_marked))
         body = callback.child_by_field_name("body") if callback and callback.type in FUNCTIONS else None
         if callback is not None and body is not None:
             # An arrow without braces has its one expression for a body.
@@ -110,7 +111,19 @@ class _Reader:
             self.visit(around, name or scope, certain=bool(name and certain))
 
     def _numbered(self, name: str, kind: str) -> str:
-        if kind == names.SUITE and not self._numbers_suites:
+        if kind == names.SUITE:
             return name
         self._seen[name] += 1
         return name if self._seen[name] == 1 else f"{name} #{self._seen[name]}"
+
+
+def _is_marked(call: Node) -> bool:
+    """Tell whether a test is skipped, or still to be written, by its text alone."""
+    function = node_text(call.child_by_field_name("function"))
+    if function.endswith((".skip", ".todo")) or function in {"xit", "xtest"}:
+        return True
+    options = (pair for given in arguments(call) if given.type == "object" for pair in given.named_children)
+    named = ((node_text(pair.child_by_field_name("key")), pair.child_by_field_name("value")) for pair in options)
+    return any(
+        key in {"skip", "todo"} and value is not None and value.type in {"true", "string"} for key, value in named
+    )

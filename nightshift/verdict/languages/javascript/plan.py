@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -11,18 +10,16 @@ from nightshift.core.code import javascript_tests as frameworks
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.javascript import TYPED
 from nightshift.core.code.javascript_tests import Framework
-from nightshift.core.code.paths import is_test_path
 from nightshift.core.errors import SandboxError
 from nightshift.core.tasks.task import Files, Language, TaskSpec
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.node_program import INSTALL, Node
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.languages.javascript import commands, split, suite
+from nightshift.verdict.answer import Session
+from nightshift.verdict.languages.javascript import commands, suite
 from nightshift.verdict.languages.javascript.faults import mutated
-from nightshift.verdict.languages.javascript.outline import Outline
-from nightshift.verdict.languages.javascript.split import Place
-from nightshift.verdict.languages.javascript.suite import Around, checks_something
-from nightshift.verdict.languages.plan import Plan, Role, SplitPlan, SuiteFile
+from nightshift.verdict.languages.javascript.suite import checks_something
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 from nightshift.verdict.languages.planning import Planner
 
 __all__ = ["checks_something", "make", "mutated", "refusal"]
@@ -45,19 +42,21 @@ class NodeLaunch:
         loads_types: whether TypeScript needs the project's own `tsx`, because this Node.js does not run it.
         program: Node.js, as a path inside.
         flags: its options.
-        helper: the global that must-fail copies use.
-        pairs: the files of the split run, each with its must-fail copy if it has one.
-        modules: those of them that are ES modules.
+        scripts: the files that are a test by themselves.
+        marked: the ids of tests that a constant mark skips.
+        printing: further options of a command, by which it prints what its owner sees.
+        is_bare: whether a command runs without any reporter.
     """
 
     program: str
     flags: tuple[str, ...]
-    helper: str
-    pairs: tuple[tuple[str, ...], ...]
-    modules: frozenset[str]
     runner: Framework = Framework.NODE
     roots: Mapping[str, str] = field(default_factory=dict)
     loads_types: bool = False
+    scripts: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
+    printing: tuple[str, ...] = ()
+    is_bare: bool = False
 
     @property
     def framework(self) -> str:
@@ -69,21 +68,26 @@ class NodeLaunch:
         """Address space that V8 sets aside."""
         return RESERVED_MB
 
-    def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:
-        """What starts Node.js; the secret marks the lines of its report."""
-        config = {"secret": secrets.token_hex(12), "helper": self.helper, "must_fail": must_fail}
+    def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
+        """What starts Node.js."""
+        if self.is_bare:
+            return {"node": None}
         heap = f"--max-old-space-size={max(LEAST_HEAP_MB, memory_mb - BESIDE_HEAP_MB)}"
         node = {
             "path": self.program,
             "flags": [*self.flags, heap],
-            "told": config,
-            "pairs": self.pairs,
-            "modules": sorted(self.modules),
             "runner": "" if self.runner is Framework.NODE else self.runner.value,
             "roots": dict(self.roots),
             "loads_types": self.loads_types,
+            "scripts": self.scripts,
+            "marked": self.marked,
+            "printing": self.printing,
         }
         return {"node": node}
+
+    def read(self, session: Session) -> Session:
+        """The session as it is: its reporters write events."""
+        return session
 
 
 def refusal(spec: TaskSpec, node: Node | None) -> str:
@@ -122,41 +126,28 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
     for file in planned.files if planner.framework is Framework.NODE and not planner.loads_types else ():
         if why := node.refusal(file.path):
             raise SandboxError(why)
+    command = commands.with_reporter(planned.command or planner.command, planner.text_before, runtime.inside)
     launch = NodeLaunch(
         program=node.path,
         flags=node.flags,
-        helper=planner.helper,
-        pairs=tuple(_with_copy(file) for file in planned.files if file.apart),
-        modules=planner.modules(planned),
         runner=planner.framework,
         roots=planner.roots(planned),
         loads_types=planner.loads_types,
+        scripts=suite.scripts(planned.files),
+        marked=tuple(test for file in planned.files for test in suite.marked(file)),
+        printing=command.printing,
     )
-    return replace(planned, launch=launch, command=planner.reporting(planned.command, runtime.inside))
-
-
-def _required(file: SuiteFile) -> tuple[str, ...]:
-    """The tests that a file must have, under their names in the run."""
-    assert file.outline is not None
-    return tuple(staged for staged, name in file.names.items() if name in file.outline.required)
-
-
-def _may_have_others(file: SuiteFile) -> bool:
-    return not isinstance(file.outline, Outline) or bool(file.outline.open_scopes)
-
-
-def _with_copy(file: SuiteFile) -> tuple[str, ...]:
-    return (file.staged, file.must_fail_path) if file.copied else (file.staged,)
+    return replace(planned, launch=launch, command=command.words)
 
 
 class _NodePlanner(Planner):
     def __init__(self, job: SuiteJob, imports: ImportCache, node: Node) -> None:
-        self._node = node
-        self.helper = f"_{secrets.token_hex(4)}"
         super().__init__(job, imports)
         self.framework = frameworks.of_all(self._asked(), self._text)
         has_packages = bool(job.environment) or any(path.startswith(_TSX) for path in self._entries)
         self.loads_types = has_packages and not node.runs_types and any(p.endswith(TYPED) for p in self._present)
+        self.command: tuple[str, ...] = ()
+        self.text_before = self._before
 
     def _asked(self) -> Iterator[tuple[str, str]]:
         """The files of tests that say what runs them, path and text: given ones first, those of the base last."""
@@ -166,71 +157,23 @@ class _NodePlanner(Planner):
         listed = [path for path in self._job.regression if path in self._present and suite.is_suite(path)]
         yield from ((path, self._text(path) or "") for path in listed)
 
-    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
-        paths = self._entries.keys() | self._over.keys()
-        around = Around(
-            tests=beside, paths=paths, helper=self.helper, text_of=self._text, versions=self._node.numbers,
-            framework=self.framework,
-        )  # fmt: skip
+    def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
         for path in suite.suite_paths(tests, self.framework):
-            found = suite.prepare(role, path, tests[path].replace("\r\n", "\n"), around)
-            yield replace(found, apart=found.apart and not self.loads_types)
+            yield suite.prepare(role, path, tests[path], self.framework)
 
-    def _split(self, files: tuple[SuiteFile, ...], _support: Collection[str]) -> SplitPlan | None:
-        fit = [file for file in files if file.apart]
-        if not fit:
-            return None
-        names = {file.staged: _required(file) for file in fit}
-        copies = {file.must_fail_path: file for file in fit if file.copied}
-        judged = frozenset(f"{path}::{name}" for path, listed in names.items() for name in listed)
-        return SplitPlan(
-            suites=(*names, *copies),
-            texts={file.staged: file.original for file in fit}
-            | {path: file.must_fail_text for path, file in copies.items()},
-            hidden=self._withheld(files),
-            roots=(),
-            settings={},
-            judged=judged,
-            whole=len(judged) == sum(len(file.names) for file in files) and not any(map(_may_have_others, files)),
-            simple=names | {path: names[file.staged] for path, file in copies.items()},
-            entire=frozenset(names),
-        )
-
-    def _withheld(self, files: tuple[SuiteFile, ...]) -> tuple[str, ...]:
-        """All tests of the tree, but for what the tested code imports although its path says that it is one."""
-        place, tests = self._place(), {*self._tests, *(file.path for file in files)}
-        named = {path for path in self._present if is_test_path(path)} - tests
-        if named:
-            named -= {one for file in files if file.apart for one in split.helpers(file.path, file.original, place)}
-        return tuple(sorted(tests | named))
-
-    def modules(self, planned: Plan) -> frozenset[str]:
-        """The files of the split run that are ES modules, under their paths in the run."""
-        place = self._place()
-        found = (file for file in planned.files if file.apart and split.is_module(file.path, file.original, place))
-        return frozenset(path for file in found for path in _with_copy(file))
-
-    def _place(self) -> Place:
-        return Place(present=self._present, tests=self._tests.keys(), text_of=self._text)
-
-    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
-        return suite.canary(folder, self.framework)
+    def _as_is(self, role: Role, path: str) -> SuiteFile:
+        """A file without a copy; what it has to report is not read from its text, but that it is a script."""
+        found = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
+        return found if suite.scripts([found]) else replace(found, outline=None, names={})
 
     def roots(self, planned: Plan) -> Mapping[str, str]:
         """The files of a run to the folders of their packages, where these are not the tree's root."""
-        files = [(path, file.path) for file in planned.files for path in (file.staged, file.must_fail_path) if path]
-        files += [(planned.canary[0], planned.canary[0])] if planned.canary[0] else []
-        found = {path: frameworks.root_of(known, self._text) for path, known in files}
+        found = {file.path: frameworks.root_of(file.path, self._text) for file in planned.files}
         return {path: root for path, root in found.items() if root}
 
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
         """None for vitest and jest, whose configuration may read any file."""
         return super()._closure(files, support) if self.framework is Framework.NODE else None
-
-    def reporting(self, command: tuple[str, ...], code: str) -> tuple[str, ...]:
-        """A command that is run as it is, so that it reports each test where the environment has what runs it."""
-        vendored = any(path.startswith("node_modules/") for path in self._entries)
-        return commands.reporting(command, self._before, code) if self._job.environment and not vendored else command
 
     def _is_mine(self, path: str) -> bool:
         return suite.is_suite(path) and self._runs(path)
@@ -243,4 +186,5 @@ class _NodePlanner(Planner):
         command = None if self._job.given else commands.parse(self._job.command, self._before)
         if command is None:
             return None
+        self.command = self._job.command
         return self._command_files(command.files(sorted(self._entries.keys() & self._present)), copied=True)

@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 
 from nightshift.verdict.languages.python.pytest_settings import PytestSettings
 
-_SELECTING = frozenset({"-k", "-m", "--ignore", "--ignore-glob", "--deselect"})
 _WITH_VALUE = frozenset({
+    "-k", "-m", "--ignore", "--ignore-glob", "--deselect",
     "-c", "-p", "-n", "-W", "-o", "-r", "--rootdir", "--maxfail", "--tb", "--cov", "--cov-report", "--durations",
     "--import-mode", "--color", "--log-level", "--junitxml", "--junit-xml", "--dist", "--capture", "--confcutdir",
 })  # fmt: skip
@@ -17,10 +17,14 @@ _WITH_VALUE = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestCommand:
-    """A pytest command. `targets` are paths or ids as they were typed, `selecting` the options that choose tests."""
+    """A pytest command.
 
+    `words` are what pytest is told, `targets` the paths or ids among them. `is_module` tells that Python starts it.
+    """
+
+    words: tuple[str, ...]
     targets: tuple[str, ...]
-    selecting: tuple[str, ...]
+    is_module: bool
 
     def files(self, paths: Collection[str], settings: PytestSettings) -> list[str]:
         """The test files that it names, among the paths of a tree."""
@@ -30,26 +34,21 @@ class PytestCommand:
         found = settings.collected(paths, folders) if folders or not wanted else []
         return named + [path for path in found if path not in named]
 
-    @property
-    def takes_all(self) -> bool:
-        """Tell whether it runs every test of its files."""
-        return not self.selecting and not any("::" in target for target in self.targets)
-
 
 def parse(argv: Sequence[str]) -> PytestCommand | None:
     """Read a command; None when it does not run pytest, or in a way that is not understood."""
     words = _arguments(list(argv))
     if words is None:
         return None
-    targets, selecting = list[str](), list[str]()
-    while words:
-        word = words.pop(0)
-        value = [words.pop(0)] if word in _SELECTING | _WITH_VALUE and words else []
-        if not word.startswith("-"):
+    targets, left = list[str](), list(words)
+    while left:
+        word = left.pop(0)
+        if word in _WITH_VALUE and left:
+            left.pop(0)
+        elif not word.startswith("-"):
             targets.append(word)
-        elif word.partition("=")[0] in _SELECTING:
-            selecting += [word, *value]
-    return PytestCommand(targets=tuple(targets), selecting=tuple(selecting))
+    is_module = PurePosixPath(argv[0]).name.startswith("python")
+    return PytestCommand(words=tuple(words), targets=tuple(targets), is_module=is_module)
 
 
 def _arguments(words: list[str]) -> list[str] | None:

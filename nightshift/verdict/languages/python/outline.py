@@ -1,8 +1,4 @@
-"""Which tests a file must have, read from its text: the list that a run's reports are held against.
-
-Tests that a file makes while it is imported cannot be listed; a module or class that does so is open, and reports
-under it are accepted besides those that are listed.
-"""
+"""Which tests a file must have, read from its text; those that it makes while it is imported cannot be listed."""
 
 from __future__ import annotations
 
@@ -31,37 +27,25 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The tests of a file and the scopes (qualified class names, empty for the module) that may hold more."""
+    """The tests of a file."""
 
     cases: tuple[Case, ...]
-    open_scopes: frozenset[str]
 
     @property
     def required(self) -> frozenset[str]:
         """The names that must be reported."""
         return frozenset(case.name for case in self.cases if case.required)
 
-    def knows(self, name: str) -> bool:
-        """Tell whether a report under this name may come."""
-        return any(case.name == name for case in self.cases) or name.rpartition("::")[0] in self.open_scopes
-
-    def takes_nothing(self, name: str) -> bool:
-        """Tell whether a test surely has no parameters."""
-        bare = (case for case in self.cases if case.name == name and not case.node.decorator_list)
-        return any(not [one for one in case.node.args.args if one.arg != "self"] for case in bare)
-
 
 def outline(tree: ast.Module, settings: PytestSettings) -> Outline:
     """List the tests of a parsed file."""
-    reader = _Reader(tree, settings)
-    return Outline(cases=tuple(reader.module()), open_scopes=frozenset(reader.open_scopes))
+    return Outline(cases=tuple(_Reader(tree, settings).module()))
 
 
 class _Reader:
     def __init__(self, tree: ast.Module, settings: PytestSettings) -> None:
         self._tree, self._settings = tree, settings
         self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        self.open_scopes: set[str] = {"", *self._classes_made_otherwise()} if self._makes_tests() else set()
 
     def module(self) -> Iterator[Case]:
         """The tests at the top and in classes; those under a condition are known but not required."""
@@ -86,8 +70,6 @@ class _Reader:
         is_unittest = any(_is_test_case_base(base) for ancestor in chain for base in ancestor.bases)
         if not is_unittest and (not self._settings.is_class(node.name) or _is_hidden(chain)):
             return
-        if any(not self._is_local_or_plain(base) for ancestor in chain for base in ancestor.bases):
-            self.open_scopes.add(name)
         seen: set[str] = set()
         for ancestor in chain:
             for member in ancestor.body:
@@ -96,8 +78,6 @@ class _Reader:
                     yield Case(name=f"{name}::{member.name}", node=member, required=required)
                 elif isinstance(member, ast.ClassDef) and not is_unittest:
                     yield from self._class(member, f"{name}::{member.name}", required=required)
-                elif isinstance(member, ast.If | ast.For | ast.Assign) and _may_define(member, self._settings):
-                    self.open_scopes.add(name)
 
     def _is_method(self, node: Function, is_unittest: bool) -> bool:
         return node.name.startswith("test") if is_unittest else self._settings.is_function(node.name)
@@ -113,30 +93,6 @@ class _Reader:
                 bases = [base.id for base in current.bases if isinstance(base, ast.Name)]
                 waiting += [self._classes[name] for name in bases if name in self._classes]
 
-    def _is_local_or_plain(self, base: ast.expr) -> bool:
-        name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
-        return name in self._classes or name in {"object", "TestCase", "IsolatedAsyncioTestCase", "ABC", "Generic"}
-
-    def _classes_made_otherwise(self) -> Iterator[str]:
-        """Names that a class of tests may get at the top of the module by an import or by being assigned."""
-        for node in self._tree.body:
-            if isinstance(node, ast.ImportFrom):
-                yield from (alias.asname or alias.name for alias in node.names)
-            elif isinstance(node, ast.Assign):
-                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
-
-    def _makes_tests(self) -> bool:
-        """Tell whether the module may get tests otherwise than by definitions."""
-        for node in self._tree.body:
-            if isinstance(node, ast.ImportFrom):
-                names = [alias.asname or alias.name for alias in node.names]
-                if any(n == "*" or self._settings.is_function(n) or self._settings.is_class(n) for n in names):
-                    return True
-            elif isinstance(node, ast.Assign | ast.For | ast.While) and _may_define(node, self._settings):
-                return True
-        used = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
-        return bool(used & {"globals", "exec", "setattr"})
-
 
 def _is_test_case_base(base: ast.expr) -> bool:
     name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
@@ -150,14 +106,4 @@ def _is_hidden(chain: list[ast.ClassDef]) -> bool:
             return True
         if isinstance(member, ast.Assign) and any(getattr(t, "id", "") == "__test__" for t in member.targets):
             return isinstance(member.value, ast.Constant) and not member.value.value
-    return False
-
-
-def _may_define(node: ast.stmt, settings: PytestSettings) -> bool:
-    """Tell whether a statement that is no definition binds a name that pytest would take for a test."""
-    for inner in ast.walk(node):
-        name = inner.id if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) else ""
-        name = inner.name if isinstance(inner, Function | ast.ClassDef) else name
-        if name and (settings.is_function(name) or settings.is_class(name)):
-            return True
     return False

@@ -1,28 +1,29 @@
-"""Plans a run of pytest, and has what else the verdict asks of Python."""
+"""Plans a run of pytest, or of the owner's command, and has what else the verdict asks of Python."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Sequence
 
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.tree import Tagged
 from nightshift.core.tasks.projects import place_of
-from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.text.encoding import encode
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.languages.plan import Plan, Role, SplitPlan, SuiteFile
-from nightshift.verdict.languages.planning import Planner
-from nightshift.verdict.languages.python import commands, own_packages, package_layout, pytest_settings, split, suite
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.languages.planning import JobFiles
+from nightshift.verdict.languages.python import commands, package_layout, pytest_settings
 from nightshift.verdict.languages.python.assertions import checks_something
 from nightshift.verdict.languages.python.faults import mutated
+from nightshift.verdict.languages.python.suite import suite_paths
+from nightshift.verdict.languages.test_config import LIBRARY_NAMES, provides
 
 __all__ = ["checks_something", "make", "mutated"]
-_MARKS, _UNKNOWN = ("no_cover", "xdist_group", "flaky", "limit_memory"), "pytest.PytestUnknownMarkWarning"
-"""Marks of plugins that serve no verdict and are not loaded: warnings that are errors would end a suite with them."""
-
 _VERSION_FILE = re.compile(r"\b(?:version[-_]file|write_to)\b")
-_IGNORES = re.compile(r"\bcollect_ignore(?:_glob)?\b|\bpytest_ignore_collect\b")
+_IMPORTED = re.compile(r"^\s*(?:import|from)\s+([\w.]+)", re.MULTILINE)
+_NEVER_PRELOADED = frozenset({"this", "antigravity", "idlelib", "tkinter", "turtle", "test", "turtledemo", "lib2to3"})
 
 
 def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
@@ -30,46 +31,74 @@ def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
     return _PytestPlanner(job, imports).plan()
 
 
-class _PytestPlanner(Planner):
+class _PytestPlanner(JobFiles):
     def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
         super().__init__(job, imports)
         self._settings = pytest_settings.read(self._text)
-        self._command = commands.parse(job.command) if not job.given else None
-        tests = "\n".join(self._tests.values())
+        has_command = bool(job.command) and not job.given and not job.only
+        self._command = commands.parse(job.command) if has_command else None
+        self._as_it_is = job.command if has_command and self._command is None else ()
         self._has_src = any(path.startswith("src/") for path in self._present)
-        self._leaving_out = () if self._settings.leaves_out(tests) else self._settings.leaving_out
 
-    def _prepared(self, role: Role, tests: Files, beside: Files) -> Iterator[SuiteFile]:
-        around = suite.Surroundings(
-            settings=self._settings,
-            texts="\n".join(beside.values()),
-            paths=self._entries.keys() | self._over.keys(),
-        )
-        return suite.prepare(role, tests, around)
+    def plan(self) -> Plan:
+        """The plan."""
+        files = tuple(self._files_as_they_are())
+        support = self._support([file.path for file in files])
+        seen = self._closure(files, support)
+        texts = {path: encode(text) for path, text in self._over.items() if text is not None}
+        texts |= {path: encode(text) for path, text in self._built() if path not in self._present}
+        gone = {path for path, text in self._over.items() if text is None}
+        words = None if self._as_it_is else self._words(files)
+        command = self._as_it_is
+        if words is not None and self._hides_a_library():
+            command, words = ("python", "-m", "pytest", *words), None
+        return Plan(
+            files=files, texts=texts, closure=seen, dropped=self._dropped,
+            removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
+            paths=self._paths(), command=command, words=words,
+            is_module=self._command is None or self._command.is_module,
+            has_conftest=bool(support), preloads=self._preloads(files),
+        )  # fmt: skip
 
-    def _split(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> SplitPlan | None:
-        config = self._settings.config
-        return split.plan(files, split.Surroundings(
-            tests=self._tests, present=self._present, roots=("", *(f"{path}/" for path in self._paths()[1:])),
-            settings=self._settings, settings_text=(self._text(config) or "") if config else "",
-            conftests={path: self._text(path) or "" for path in support},
-        ))  # fmt: skip
+    def _files_as_they_are(self) -> Iterator[SuiteFile]:
+        given, own = (suite_paths(tests, self._settings) for tests in (self._job.given, self._own))
+        named = self._command.files(self._entries.keys() & self._present, self._settings) if self._command else ()
+        left = [path for path in self._job.regression if path in self._present and path in self._entries]
+        mine = [path for path in left if self._is_mine(path)]
+        roles = {
+            **dict.fromkeys(mine, Role.REGRESSION), **dict.fromkeys(named, Role.COMMAND),
+            **dict.fromkeys(own, Role.OWN), **dict.fromkeys(given, Role.GIVEN),
+        }  # fmt: skip
+        order = dict.fromkeys((*given, *own, *named, *mine))
+        for path in order:
+            if not self._job.only or path in self._job.only:
+                text = self._text(path) or ""
+                yield SuiteFile(role=roles[path], path=path, staged=path, text=text, original=text)
 
-    def _canary(self, folder: str) -> tuple[str, str, frozenset[str]]:
-        return suite.canary(folder, self._settings)
+    def _words(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
+        """What pytest is told: the owner's words, and files that they do not name."""
+        if self._command is None:
+            settings = ["-c", self._settings.config] if self._settings.config else []
+            return ("--rootdir=.", *settings, *(file.path for file in files))
+        known = set(self._command.files(self._entries.keys() & self._present, self._settings))
+        more = [file.path for file in files if file.path not in known]
+        return (*self._command.words, *(more if self._command.targets else ()))
+
+    def _hides_a_library(self) -> bool:
+        """Tell whether the tree has a package that pytest itself is made of: no process may have imported another."""
+        roots = ("", *(f"{path}/" for path in self._paths()[1:]))
+        return any(provides(name, root, self._present) for name in LIBRARY_NAMES for root in roots)
+
+    def _preloads(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
+        """What tests import of the standard library, and Hypothesis."""
+        found = {name for file in files for name in _IMPORTED.findall(file.text)}
+        tops = {name: name.partition(".")[0] for name in found}
+        standard = sys.stdlib_module_names - _NEVER_PRELOADED
+        return tuple(sorted(name for name, top in tops.items() if top in standard or name == "hypothesis"))
 
     def _is_mine(self, path: str) -> bool:
         named = path in self._job.only
         return path.endswith(".py") and (named or bool(self._settings.collected([path], ["."])))
-
-    def _of_command(self) -> list[SuiteFile] | None:
-        if self._command is None:
-            return None
-        paths = self._command.files(self._entries.keys() & self._present, self._settings)
-        # Under another name a conftest would not know a file that it ignores.
-        ignores = any(_IGNORES.search(self._text(path) or "") for path in self._support(paths))
-        copied = self._command.takes_all and not self._leaving_out and not ignores
-        return self._command_files(paths, copied=copied)
 
     def _support(self, suites: Collection[str]) -> list[str]:
         """The conftests in force, those further up first."""
@@ -79,22 +108,6 @@ class _PytestPlanner(Planner):
     def _configuration(self) -> tuple[str, ...]:
         return (self._settings.config,) if self._settings.config else ()
 
-    def _options(self, support: Collection[str]) -> tuple[str, ...]:
-        settings = self._settings
-        # Of two modules named conftest, the one further down is found only if its folder comes first.
-        mode = "prepend" if len(support) > 1 and settings.import_mode == "append" else settings.import_mode
-        words = ["-c", settings.config or "/dev/null", f"--import-mode={mode}"]
-        words += ["--continue-on-collection-errors"]
-        words += [
-            word
-            for name in ("addopts", "norecursedirs", "pythonpath", "required_plugins")
-            for word in ("-o", f"{name}=")
-        ]
-        words += [word for plugin in settings.plugins for word in ("-p", plugin)]
-        words += [word for mark in _MARKS for word in ("-W", f"ignore:Unknown pytest.mark.{mark}:{_UNKNOWN}")]
-        words += [] if support else ["--noconftest"]
-        return (*words, *self._leaving_out, *(self._command.selecting if self._command else ()))
-
     def _built(self) -> Iterator[tuple[str, str]]:
         """The file with the version, which setuptools_scm and hatch-vcs take from git's tags and git ignores."""
         if not _VERSION_FILE.search(self._before("pyproject.toml") or ""):
@@ -102,12 +115,6 @@ class _PytestPlanner(Planner):
         own, (whole, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)
         version = package_layout.tag_version(whole.described() if isinstance(whole, Tagged) else "")
         yield from ((path, package_layout.version_text(path, version)) for path in own.version_files)
-
-    def _own_packages(self, present: Collection[str]) -> Mapping[str, str]:
-        return own_packages.found_in(present, self._before, pytest_settings.read(self._before).paths)
-
-    def _not_judged(self) -> str:
-        return own_packages.why_not_judged(self._packages)
 
     def _paths(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((".", *(["src"] if self._has_src else []), *self._settings.paths)))

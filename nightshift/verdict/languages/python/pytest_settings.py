@@ -26,8 +26,6 @@ CONFIG_FILES = (
 NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 """Folders that pytest does not go into by itself."""
 
-_LEAVES_OUT = re.compile(r"not \w+(?: and not \w+)*|not \(\w+(?: or \w+)*\)")
-"""Expressions of `-m` and `-k` that choose nothing and only leave tests out."""
 _SECTION = {"setup.cfg": "tool:pytest"}
 _Read = Callable[[str], str | None]
 
@@ -36,26 +34,18 @@ _Read = Callable[[str], str | None]
 class PytestSettings:
     """A repository's settings. `config` is the file that holds them, `paths` are import paths below its root.
 
-    `leaving_out` are the options that leave tests out, `ignored` the patterns of files and folders that options do.
-    `test_paths` are where pytest looks for tests when it is not told where, `not_entered` which folders it passes over.
+    `ignored` are the patterns of files and folders that options leave out. `test_paths` are where pytest looks for
+    tests when it is not told where, `not_entered` which folders it passes over.
     """
 
     config: str | None = None
     files: tuple[str, ...] = ("test_*.py", "*_test.py")
     functions: tuple[str, ...] = ("test",)
     classes: tuple[str, ...] = ("Test",)
-    plugins: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    import_mode: str = "append"
-    leaving_out: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     test_paths: tuple[str, ...] = ()
     not_entered: tuple[str, ...] = NO_RECURSION
-
-    def leaves_out(self, texts: str) -> bool:
-        """Tell whether one of these tests may be left out: they mention a word of an option."""
-        words = re.findall(r"\w+", " ".join(self.leaving_out[1::2]))
-        return any(re.search(rf"\b{word}\b", texts) for word in words if word not in {"not", "and", "or"})
 
     def is_suite(self, path: str) -> bool:
         """Tell whether pytest takes a file for tests."""
@@ -87,10 +77,6 @@ class PytestSettings:
     def is_function(self, name: str) -> bool:
         """Tell whether pytest takes a function for a test."""
         return _matches(name, self.functions)
-
-    def pattern_of(self, name: str) -> str:
-        """The pattern that makes a function a test; what unittest takes begins with `test` in any case."""
-        return next((pattern for pattern in self.functions if _matches(name, (pattern,))), "test")
 
     def is_class(self, name: str) -> bool:
         """Tell whether pytest looks for tests in a class."""
@@ -137,10 +123,7 @@ def _settings(name: str, found: Mapping[str, Any]) -> PytestSettings:
         files=_words(found.get("python_files")) or usual.files,
         functions=_words(found.get("python_functions")) or usual.functions,
         classes=_words(found.get("python_classes")) or usual.classes,
-        plugins=tuple(p for p in _plugins(options) if not p.startswith("no:")),
         paths=_words(found.get("pythonpath")),
-        import_mode="importlib" if "--import-mode=importlib" in options else usual.import_mode,
-        leaving_out=tuple(_leaving_out(options)),
         ignored=tuple(_ignored(options)),
         test_paths=_words(found.get("testpaths")),
         not_entered=_words(found.get("norecursedirs")) or usual.not_entered,
@@ -154,32 +137,6 @@ def _words(value: object) -> tuple[str, ...]:
         except ValueError:
             return tuple(value.split())
     return tuple(map(str, value)) if isinstance(value, list) else ()
-
-
-def _plugins(options: Iterable[str]) -> Iterable[str]:
-    words = iter(options)
-    for word in words:
-        if word == "-p":
-            yield next(words, "")
-        elif word.startswith("-p") and not word.startswith("--"):
-            yield word[2:]
-
-
-def _leaving_out(options: Iterable[str]) -> Iterable[str]:
-    """Options and their values in turn; of several expressions the last one counts, as it does in pytest."""
-    words, found, gone = iter(options), dict[str, str](), list[str]()
-    for word in words:
-        name, equals, value = word.partition("=")
-        if name in {"-m", "-k", "--deselect"}:
-            value = value if equals else next(words, "")
-            if name == "--deselect":
-                gone += [name, value]
-            else:
-                found[name] = value
-    for name, value in found.items():
-        if _LEAVES_OUT.fullmatch(value.strip()):
-            yield from (name, value)
-    yield from gone
 
 
 def _ignored(options: Iterable[str]) -> Iterable[str]:

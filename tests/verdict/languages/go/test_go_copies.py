@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,24 +87,17 @@ def test_the_tests_of_a_file_are_those_that_go_test_runs() -> None:
     assert found.examples == ("ExampleA",)
 
 
-def test_a_file_gets_other_names_and_keeps_what_decides_where_it_is_built() -> None:
+def test_a_file_keeps_its_names_and_has_a_copy_beside_its_text() -> None:
     text = HEAD + "func TestA(t *testing.T) { if f() != 3 { t.Error() } }\nfunc TestB(*testing.T) { f() }\n"
-    file = suite.prepare(Role.GIVEN, "sums/a_linux_test.go", text, {})
-    assert file.staged.startswith("sums/")
-    assert file.staged.endswith("_linux_test.go")
-    assert sorted(file.names.values()) == ["TestA", "TestB"]
-    assert not re.search(r"\bTestA\b", file.text)  # a random name may begin with it
-    assert file.must_fail_names == file.names.keys()
-    mark = suite.marks(file.staged, file.text, fresh=True)
-    assert (mark.package, {name for _, name, _ in mark.tests}) == ("sums", set(file.names))
-    assert all(file.text.encode()[place - 1 : place] == b"{" and handle for place, _, handle in mark.tests)
+    file = suite.prepare(Role.GIVEN, "sums/a_linux_test.go", text)
+    assert (file.staged, file.text) == ("sums/a_linux_test.go", text)
+    assert sorted(file.names) == ["TestA", "TestB"]
+    assert file.copied
+    assert "!(f() != 3)" in file.must_fail_text
 
 
-def test_what_a_text_speaks_of_keeps_its_name() -> None:
-    own = HEAD + "func TestA(t *testing.T) { golden(t.Name()) }\n"
-    assert set(suite.prepare(Role.GIVEN, "a_test.go", own, {}).names) == {"TestA"}
-    placed = HEAD + "func TestA(t *testing.T) { runtime.Caller(0) }\n"
-    assert suite.prepare(Role.GIVEN, "a_test.go", placed, {}).staged == "a_test.go"
+def test_a_file_of_which_no_check_is_certain_has_no_copy() -> None:
+    assert not suite.prepare(Role.GIVEN, "a_test.go", HEAD + "func TestA(t *testing.T) { f() }\n").copied
 
 
 @pytest.mark.parametrize(
@@ -127,7 +118,6 @@ def test_files_for_other_machines_or_with_other_tags_are_not_run(path: str, cons
     text = f"{constraint}\n\n{HEAD}func TestA(t *testing.T) {{}}\n"
     assert suite.suite_paths({path: text}) == ([path] if built else [])
     assert bool(suite.as_is(Role.REGRESSION, path, text).names) == built
-    assert bool(suite.marks(path, text, fresh=False).tests) == built
 
 
 def test_faults_keep_types_and_leave_tests_alone() -> None:
@@ -169,8 +159,7 @@ WORDS = st.sampled_from([
 
 @given(st.lists(st.one_of(WORDS, st.text(max_size=3)), max_size=40).map("".join))
 def test_any_text_is_read_without_a_fault(text: str) -> None:
-    file = suite.prepare(Role.GIVEN, "a_test.go", text, {})
-    suite.marks(file.staged, file.text, fresh=True)
+    suite.prepare(Role.GIVEN, "a_test.go", text)
     suite.checks_something(text)
     list(faults.mutated("a.go", text, range(50)))
     golang.fault(text)

@@ -127,7 +127,6 @@ async def test_right_code_passes_and_wrong_code_fails(judge: Judge, way: str) ->
     passed, failed = await asyncio.gather(
         *(judge(change, one.tests, language=Language.GO, cpu_s=60) for change in (right, wrong))
     )
-    assert passed.passed, f"{passed.reason} {passed.failures} {passed.tampering}"
-    assert len(passed.results) == one.count
+    assert passed.passed, f"{passed.reason} {passed.failures}"
+    assert len({result.id.partition("/")[0] for result in passed.results}) == one.count
     assert not failed.passed
-    assert not failed.tampering

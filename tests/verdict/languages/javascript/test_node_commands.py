@@ -6,36 +6,39 @@ import json
 
 import pytest
 
-from nightshift.verdict.languages.javascript.commands import parse, reporting
+from nightshift.verdict.languages.javascript.commands import parse, with_reporter
 
-VITEST = ("vitest", "run", "--reporter=default", "--reporter=junit", "--outputFile.junit=junit-vitest.xml")
-JEST = ("jest", "--ci", "--reporters=default", "--reporters=/ours/jest_report.cjs")
+PRINTING = ("--test-reporter=spec", "--test-reporter-destination=stdout")
+VITEST = ("--reporter=default", "--reporter=/ours/vitest_reporter.mjs")
+JEST = ("--reporters=default", "--reporters=/ours/jest_reporter.cjs")
 
 
 def told(argv: tuple[str, ...], **scripts: str) -> tuple[str, ...]:
     package = json.dumps({"scripts": scripts})
-    return reporting(argv, {"package.json": package}.get, "/ours")
+    return with_reporter(argv, {"package.json": package}.get, "/ours").words
 
 
 @pytest.mark.parametrize(
-    ("argv", "script", "run"),
+    ("argv", "script", "more"),
     [
-        (("npm", "test"), "vitest run", VITEST),
+        (("npm", "test"), "vitest run", ("--", *VITEST)),
+        (("npm", "test", "--", "src"), "vitest run", VITEST),
         (("yarn", "test"), "vitest", VITEST),
         (("pnpm", "run", "test"), "jest", JEST),
         (("npx", "vitest", "run"), "", VITEST),
         (("vitest",), "", VITEST),
-        (("jest", "src"), "", ("jest", "src", *JEST[1:])),
+        (("jest", "src"), "", JEST),
     ],
 )
-def test_vitest_and_jest_report_each_test(argv: tuple[str, ...], script: str, run: tuple[str, ...]) -> None:
-    assert told(argv, test=script) == run
+def test_vitest_and_jest_get_one_reporter_more(argv: tuple[str, ...], script: str, more: tuple[str, ...]) -> None:
+    assert told(argv, test=script) == (*argv, *more)
 
 
 @pytest.mark.parametrize(
     ("argv", "script"),
     [
         (("npm", "test"), "mocha"),
+        (("npm", "test"), "node --test"),
         (("npm", "test"), "tsc && vitest run"),
         (("npm", "test"), "vitest run --reporter=dot"),
         (("npm", "test"), "jest --json"),
@@ -44,17 +47,43 @@ def test_vitest_and_jest_report_each_test(argv: tuple[str, ...], script: str, ru
         (("make", "test"), "vitest run"),
     ],
 )
-def test_what_is_more_than_that_or_reports_otherwise_stays_as_it_is(argv: tuple[str, ...], script: str) -> None:
+def test_other_commands_stay_as_they_are_typed(argv: tuple[str, ...], script: str) -> None:
     assert told(argv, test=script) == argv
 
 
-def test_scripts_before_and_after_the_tests_are_kept() -> None:
-    assert told(("npm", "test"), test="vitest run", pretest="node make.js") == ("npm", "test")
+@pytest.mark.parametrize(
+    ("script", "printing"),
+    [
+        ("node --test", PRINTING),
+        ("node --test --test-reporter=dot", PRINTING[1:]),
+        ("node --test --test-reporter=dot --test-reporter-destination=out.txt", ()),
+    ],
+)
+def test_node_test_prints_by_its_owners_reporter_or_by_its_own(script: str, printing: tuple[str, ...]) -> None:
+    package = json.dumps({"scripts": {"test": script}})
+    assert with_reporter(("npm", "test"), {"package.json": package}.get, "/ours").printing == printing
+    assert with_reporter(("make", "test"), {"Makefile": f"test:\n\t{script}\n"}.get, "/ours").printing == printing
+
+
+def test_the_files_of_node_test_are_those_that_it_finds_by_itself() -> None:
+    found = parse(("node", "--test"), lambda _path: None)
+    assert found is not None
+    paths = [
+        "a.test.js",
+        "a_test.mjs",
+        "test.js",
+        "test-a.cjs",
+        "src/test/deep/help.js",
+        "tests/a.js",
+        "a.spec.js",
+        "b.js",
+    ]
+    assert found.files([*paths, "node_modules/x/a.test.js"]) == paths[:5]
 
 
 def test_yarn_and_pnpm_run_node_test_like_npm() -> None:
-    package = {"package.json": json.dumps({"scripts": {"test": "node --test"}})}
-    for argv in (("npm", "test"), ("yarn", "test"), ("pnpm", "test")):
+    package = {"package.json": json.dumps({"scripts": {"test": "node --test", "unit": "node --test test/"}})}
+    for argv in (("npm", "test"), ("yarn", "test"), ("pnpm", "test"), ("npm", "run", "unit"), ("yarn", "unit")):
         found = parse(argv, package.get)
         assert found is not None
-        assert found.files(["a.test.js", "b.js"]) == ["a.test.js"]
+        assert found.files(["test/a.test.js", "b.js"]) == ["test/a.test.js"]

@@ -1,4 +1,4 @@
-"""Copies of files of node:test: one check of each test changed in its form, else a failure at the test's end."""
+"""Copies of files of tests: one check of each test changed in its form, else all and a failure at the test's end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from nightshift.core.code.javascript import fault, parse
 from nightshift.verdict.languages.javascript import names
-from nightshift.verdict.languages.javascript.copies import with_copy
+from nightshift.verdict.languages.javascript.copies import must_fail_copy
 from nightshift.verdict.languages.javascript.outline import outline
-from nightshift.verdict.languages.javascript.suite import Around, prepare
+from nightshift.verdict.languages.javascript.suite import prepare
 from nightshift.verdict.languages.plan import Role
 from nightshift.verdict.mutation import mutants
 from tests.support.sandboxes import runtime
@@ -22,24 +22,25 @@ from tests.support.sandboxes import runtime
 HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert, { equal } from 'node:assert/strict';\n"
 
 
-def both_of(body: str) -> tuple[str, str]:
-    """The text of a file as its original is staged, and its copy."""
-    text = HEAD + body
-    root = parse("a.mjs", text)
+def made_of(text: str, path: str = "a.mjs") -> tuple[str, set[str]]:
+    """The copy of a file, with `_h` for the name of its own functions and without these, and the tests in it."""
+    root = parse(path, text)
     known = names.read(root)
-    original, copy = with_copy(text, root, outline(root, known), known, "_h")
-    return original.removeprefix(HEAD), copy.removeprefix(HEAD)
+    copy, cases = must_fail_copy(text, root, outline(root, known), known)
+    if found := re.search(r"\nfunction (_[0-9a-f]{8})_reached", copy):
+        copy = copy[: found.start()].replace(found[1], "_h")
+    return copy, {case.name for case in cases}
 
 
 def copy_of(body: str) -> str:
-    return both_of(body)[1]
+    return made_of(HEAD + body)[0].removeprefix(HEAD)
 
 
 def listed_in(body: str) -> tuple[set[str], set[str], bool]:
-    """What must be reported, what else is known by name, and whether there may be more at the top."""
+    """What must be reported, what else is known by name, and whether there may be more."""
     root = parse("a.mjs", HEAD + body)
     found = outline(root, names.read(root))
-    return set(found.required), {case.name for case in found.cases} - found.required - {""}, found.knows("anything")
+    return set(found.required), {case.name for case in found.cases} - found.required - {""}, not found.is_closed
 
 
 CHANGED = [
@@ -60,11 +61,11 @@ CHANGED = [
     ("assert.throws(f, { name: 'E' })", r"assert\.throws\(f, \{ name: '(?!E')[A-Za-z]{1,2}' \}\)"),
 ]
 HANDED = [
-    ("assert(f(1))", "assert(_h.is(f(1)))"),
-    ("assert.throws(f, TypeError)", "_h.check('throws', assert.throws, f, TypeError)"),
-    ("await assert.rejects(f())", "await _h.check('rejects', assert.rejects, f())"),
-    ("assert.notEqual(f(1), 2)", "_h.check('notEqual', assert.notEqual, f(1), 2)"),
-    ("equal(f(1), g(1))", "_h.check('equal', equal, f(1), g(1))"),
+    ("assert(f(1))", "assert(_h_is(f(1)))"),
+    ("assert.throws(f, TypeError)", "_h_check('throws', assert.throws, f, TypeError)"),
+    ("await assert.rejects(f())", "await _h_check('rejects', assert.rejects, f())"),
+    ("assert.notEqual(f(1), 2)", "_h_check('notEqual', assert.notEqual, f(1), 2)"),
+    ("equal(f(1), g(1))", "_h_check('equal', equal, f(1), g(1))"),
 ]
 
 
@@ -73,8 +74,7 @@ def test_a_check_is_changed_in_its_own_form_and_by_little(check: str, changed: s
     body = f"test('x', async () => {{ {check}; }});"
     copies = set()
     for _ in range(20):
-        original, copy = both_of(body)
-        assert original == body
+        copy = copy_of(body)
         assert copy != body
         assert re.fullmatch(rf"test\('x', async \(\) => \{{ {changed}; \}}\);", copy), copy
         copies.add(copy)
@@ -82,9 +82,8 @@ def test_a_check_is_changed_in_its_own_form_and_by_little(check: str, changed: s
 
 
 @pytest.mark.parametrize(("check", "handed"), HANDED)
-def test_a_check_without_a_value_is_handed_over_in_the_original_too(check: str, handed: str) -> None:
-    original, copy = both_of(f"test('x', async () => {{ {check}; }});")
-    assert original == copy == f"test('x', async () => {{ {handed}; }});"
+def test_a_check_without_a_value_is_handed_over(check: str, handed: str) -> None:
+    assert copy_of(f"test('x', async () => {{ {check}; }});") == f"test('x', async () => {{ {handed}; }});"
 
 
 def test_one_of_several_checks_is_changed_and_the_most_revealing_one() -> None:
@@ -93,17 +92,30 @@ def test_one_of_several_checks_is_changed_and_the_most_revealing_one() -> None:
     assert ("equal(b, 1)" in copy) + ("equal(c, 2)" in copy) == 1
 
 
-def test_checks_that_may_not_be_reached_are_marked_and_the_test_fails_at_its_end() -> None:
+BEFORE, AFTER = " const _h = _h_reached(); try {", "} finally { _h_end(_h); } "
+
+
+def test_checks_that_may_not_be_reached_are_all_changed_and_the_test_fails_at_its_end() -> None:
     copy = copy_of("test('x', () => { for (const [a, b] of all) { equal(a, b); } });")
-    assert copy == "test('x', _h.run(() => { for (const [a, b] of all) { _h.check('equal', equal, a, b); } }));"
-    early = both_of("test('x', () => { if (a) { return; } equal(b, 1); });")
-    assert early[0] == early[1]
-    assert early[0].startswith("test('x', _h.run(")
+    loop = "for (const [a, b] of all) { _h_check('equal', equal, a, b); }"
+    assert copy == f"test('x', () => {{{BEFORE} {loop} {AFTER}}});"
+    early = copy_of("test('x', () => { if (a) { return; } equal(b, 1); });")
+    assert early == f"test('x', () => {{{BEFORE} if (a) {{ return; }} _h_check('equal', equal, b, 1); {AFTER}}});"
+
+
+def test_a_test_of_one_expression_fails_at_its_end_as_well() -> None:
+    assert copy_of("test('x', async () => check(f()));") == (
+        f"test('x', async () => {{{BEFORE} return await check(f()); {AFTER}}});"
+    )
+
+
+def test_a_test_whose_function_stands_elsewhere_has_no_copy() -> None:
+    assert made_of(f"{HEAD}test('x', run);\ntest('y', () => {{ equal(f(), 1); }});\n")[1] == {"y"}
 
 
 def test_checks_in_functions_that_a_test_calls_are_marked() -> None:
     copy = copy_of("function check(a) { equal(a, 1); }\ntest('x', () => { check(f()); });\n")
-    assert "function check(a) { _h.check('equal', equal, a, 1); }" in copy
+    assert "function check(a) { _h_check('equal', equal, a, 1); }" in copy
 
 
 def test_tests_below_a_test_are_copied_for_themselves() -> None:
@@ -120,10 +132,16 @@ def test_tests_are_listed_by_the_titles_above_them() -> None:
 
 
 def test_what_is_made_in_a_loop_or_under_a_condition_is_known_and_not_required() -> None:
-    assert listed_in("if (x) { test('a', f); }\n") == (set(), {"a"}, True)
+    assert listed_in("if (x) { test('a', f); }\n") == (set(), {"a"}, False)
     assert listed_in("for (const n of all) test(`a ${n}`, f);\n") == (set(), set(), True)
-    required, _, top = listed_in("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
-    assert (required, top) == ({"b"}, False)
+    required, _, more = listed_in("group('s', () => { all.forEach((n) => it(`a ${n}`, f)); });\ntest('b', f);\n")
+    assert (required, more) == ({"b"}, True)
+
+
+def test_a_test_that_its_text_skips_is_marked() -> None:
+    body = "test.skip('a', f);\nit('b', { skip: 'later' }, f);\ntest('c', { skip: !x }, f);\ntest.todo('d');\n"
+    root = parse("a.mjs", HEAD + body)
+    assert [case.is_marked for case in outline(root, names.read(root)).cases] == [True, True, False, True]
 
 
 def test_other_names_for_the_modules_are_followed() -> None:
@@ -134,17 +152,13 @@ def test_other_names_for_the_modules_are_followed() -> None:
     )
     root = parse("a.cjs", text)
     known = names.read(root)
-    found = outline(root, known)
-    assert found.required == {"x", "s > y"}
-    assert len(re.findall(r"\(f\(\), [02-4]\)", with_copy(text, root, found, known, "_h")[1])) == 2
+    assert outline(root, known).required == {"x", "s > y"}
+    assert len(re.findall(r"\(f\(\), [02-4]\)", made_of(text, "a.cjs")[0])) == 2
 
 
 def test_typescript_is_read_as_such() -> None:
     text = HEAD + "test('x', (): void => { const n: number = f<number>(1) as number; equal(n, 2 as const); });\n"
-    root = parse("a.mts", text)
-    known = names.read(root)
-    assert not root.has_error
-    copy = with_copy(text, root, outline(root, known), known, "_h")[1]
+    copy, _ = made_of(text, "a.mts")
     assert re.search(r"equal\(n, [013-5] as const\)", copy)
 
 
@@ -173,8 +187,7 @@ def test_every_copy_parses_and_differs(values: list[object]) -> None:
 
 def test_lines_stay_where_they_are_when_a_check_is_handed_over() -> None:
     body = "test('x', () => {\n  equal(\n    f(1),\n    // about g\n    g(1),\n  );\n});\n"
-    original, copy = both_of(body)
-    assert original == copy == body.replace("equal(", "_h.check('equal', equal, ")
+    assert copy_of(body) == body.replace("equal(", "_h_check('equal', equal, ")
 
 
 def test_every_changed_literal_is_another_value_to_node() -> None:
@@ -186,11 +199,12 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
     node = runtime().node
     assert node, "install nodejs: this test needs it"
     checks = "".join(f"test('{n}', () => {{ assert.deepEqual(({v}), ({v})); }});\n" for n, v in enumerate(values))
-    shown = copy_of(checks)
-    code = re.sub(r"^import .*\n", "", HEAD + shown, flags=re.MULTILINE)
+    root = parse("a.mjs", HEAD + checks)
+    known = names.read(root)
+    shown, _ = must_fail_copy(HEAD + checks, root, outline(root, known), known)
+    code = re.sub(r"^import .*\n", "", shown, flags=re.MULTILINE)
     program = (
         "const assert = require('node:assert/strict');\nconst a = [7], f = () => 7, failed = [];\n"
-        "const _h = { check: () => { throw new assert.AssertionError({ message: 'x' }); } };\n"
         "const test = (name, run) => {\n  try { run(); failed.push(name); }\n"
         "  catch (error) { if (error.code !== 'ERR_ASSERTION') throw error; }\n};\n"
         f"{code}console.log(JSON.stringify(failed));\n"
@@ -201,8 +215,7 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
 
 def test_a_file_that_is_nested_beyond_reason_is_run_as_it_is() -> None:
     text = HEAD + "test('x', () => { equal(" + "[" * 3000 + "]" * 3000 + ", 1); });\n"
-    around = Around(tests={}, paths=(), helper="_h")
-    found = prepare(Role.GIVEN, "test/a.test.mjs", text, around)
+    found = prepare(Role.GIVEN, "test/a.test.mjs", text)
     assert (found.staged, found.outline) == ("test/a.test.mjs", None)
 
 

@@ -23,7 +23,8 @@ GIVEN = {
     )
 }
 WRONG = "export const add = (a, b) => a * b;\n"
-APART = "fails with the code in another one"
+OUTSIDE, COPY = "outside of the tests", ""
+NO_END = "no test of this file came to its end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,9 @@ EXPECTED = (
     "  return pattern.exec(fs.readFileSync('/' + file, 'utf8').split('\\n')[line - 1]);\n};\n"
 )
 FORGERIES = {
-    "leaves_at_import": only(f"process.exit(0);\n{WRONG}", reason="ended by itself (exit status 0)"),
+    "leaves_at_import": only(f"process.exit(0);\n{WRONG}", reason=NO_END),
     "leaves_when_called": only(
-        "export const add = () => process.exit(0);\n", reason="ended by itself (exit status 0)"
+        "export const add = () => process.exit(0);\n", reason=NO_END
     ),
     "kills_itself_softly": only(
         f"{WRONG}process.on('exit', () => process.reallyExit(0));\n",
@@ -108,10 +109,10 @@ FORGERIES = {
         "  get: (_, key) => key === Symbol.toPrimitive ? () => n : undefined,\n});\n"
         "export const add = () => {\n  const [, n] = expected(/\\D(\\d+)\\]?\\);/) ?? [0, 0];\n"
         "  return +yes(Number(n));\n};\n",
-        reason=APART,
+        reason=COPY,
     ),
     "reads_the_answer_from_the_test": only(
-        f"{EXPECTED}export const add = () => Number(expected(/\\D(\\d+)\\]?\\);/)[1]);\n", reason=APART
+        f"{EXPECTED}export const add = () => Number(expected(/\\D(\\d+)\\]?\\);/)[1]);\n", reason=COPY
     ),
     "swaps_the_registered_tests": only(
         "import test from 'node:test';\nimport { syncBuiltinESMExports } from 'node:module';\n"
@@ -124,19 +125,19 @@ FORGERIES = {
         "const tested = new Error().stack.includes('test_runner') || process.env.NODE_TEST_CONTEXT !== undefined\n"
         "  || process.moduleLoadList.some((name) => name.includes('test_runner/test'));\n"
         "export const add = (a, b) => (tested ? a + b : a * b);\n",
-        reason=APART,
+        reason=OUTSIDE,
     ),
     "asks_for_the_context": only(
         "const tested = process.env.NODE_TEST_CONTEXT !== undefined || process.execArgv.includes('--test')\n"
         "  || process.argv.some((word) => /given/.test(word));\n"
         "export const add = (a, b) => (tested ? a + b : a * b);\n",
-        reason="3 failed of 3 tests",
+        reason=OUTSIDE,
     ),
     "prints_a_report_and_leaves": only(
         "import fs from 'node:fs';\n"
         "fs.writeSync(1, 'TAP version 13\\nok 1 - a\\nok 2 - b\\nok 3 - c\\n1..3\\n# pass 3\\n');\n"
         f"process.exit(0);\n{WRONG}",
-        reason="ended by itself (exit status 0)",
+        reason=NO_END,
     ),
     "writes_events_to_the_recorders_descriptor": only(
         "import fs from 'node:fs';\nconst file = process.argv[1].split('/work/').pop();\nlet out = '';\n"
@@ -151,7 +152,7 @@ FORGERIES = {
         "for (const fd of all.filter(isAlone)) {\n  try { fs.writeSync(fd, out); } catch { continue; }\n}\n"
         f"process.exit(0);\n{WRONG}",
         fools=None,
-        reason="ended by itself (exit status 0)",
+        reason=NO_END,
     ),
     "swallows_in_a_loader": only(
         f"import module from 'node:module';\n{WRONG}"
@@ -226,7 +227,7 @@ async def test_a_forged_pass_is_refused(name: str, judge: Judge, tmp_path: Path)
         judge(forgery.files, GIVEN, language=Language.JAVASCRIPT),
         asyncio.to_thread(bare_exit_code, tmp_path, forgery),
     )
-    assert not judged.passed
+    assert not judged.passed or judged.doubt
     assert forgery.reason in judged.reason
     assert frozenset(judged.evidence.dropped) == forgery.dropped
     assert forgery.fools is None or (code == 0) is forgery.fools, f"node --test ended with {code}"
@@ -237,4 +238,4 @@ async def test_the_honest_answer_passes_where_the_forgeries_fail(judge: Judge) -
     verdict = await judge(honest, GIVEN, language=Language.JAVASCRIPT)
     assert verdict.passed, verdict.reason
     assert verdict.count(Result.PASSED) == verdict.evidence.twins == 3
-    assert not verdict.evidence.notes
+    assert verdict.evidence.notes == ()

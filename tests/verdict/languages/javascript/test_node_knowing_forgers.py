@@ -1,10 +1,11 @@
-"""Forgeries by code that knows how JavaScript is judged: each was accepted before its tests also ran apart from it."""
+"""Forgeries by code that knows how JavaScript is judged: copies, the lock and what is asked outside of tests hold them."""
 # ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations
 
 import pytest
 
+from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.task import Files, Language
 from nightshift.core.tasks.verdicts import Verdict
 from tests.support.sandboxes import Judge
@@ -21,7 +22,7 @@ WITH_A_TIMER = {
     path: text.replace("'a', () => {", "'a', async () => {\n  await new Promise((end) => setTimeout(end, 1));")
     for path, text in GIVEN.items()
 }
-"""The same where the tests cannot run apart from the code, so that only what happens in one process speaks."""
+"""The same where time goes by in a test."""
 
 READS = """import fs from 'node:fs';
 const expected = (pattern) => {
@@ -172,7 +173,6 @@ if (isOriginal && process.moduleLoadList.some((name) => name.includes('test_runn
 }}
 {WRONG}""",
 }
-APART = "fails with the code in another one"
 
 
 async def judged(judge: Judge, solution: str, given: Files) -> Verdict:
@@ -180,95 +180,48 @@ async def judged(judge: Judge, solution: str, given: Files) -> Verdict:
 
 
 @pytest.mark.parametrize("name", READING)
-async def test_what_reads_expectations_finds_none_beside_it(name: str, judge: Judge) -> None:
+async def test_what_reads_expectations_passes_its_copy_as_well(name: str, judge: Judge) -> None:
     verdict = await judged(judge, READING[name], GIVEN)
     assert not verdict.passed
-    assert APART in verdict.reason
+    assert {FindingKind.COPY, FindingKind.VALUE} <= {one.kind for one in verdict.findings}
 
 
+@pytest.mark.parametrize("given", [GIVEN, WITH_A_TIMER], ids=["at once", "with a timer"])
 @pytest.mark.parametrize("name", PATCHING)
-async def test_what_alters_the_process_alters_that_of_no_test(name: str, judge: Judge) -> None:
-    assert not (await judged(judge, PATCHING[name], GIVEN)).passed
+async def test_what_alters_its_process_is_refused(name: str, given: Files, judge: Judge) -> None:
+    verdict = await judged(judge, PATCHING[name], given)
+    assert not verdict.passed or verdict.doubt
 
 
-@pytest.mark.parametrize("name", PATCHING)
-async def test_what_alters_the_process_finds_it_closed(name: str, judge: Judge) -> None:
-    verdict = await judged(judge, PATCHING[name], WITH_A_TIMER)
-    assert not verdict.passed
-    assert APART not in verdict.reason
+@pytest.mark.parametrize("given", [GIVEN, WITH_A_TIMER], ids=["at once", "with a timer"])
+async def test_right_answers_pass_where_these_fail(given: Files, judge: Judge) -> None:
+    verdict = await judged(judge, "export const add = (a, b) => a + b;\n", given)
+    assert (verdict.passed, verdict.evidence.notes) == (True, ()), verdict.reason
 
 
-async def test_right_answers_pass_where_these_fail(judge: Judge) -> None:
-    for given, left in ((GIVEN, ()), (WITH_A_TIMER, ("3 of 3 tests were judged in one process with the code alone",))):
-        verdict = await judged(judge, "export const add = (a, b) => a + b;\n", given)
-        assert verdict.passed, verdict.reason
-        assert verdict.evidence.notes == left
-
-
-# In one process each of these is right, so that only the other side can refuse it.
+# With the tests each of these is right, so that only what is asked outside of them can refuse it.
 IS_BESIDE = """import fs from 'node:fs';
 let isBeside = false;
 try { fs.readFileSync(process.argv[1]); } catch { isBeside = true; }
 """
 BESIDE = {
-    "ends": ("if (isBeside) process.exit(0);\nexport const add = (a, b) => a + b;\n", "ended"),
-    "ends_when_called": ("export const add = (a, b) => (isBeside ? process.exit(0) : a + b);\n", "ended"),
-    "answers_in_its_place": (
-        """const sockets = fs.readdirSync('/proc/self/fd').map(Number).filter((fd) => {
-  try { return isBeside && fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith('socket:'); } catch { return false; }
-});
-const text = '{"passed": true}';
-for (const fd of sockets) { fs.writeSync(fd, Buffer.from([0, 0, 0, text.length, ...Buffer.from(text)])); }
-export const add = (a, b) => a + b;
-""",
-        "an answer that is none",
-    ),
-    "hands_over_what_runs_text": ("export const add = (a, b) => (isBeside ? eval : a + b);\n", "AssertionError"),
-    "hands_over_what_all_objects_stand_on": (
-        "export const add = (a, b) => (isBeside ? Object.prototype : a + b);\n", "AssertionError",
-    ),
+    "ends": "if (isBeside) process.exit(0);\nexport const add = (a, b) => a + b;\n",
+    "ends_when_called": "export const add = (a, b) => (isBeside ? process.exit(0) : a + b);\n",
+    "hands_over_what_runs_text": "export const add = (a, b) => (isBeside ? eval : a + b);\n",
+    "hands_over_what_all_objects_stand_on": "export const add = (a, b) => (isBeside ? Object.prototype : a + b);\n",
     "is_no_number_but_an_object_with_a_value": (
-        "let calls = 0;\nexport const add = (a, b) => (isBeside ? { valueOf: () => (calls += 1) } : a + b);\n",
-        "AssertionError",
+        "let calls = 0;\nexport const add = (a, b) => (isBeside ? { valueOf: () => (calls += 1) } : a + b);\n"
     ),
     "throws_assertion_errors": (
-        (
-            "import assert from 'node:assert';\n"
-            "export const add = (a, b) => { assert.ok(!isBeside, 'not here'); return a + b; };\n"
-        ),
-        "not here",
+        "import assert from 'node:assert';\n"
+        "export const add = (a, b) => { assert.ok(!isBeside, 'not here'); return a + b; };\n"
     ),
-    "never_settles": ("export const add = (a, b) => (isBeside && a > 9 ? new Promise(() => {}) : a + b);\n", "settles"),
+    "never_settles": "export const add = (a, b) => (isBeside && a > 9 ? new Promise(() => {}) : a + b);\n",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BESIDE)
-async def test_what_is_right_in_one_process_alone_is_refused(name: str, judge: Judge) -> None:
-    solution, why = BESIDE[name]
-    verdict = await judged(judge, IS_BESIDE + solution, GIVEN)
+async def test_what_is_right_with_its_tests_alone_is_refused(name: str, judge: Judge) -> None:
+    verdict = await judged(judge, IS_BESIDE + BESIDE[name], GIVEN)
     assert not verdict.passed
-    assert APART in verdict.reason
-    assert why in verdict.reason
-
-
-PEEK = """import fs from 'node:fs';
-const opens = (path) => { try { fs.closeSync(fs.openSync(path)); return true; } catch { return false; } };
-const others = () => fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && Number(name) !== process.pid);
-export const open = () => others().flatMap((pid) => ['mem', 'environ', 'maps', 'fd/0', 'fd/3'].filter((name) => opens(`/proc/${pid}/${name}`)));
-export const count = () => others().length;
-export const signalled = () => others().filter((pid) => pid !== '1').filter((pid) => { try { process.kill(Number(pid), 0); return true; } catch { return false; } });
-"""
-
-
-async def test_the_code_side_sees_the_other_one_and_cannot_look_into_it(judge: Judge) -> None:
-    given = {
-        "test/peek.test.mjs": (
-            "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
-            "import { count, open, signalled } from '../peek.mjs';\n"
-            "test('memory', () => { assert.ok(count() > 0); assert.deepEqual(open(), []); });\n"
-            "test('signals', () => { assert.deepEqual(signalled(), []); });\n"
-        )
-    }
-    verdict = await judge({"peek.mjs": PEEK}, given, language=Language.JAVASCRIPT)
-    assert verdict.passed, verdict.reason
-    assert not verdict.evidence.notes
+    assert "outside of the tests" in verdict.reason

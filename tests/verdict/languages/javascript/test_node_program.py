@@ -1,4 +1,4 @@
-"""Which Node.js is taken, what commands run node:test, and how reports of its processes are weighed."""
+"""Which Node.js is taken, what commands run node:test, and how the lines of its reporters are read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.sandbox import node_program
-from nightshift.sandbox.inside.node import FORGED, Report, Total
+from nightshift.sandbox.inside.node import FORGED, Total, events_of_command
 from nightshift.sandbox.node_program import Node
 from nightshift.verdict.languages.javascript import commands
 from nightshift.verdict.languages.javascript import plan as javascript
@@ -129,65 +130,107 @@ def test_a_command_takes_the_tests_below_its_folders() -> None:
     assert command.files(paths) == ["b.js", "lib/a.test.js"]
 
 
-JOB = {"node": {"told": {"secret": "S"}}, "decisive": ["a"]}
-PASSED = 'S{"e":"end","id":"a::x","rows":[["call","passed"]],"fail":null}'
-FAILED = 'S{"e":"end","id":"a::x","rows":[["call","failed"]],"fail":{}}'
+HERE = Path.cwd()
+NODE = {"scripts": ["s.mjs"], "marked": ["a.mjs::later"]}
 
 
-def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, object]:
+def line(event: str, file: str = "a.mjs", **more: object) -> str:
+    return "S" + json.dumps({"e": event, "file": f"{HERE}/{file}", **more})
+
+
+def case(how: str, *titles: str, file: str = "a.mjs", **error: object) -> str:
+    return line("test", file, titles=titles or ("x",), how=how, seconds=0.1, error=error or None)
+
+
+CHECK = {"name": "AssertionError", "code": "ERR_ASSERTION", "message": "1 !== 2", "stack": "", "isCheck": True}
+END = line("end")
+
+
+def ended(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, Any]:
     return {
         "ended": how,
         "exit": status,
         "events": "\n".join(lines),
-        "output": {"": output},
+        "output": {"a.mjs": output},
         "duration_s": 0.1,
         "cpu_s": 0.1,
         "limit": "",
     }
 
 
-def weighed(found: dict[str, object]) -> tuple[str, int | None, list[str]]:
-    total = Total()
-    total.take("a", found, JOB)
+def weighed(found: dict[str, Any]) -> tuple[str, int | None, list[str]]:
+    total = Total({"node": NODE})
+    total.take(found, "S")
     answer = total.answer(total.stopped or "exited")
     return answer["ended"], answer["exit"], answer["events"].splitlines()
 
 
-def finish(status: int) -> str:
-    return f'S{{"e":"finish","exit":{status},"changed":["x"]}}'
+def events(kind: str, *lines: str, **more: Any) -> dict[str, dict[str, Any]]:
+    """The events of a kind, by their ids."""
+    told = [json.loads(line) for line in weighed(ended(*lines, END, **more))[2]]
+    return {event["id"]: event for event in told if event["e"] == kind}
 
 
-def test_a_report_that_agrees_with_the_exit_status_is_taken_over() -> None:
-    how, status, lines = weighed(ended(PASSED, finish(0)))
+def test_a_report_is_taken_over_with_the_exit_status() -> None:
+    how, status, lines = weighed(ended(case("passed"), END))
     assert (how, status) == ("exited", 0)
-    assert json.loads(lines[-1]) == {"e": "finish", "exit": 0, "changed": ["x"]}
-    assert weighed(ended(FAILED, finish(1), status=1))[:2] == ("exited", 1)
+    assert json.loads(lines[-1]) == {"e": "finish", "exit": 0, "changed": []}
+    assert weighed(ended(case("failed", **CHECK), END, status=1))[:2] == ("exited", 1)
+    assert weighed(ended(case("passed"), END, status=1))[:2] == ("exited", 1)
 
 
-def test_lines_without_the_secret_and_after_the_end_are_forged() -> None:
-    for lines in ([PASSED[1:], finish(0)], [PASSED, finish(0), PASSED], [PASSED, "S{", finish(0)]):
-        assert FORGED in weighed(ended(*lines))[2]
+def test_a_test_is_named_by_its_titles_and_numbered_where_there_are_several() -> None:
+    found = events(
+        "end", case("passed", "s", "x"), case("passed", "s", "x"), case("skipped", "[1]"), case("skipped", "later")
+    )
+    assert list(found) == ["a.mjs::s > x", "a.mjs::s > x #2", "a.mjs::\u27e61]", "a.mjs::later"]
+    assert [(one["result"], one["marked"]) for one in found.values()][2:] == [("skipped", False), ("skipped", True)]
+
+
+def test_a_failure_has_its_kind_and_the_frames_of_the_workspace() -> None:
+    places = (f"f (file://{HERE}/a.mjs:3:1)", "node:internal/x:1:1", f"{HERE}/b.mjs:9:2")
+    stack = "Error: x\n" + "\n".join(f"    at {place}" for place in places)
+    found = events("end", case("failed", **{**CHECK, "stack": stack}))["a.mjs::x"]["fail"]
+    assert (found["kind"], found["frames"]) == ("AssertionError", [["b.mjs", 9, "<module>"], ["a.mjs", 3, "f"]])
+    missing = {**CHECK, "isCheck": False, "code": "ERR_MODULE_NOT_FOUND"}
+    assert events("end", case("failed", **missing))["a.mjs::x"]["fail"]["kind"] == "ModuleNotFoundError"
+
+
+def test_a_line_without_the_secret_is_forged_and_one_of_another_recorder_is_kept() -> None:
+    assert FORGED in weighed(ended(case("passed")[1:], END))[2]
+    other = '{"e": "end", "id": "test_a.py::test_a", "result": "passed"}'
+    assert other in weighed(ended(f"S{other}", END))[2]
 
 
 def test_a_process_without_an_end_of_its_report_ends_the_run() -> None:
-    how, status, lines = weighed(ended(PASSED, status=0))
+    how, status, lines = weighed(ended(case("passed"), status=0))
     assert (how, status) == ("exited", 0)
     assert not any('"finish"' in line for line in lines)
-    assert weighed(ended(status=-6, output="JavaScript heap out of memory"))[0] == "memory"
-    assert weighed(ended(PASSED, how="timeout"))[0] == "timeout"
+    assert weighed(ended(status=1, output="JavaScript heap out of memory"))[0] == "memory"
+    assert weighed(ended(case("passed"), how="timeout"))[0] == "timeout"
 
 
-def test_an_exit_status_that_contradicts_the_report_is_noticed() -> None:
-    assert weighed(ended(PASSED, finish(0), status=1))[1] == 1
-    assert FORGED in weighed(ended(FAILED, finish(1), status=0))[2]
+def test_functions_that_are_others_at_the_end_are_told() -> None:
+    _, _, lines = weighed(ended(line("changed", names=["Math.abs"]), END))
+    assert json.loads(lines[-1])["changed"] == ["Math.abs"]
 
 
-def test_a_file_without_tests_fails() -> None:
-    _, status, lines = weighed(ended(finish(0)))
-    assert status == 1
-    assert "this file holds no test" in lines[0]
+def test_a_file_of_tests_that_reports_none_fails_and_a_script_is_a_test_itself() -> None:
+    assert "no test of this file came to its end" in str(events("collect", line("file", how="passed"))["a.mjs"])
+    assert list(events("end", line("file", "s.mjs", how="passed"))) == ["s.mjs::s.mjs"]
+    helped = (case("passed", file="s.mjs"), line("file", "s.mjs", how="passed"))
+    assert list(events("end", *helped)) == ["s.mjs::x"]
 
 
-def test_skipped_tests_are_no_failures() -> None:
-    report = Report('S{"e":"end","id":"a::x","rows":[["call","skipped"]],"fail":{}}', "S")
-    assert (report.failed, report.tests) == (False, 1)
+def test_what_ended_a_file_is_read_from_what_it_printed() -> None:
+    said = f"file://{HERE}/a.mjs:4\nthrow x;\n\nRangeError [ERR_X]: too\nfar\n    at f (file://{HERE}/a.mjs:4:1)\n"
+    fail = events("collect", line("file", how="failed", status="1"), status=1, output=said)["a.mjs"]["fail"]
+    assert (fail["kind"], fail["message"], fail["frames"]) == ("RangeError", "too\nfar", [["a.mjs", 4, "f"]])
+    late = events("collect", case("passed"), line("file", how="failed", status="7"), status=1)["a.mjs"]["fail"]
+    assert "ended with status 7: something failed after its test had ended" in late["message"]
+
+
+def test_the_lines_of_a_command_bear_its_secret() -> None:
+    text = events_of_command("\n".join((case("passed"), line("changed", names=["Math.abs"]))), "S", {"node": NODE})
+    assert all(line.startswith("S{") for line in text.split("\n"))
+    assert '"changed": ["Math.abs"]' in text

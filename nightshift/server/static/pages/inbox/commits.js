@@ -11,7 +11,8 @@ import {classes, html} from '../../app/ui.js';
 import {Copy, Lines, quoted} from '../../app/copy.js';
 
 const WORTH = {
-  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn', draft: 'warn',
+  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  doubtful: 'warn', draft: 'warn',
 };
 const SHOWN = 6;
 

@@ -9,7 +9,8 @@ import {VerifyAgain} from '../../app/verify.js';
 import {html} from '../../app/ui.js';
 
 const WORTH = {
-  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn', draft: 'warn',
+  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  doubtful: 'warn', draft: 'warn',
 };
 const TONE = {high: 'failed', medium: 'warn', low: ''};
 

@@ -13,7 +13,8 @@ import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
 
 const WORTH = {
-  verified: 'done', tests_passed: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn', draft: 'warn',
+  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  doubtful: 'warn', draft: 'warn',
 };
 
 function Row({task, commit, isNewest}) {

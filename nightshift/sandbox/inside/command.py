@@ -1,0 +1,138 @@
+"""Runs the owner's command as he types it, and collects what it says of its tests: events, printed lines, report files.
+
+It is part of the trusted parent. A report counts if it was written while the command ran and is read once every process
+of the command is gone. What stands in it is the tested code's word, which is weighed outside of the sandbox.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH116, PTH118, PTH123
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from . import virtual
+from .child import Child, Ends
+
+PRINTED = 8 << 20
+"""Bytes of the output's beginning, and of its end, that may hold a report."""
+LAST = 3000
+"""Bytes of the end that people are shown."""
+FILES, BYTES = 300, 3 << 20
+"""How many report files are read, and how much of them together."""
+ENTRIES, DEPTH = 100_000, 20
+"""How many entries of the tree are looked at, and how deep."""
+FOLDERS = frozenset({"test-results", "test-reports", "surefire-reports", "failsafe-reports", "test_results"})
+SKIPPED = frozenset({".git", "node_modules", ".venv", "venv"})
+NAME = re.compile(r"(?i:.*junit.*|test-.*|test[-_]?(?:results?|reports?).*|nosetests|xunit.*)\.xml")
+Job = dict[str, Any]
+Stamps = dict[str, tuple[int, int]]
+
+
+def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
+    """Run the job's command; returns what `watch` does."""
+    env, told = _env(job, libraries), job["session"]["recorder"]
+    if job["node"] is None:
+        return watch(Child(become, (job["command"], env, told)), job)
+    from . import node  # noqa: PLC0415 (only where it is needed)
+
+    channel = node.Channel(job, told["secret"])
+    child = Child(become, (job["command"], channel.variables(env), {**told, "path": channel.path}))
+    channel.attach(child)
+    found = watch(child, job)
+    channel.close()
+    return {**found, "events": node.events_of_command(found["events"], told["secret"], job)}
+
+
+def watch(child: Child, job: Job) -> dict[str, Any]:
+    """Watch a child that runs tests; returns what `Child.watch` does, with `printed` and `reports`.
+
+    `printed` has the beginning and the end of the output and the number of bytes between, `reports` path and text of
+    each report, the text None where it is more than is read.
+    """
+    named = _named(job["command"])
+    before, output = _stamps(named), Ends(PRINTED)
+    found = child.watch(job, output=output)
+    head, tail = (end.decode("utf-8", "replace") for end in output.ends)
+    found["output"] = {"": (head + tail)[-LAST:]}
+    found["printed"] = [head, tail, output.left_out]
+    found["reports"] = list(_texts(stamps for stamps in _stamps(named).items() if before.get(stamps[0]) != stamps[1]))
+    return found
+
+
+def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
+    more = {}
+    if job["go"] is not None:
+        from . import go  # noqa: PLC0415 (only where it is needed)
+
+        more = go.environment(job["go"], go.work_folder())
+    session = job["session"]
+    return virtual.environment(libraries, session["paths"], executable=session["executable"], more=more)
+
+
+def become(_instructions: int, events: int, argument: tuple[Sequence[str], dict[str, str], dict[str, Any]]) -> NoReturn:
+    """In the child: any command at all, which may start pytest somewhere below."""
+    from . import channel  # noqa: PLC0415 (not before the job is there)
+
+    argv, env, told = argument
+    os.set_inheritable(events, True)
+    os.execvpe(argv[0], list(argv), channel.environment(events, told, env))  # noqa: S606 (argv of the owner's, no shell)
+
+
+def _named(argv: Sequence[str]) -> list[str]:
+    """The reports that a command names itself, as in `--junitxml=out.xml`."""
+    words = (word for part in argv for word in re.split(r"[\s=:;,'\"]+", part))
+    return [word for word in words if word.lower().endswith(".xml")][:FILES]
+
+
+def _stamps(named: Sequence[str]) -> Stamps:
+    """Path to size and time of change of all that may be a report; this time cannot be set."""
+    found = Stamps()
+    for path in (*named, *_walk()):
+        try:
+            status = os.stat(path, follow_symlinks=False)
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found[os.path.normpath(path)] = status.st_size, status.st_ctime_ns
+    return found
+
+
+def _walk() -> Iterator[str]:
+    """The files below the workspace whose name, or whose folder's, is one of a report."""
+    waiting, left = [("", 0)], ENTRIES
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            with os.scandir(folder or ".") as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        return
+                    path = os.path.join(folder, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        if depth < DEPTH and entry.name not in SKIPPED:
+                            waiting.append((path, depth + 1))
+                    elif NAME.fullmatch(entry.name) or (entry.name.endswith(".xml") and FOLDERS & {*path.split("/")}):
+                        yield path
+        except OSError:
+            continue
+
+
+def _texts(written: Iterator[tuple[str, tuple[int, int]]]) -> Iterator[tuple[str, str | None]]:
+    """Path and text of the reports, as far as they are read."""
+    left = BYTES
+    for path, (size, _) in sorted(written)[:FILES]:
+        text = _text(path, left) if size <= left else None
+        left -= 0 if text is None else size
+        yield path, text
+
+
+def _text(path: str, most: int) -> str | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        return file.read(most).decode("utf-8", "replace")

@@ -1,0 +1,21 @@
+"""Runs coroutine tests where no plugin of the repository's does."""
+
+import inspect
+
+from _pytest.config import hookimpl
+
+
+class Coroutines:
+    """A plugin of pytest's."""
+
+    @hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem):
+        """Run a coroutine test."""
+        plugins = pyfuncitem.config.pluginmanager
+        if not inspect.iscoroutinefunction(pyfuncitem.obj) or any(map(plugins.has_plugin, ("asyncio", "anyio"))):
+            return None
+        import asyncio  # noqa: PLC0415 (only where tests use it)
+
+        names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 (as pytest's own hook does)
+        asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+        return True

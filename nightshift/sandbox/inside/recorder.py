@@ -1,0 +1,423 @@
+"""An ordinary pytest plugin (`-p nightshift_inside.recorder`) that tells what a run does, one line of JSON an event.
+
+It changes nothing of how tests run, but that coverage gates are off. Its channel is a pipe to the trusted parent, and
+each line bears the run's secret; both leave the environment before any code of the tree is imported. That keeps out
+what is printed, `os._exit`, and reports that are written by hand. Code that looks for the secret in memory is not kept
+out: it forges the run of the must-fail copies in the same way, and is seen there.
+
+Events: `item` (a test was collected), `start`, `end` (how a test ended, with its failure, output and the lines of test
+files that ran), `collect` (a file could not be collected), `left` (files that another run is to take), `internal`,
+`note`, `seen` (files that tests opened, modules of the tree, functions outside of it that changed), `finish`.
+
+Its own assertions need no explanation: PYTEST_DONT_REWRITE.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH100, PTH109
+
+import contextlib
+import importlib.util
+import json
+import os
+import sys
+import time
+
+import pytest
+from _pytest.config import hookimpl
+
+from . import coroutines, lines, seal
+from .channel import OPTIONS, VARIABLE, Channel
+
+MESSAGE, OUTPUT, FRAMES = 4000, 3000, 40
+DETAILS = 6 << 20  # bytes of events that tell of failures at length; later ones are told in short
+SHORT = 300
+MOST_READ = 2000
+PLUGIN = "nightshift_recorder"
+MARKS = ("no_cover", "xdist_group", "flaky", "limit_memory")
+_xfailed = pytest.xfail.Exception
+
+
+class Attached:
+    """Keeps the events of a process of pytest-xdist, until a report takes them to the one that has the channel."""
+
+    def __init__(self):
+        self._events = []
+
+    def send(self, event):
+        """Keep one event."""
+        self._events.append(event)
+
+    def take(self):
+        """The events since the last time."""
+        events, self._events = self._events, []
+        return events
+
+
+@hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config, parser, args):
+    """Begin before a conftest can import tested code."""
+    text = os.environ.pop(VARIABLE, None)
+    if text is None:
+        return (yield)
+    told = json.loads(text)
+    channel = Channel(told)
+    restore_options(told)
+    recorder = Recorder(channel, told, early_config)
+    early_config.pluginmanager.register(recorder, PLUGIN)
+    done = yield
+    recorder.drop_options(parser, args)
+    return done
+
+
+def restore_options(told):
+    """Have programs that tests start find the owner's own options."""
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    if told["addopts"] is not None:
+        os.environ["PYTEST_ADDOPTS"] = told["addopts"]
+
+
+@hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config):
+    """Have the processes of pytest-xdist load the recorder; this one runs no tests then."""
+    if recorder := config.pluginmanager.get_plugin(PLUGIN):
+        os.environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (OPTIONS, recorder.told["addopts"])))
+
+
+@hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell them what it is to record; their reports bring it here."""
+    if recorder := node.config.pluginmanager.get_plugin(PLUGIN):
+        node.workerinput["nightshift"] = recorder.told
+
+
+def pytest_configure(config):
+    """Begin in a process of pytest-xdist."""
+    told = getattr(config, "workerinput", {}).get("nightshift")
+    if told is not None:
+        restore_options(told)
+        config.pluginmanager.register(Recorder(Attached(), told, config), PLUGIN)
+
+
+class Recorder(coroutines.Coroutines):
+    """Records one session.
+
+    Args:
+        channel: takes the events.
+        told: `budget` (seconds, and the files that may be left when they are spent), `standing` (files of tests that
+            the repository has), `without` (tests that are not run), `preload` (modules that are imported first),
+            `traced` (whether the lines of test files are recorded).
+        config: pytest's.
+    """
+
+    def __init__(self, channel, told, config):
+        self.told, self._channel = told, channel
+        self._root = os.getcwd() + os.sep
+        self._budget, self._details = Budget(**told["budget"]), DETAILS
+        self._standing, self._without = frozenset(told["standing"]), frozenset(told["without"])
+        self._rows, self._fail, self._output, self._raised = {}, {}, {}, None
+        self._marked, self._session = set(), None
+        self._read, self._lines = {}, lines.Lines(self._root, traced=told["traced"])
+        for name in told["preload"]:
+            with contextlib.suppress(ImportError):
+                __import__(name)
+        if "hypothesis" in told["preload"]:
+            steady_hypothesis()
+        self._seal = seal.taken()
+        self._usual = {*self._seal.changed()}  # by plugins, which are there by now
+        self._calm = calm_hypothesis()
+        options = config.known_args_namespace
+        if getattr(options, "cov_source", None):
+            options.no_cov = True
+            self._emit(e="note", text="coverage gates are off")
+        if importlib.util.find_spec("pytest_randomly"):
+            self._emit(e="note", text="random order is off")
+        sys.addaudithook(self._hear)
+
+    def _emit(self, **event):
+        self._channel.send(event)
+
+    def _hear(self, event, arguments):
+        """Note which files of the tree the frames of tests open."""
+        if event != "open" or not isinstance(arguments[0], str) or len(self._read) > MOST_READ:
+            return
+        path = os.path.abspath(arguments[0])
+        if not path.startswith(self._root) or path.endswith((".py", ".pyc")) or path in self._read:
+            return
+        frame = sys._getframe(1)  # noqa: SLF001 (there is no other way)
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name.startswith(self._root):
+                if self._lines.is_test(name):
+                    self._read[path] = name
+                return
+            frame = frame.f_back
+
+    def drop_options(self, parser, args):
+        """Take out the options of plugins that are not here, and name them; pytest would not begin with them."""
+        _, unknown = parser.parse_known_and_unknown_args(list(args))
+        for word in unknown:
+            at = args.index(word) if word in args else -1
+            if at < 0 or not word.startswith("-"):
+                continue
+            value = args[at + 1] if len(args) > at + 1 else "-"
+            is_value = "=" not in word and not value.startswith("-") and not os.path.exists(value.partition("::")[0])  # noqa: PTH110
+            del args[at : at + 1 + is_value]
+            self._emit(e="note", text=f"the option {word} cannot be used here")
+
+    def pytest_configure(self, config):
+        """Know the marks of plugins that serve no verdict, and print no output of tests, which the events have.
+
+        Warnings that are errors would end a suite with a mark that is not known.
+        """
+        config.option.showcapture = "no"
+        for mark in MARKS:
+            config.addinivalue_line("markers", mark)
+
+    # --- collection
+
+    @hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path, parent):
+        """Skip a file that a conftest ignores: told of it by name, pytest would run it."""
+        found, config = (yield), parent.config
+        if not found or self._short(str(file_path)) not in self._standing:
+            return found
+        places = [place for place in (file_path, *file_path.parents) if config.rootpath in place.parents]
+        if any(parent.ihook.pytest_ignore_collect(collection_path=place, config=config) for place in places):
+            return [Ignored.from_parent(parent, path=file_path)]
+        return found
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self):
+        """Report a file that could not be collected, or was skipped as a whole."""
+        report = yield
+        if report.outcome != "passed":
+            raised = getattr(report.call, "excinfo", None)
+            fail = details(raised and raised.value, str(report.longrepr), self._root)
+            self._emit(e="collect", id=report.nodeid, skipped=report.outcome == "skipped", fail=fail)
+        return report
+
+    @hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        """Leave out the tests that are not to run."""
+        if self._without:
+            items[:] = [item for item in items if item.nodeid.partition("[")[0] not in self._without]
+
+    def pytest_collection_finish(self, session):
+        """Report the tests that are to run."""
+        if isinstance(self._channel, Attached):
+            return
+        self._session = session
+        for item in session.items:
+            self._lines.add_test(str(item.path))
+            self._emit(e="item", id=item.nodeid)
+
+    # --- tests
+
+    @hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid):
+        """Report the start of a test."""
+        self._emit(e="start", id=nodeid)
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        """Look for constant marks, and leave files for another run when time is up."""
+        if is_marked(item):
+            self._marked.add(item.nodeid)
+        done = yield
+        if nextitem is not None and file_of(nextitem) != file_of(item) and self._session and self._budget.is_spent():
+            self._leave(item)
+        return done
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item):
+        """Record the lines of test files that run."""
+        self._lines.begin(str(item.path))
+        try:
+            return (yield)
+        finally:
+            self._lines.end()
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, call):
+        """Keep what was raised, which reports do not carry."""
+        before = call.excinfo
+        report = yield
+        self._raised = before or call.excinfo  # unittest's failures are put there by pytest's own hook
+        return report
+
+    @hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        """Note one phase of a test, and report the test with its last one."""
+        if (events := getattr(report, "nightshift", None)) is not None:
+            for event in events:
+                self._emit(**event)
+        if hasattr(report, "node"):  # of a process of pytest-xdist, which has recorded it
+            return
+        raised, self._raised = self._raised.value if self._raised else None, None
+        rows = self._rows.setdefault(report.nodeid, [])
+        rows.append((report.when, report.outcome, hasattr(report, "wasxfail"), hasattr(report, "context"), raised))
+        if report.outcome != "passed" and report.nodeid not in self._fail:
+            self._fail[report.nodeid] = details(raised, str(report.longrepr), self._root)
+            self._output[report.nodeid] = "".join(text for title, text in report.sections if "Captured" in title)
+        if report.when == "teardown":
+            self._end(report.nodeid, report.duration)
+            if isinstance(self._channel, Attached):
+                report.nightshift = self._channel.take()
+
+    def _end(self, test, duration):
+        rows, fail = self._rows.pop(test, []), self._fail.pop(test, None)
+        output, seen = self._output.pop(test, "")[-OUTPUT:], self._lines.take()
+        result = result_of(rows)
+        if result is None:  # it runs once more
+            return
+        if result == "error" and fail is None:
+            fail = {"kind": "Error", "message": "an exception was raised, yet it was reported as passed", "frames": []}
+        if fail is not None:
+            fail = fail if self._details > 0 else in_short(fail)
+            self._details -= len(str(fail))
+        marked = result == "skipped" and test in self._marked
+        self._emit(
+            e="end", id=test, result=result, s=round(duration, 4), marked=marked, fail=fail, output=output, lines=seen
+        )
+
+    def _leave(self, item):
+        """Take out the files that may be left for another run and were not begun."""
+        items = self._session.items
+        done = items.index(item) + 1
+        begun = {file_of(each) for each in items[:done]}
+        left = {file_of(each) for each in items[done:]} & self._budget.files - begun
+        items[done:] = [each for each in items[done:] if file_of(each) not in left]
+        # What is still set up is what the next test needs that does not come now. How its end goes says nothing of the
+        # test that has ended.
+        with contextlib.suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):
+            item.session._setupstate.teardown_exact(items[done] if items[done:] else None)  # noqa: SLF001 (pytest's way)
+        self._emit(e="left", files=sorted(left))
+
+    # --- the end
+
+    def pytest_internalerror(self, excrepr):
+        """Report that pytest itself failed."""
+        self._emit(e="internal", message=str(excrepr)[-MESSAGE:])
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        """Report what was seen besides tests, and the end of the session."""
+        done = yield
+        changed = [name for name in self._seal.changed() if name not in self._usual]
+        if self._calm is not None and calm_hypothesis() != self._calm:
+            changed.append("hypothesis.settings")
+        files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        own = sorted({self._short(name) for name in files if isinstance(name, str) and name.startswith(self._root)})
+        read = {self._short(path): self._short(name) for path, name in self._read.items()}
+        if not isinstance(self._channel, Attached):
+            self._emit(e="seen", read=read, modules=own, changed=changed[:20])
+            self._emit(e="finish", exit=int(exitstatus))
+        if "hypothesis" not in sys.modules:  # whose plugin imports it now, to say that it has nothing to say
+            session.config.pluginmanager.unregister(name="hypothesispytest")
+        return done
+
+    def _short(self, path):
+        return path.removeprefix(self._root)
+
+
+class Ignored(pytest.File):
+    """A file that is skipped as a whole."""
+
+    def collect(self):
+        """Skip it."""
+        pytest.skip("a conftest of the repository's ignores this file")
+
+
+class Budget:
+    """After how much time a run leaves the files that it has not begun for another one, if these may be left."""
+
+    def __init__(self, cpu_s, wall_s, files):
+        self._cpu_s, self._wall_s, self.files = cpu_s, wall_s, frozenset(files)
+        self._began, self._monotonic, self._times = time.monotonic(), time.monotonic, os.times
+
+    def is_spent(self):
+        """Tell whether so much processor time was used, or has gone by on the clock."""
+        return sum(self._times()[:4]) >= self._cpu_s or self._monotonic() - self._began >= self._wall_s
+
+
+def result_of(rows):
+    """How a test ended by all its reports: passed only if each phase did, with nothing raised and nothing expected.
+
+    Args:
+        rows: phase, outcome, whether it was expected to fail, whether it is of a subtest, and what was raised.
+
+    Returns:
+        The result; None for a test that runs once more.
+    """
+    if any(outcome == "rerun" for _, outcome, *_ in rows):
+        return None
+    for when, outcome, *_ in rows:
+        if outcome == "failed":
+            return "failed" if when == "call" else "error"
+    if any(outcome != "passed" or expected for _, outcome, expected, *_ in rows):
+        return "skipped"
+    phases = [when for when, _, _, subtest, _ in rows if not subtest]
+    silent = all(raised is None or isinstance(raised, _xfailed) for *_, raised in rows)
+    return "passed" if silent and phases == ["setup", "call", "teardown"] else "error"
+
+
+def is_marked(item):
+    """Tell whether the text of a test says that it is skipped or fails."""
+    function, holder = getattr(item, "function", None), getattr(item, "cls", None)
+    by_mark = any(item.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))
+    return by_mark or any(
+        getattr(each, name, False)
+        for each in (function, holder)
+        for name in ("__unittest_skip__", "__unittest_expecting_failure__")
+    )
+
+
+def file_of(item):
+    """The file of a test."""
+    return item.nodeid.partition("::")[0]
+
+
+def calm_hypothesis():
+    """What Hypothesis makes of a test unless the test says otherwise; None where it is not there."""
+    if "hypothesis" not in sys.modules:
+        return None
+    usual = getattr(sys.modules["hypothesis"].settings, "default", None)
+    return None if usual is None else (usual.max_examples, str(usual.phases))
+
+
+def steady_hypothesis():
+    """Have the same examples in every run, and no verdict by the clock."""
+    from hypothesis import HealthCheck, settings  # noqa: PLC0415 (slow to import; only where tests use it)
+
+    calm = {"database": None, "deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("judged", **calm)
+    settings.load_profile("judged")
+
+
+def details(raised, otherwise, workspace):
+    """What was raised: kind, message and frames, paths of the workspace relative; `otherwise` where nothing was."""
+    if raised is None:
+        return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
+    if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:
+        raised = raised.__cause__
+    try:
+        message = str(raised)
+    except Exception as error:  # noqa: BLE001 (a tested class may not be printable)
+        message = f"(its message could not be made: {type(error).__name__})"
+    return {"kind": type(raised).__name__, "message": message[:MESSAGE], "frames": _frames(raised, workspace)}
+
+
+def in_short(fail):
+    """A failure with the beginning of its message and the innermost frames of the workspace."""
+    own = [frame for frame in fail["frames"] if not frame[0].startswith(("/", "<"))]
+    return {**fail, "message": fail["message"][:SHORT], "frames": own[-2:]}
+
+
+def _frames(raised, workspace):
+    frames, trace = [], raised.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append([code.co_filename.removeprefix(workspace), trace.tb_lineno, code.co_name])
+        trace = trace.tb_next
+    if isinstance(raised, SyntaxError) and raised.filename:
+        frames.append([str(raised.filename).removeprefix(workspace), raised.lineno or 0, "<module>"])
+    return frames[-FRAMES:]

@@ -1,0 +1,66 @@
+"""Puts a virtual environment beside the tree, whose Python imports what tests import.
+
+Those are the test libraries, and the tree as if it had been installed for editing.
+"""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH101, PTH103, PTH109, PTH118, PTH120, PTH123, PTH211
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+PYTHONS = ("python", "python3")
+
+
+def environment(
+    libraries: Sequence[str], paths: Sequence[str], *, executable: str = "", more: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the environment variables of a command; a repository's own environment has its programs already.
+
+    Args:
+        libraries: import paths of the test libraries.
+        paths: folders of the tree that modules are imported from.
+        executable: the interpreter of the repository's own environment; empty without one.
+        more: further variables.
+    """
+    tree, found = os.getcwd(), {**os.environ, **(more or {})}
+    inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100
+    own = [os.path.normpath(os.path.join(tree, path)) for path in paths]
+    folder = os.path.join(os.environ["HOME"], ".venv")
+    if executable:
+        programs = os.path.join(folder, "bin")
+        os.makedirs(programs)
+        _write_programs(programs, executable)
+        path = os.pathsep.join((found.get("PATH", "/usr/bin:/bin"), programs))
+        return {**found, "PATH": path, "PYTHONPATH": os.pathsep.join((*own, inside)), "PWD": tree}
+    make(folder, (*own, *libraries, inside))
+    path = os.pathsep.join((os.path.join(folder, "bin"), found.get("PATH", "/usr/bin:/bin")))
+    return {**found, "PATH": path, "VIRTUAL_ENV": folder, "PWD": tree}
+
+
+def make(folder: str, shown: Sequence[str]) -> None:
+    """Make the environment in a new folder; `shown` are the import paths of its Python."""
+    programs, series = os.path.join(folder, "bin"), ".".join(map(str, sys.version_info[:2]))
+    packages = os.path.join(folder, "lib", f"python{series}", "site-packages")
+    os.makedirs(programs)
+    os.makedirs(packages)
+    for name in PYTHONS:
+        os.symlink(sys.executable, os.path.join(programs, name))
+    settings = f"home = {os.path.dirname(sys.executable)}\ninclude-system-site-packages = false\n"
+    for path, text in (
+        (f"{folder}/pyvenv.cfg", settings),
+        (f"{packages}/shown.pth", "".join(f"{path}\n" for path in shown)),
+    ):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    _write_programs(programs, f"{programs}/python")
+
+
+def _write_programs(folder: str, python: str) -> None:
+    """Write what starts pytest."""
+    start = f"#!{python}\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n"
+    for name in ("pytest", "py.test"):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(start)
+        os.chmod(path, 0o755)  # noqa: S103 (a program)

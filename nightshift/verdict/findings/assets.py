@@ -1,0 +1,109 @@
+"""Test assets: every file that decides what tests check, and which of them a change touches.
+
+They are known by what tests read and import on the base, and by the usual names where that was not seen. What only the
+product reads is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from nightshift.core.code.paths import folders_of, is_test_path
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.task import Change
+from nightshift.core.text.encoding import encode
+
+_FOLDERS = frozenset({
+    "tests", "test", "__tests__", "testing", "spec", "fixtures", "testdata", "golden", "__snapshots__", "cassettes",
+})  # fmt: skip
+_ENDINGS = (".snap", ".golden", ".ambr")
+_STEERING = re.compile(
+    r"(^|/)(conftest\.py|\.?pytest\.(ini|toml)|tox\.ini|noxfile\.py|sitecustomize\.py|usercustomize\.py|\.env"
+    r"|(jest|babel|vitest|vite)\.(config|workspace)\.[cm]?[jt]s|\.mocharc.*|\.babelrc.*|node\.config\.json)$|\.pth$"
+)
+_ASSERTS = re.compile(
+    r"^\s*assert\b|\bself\.assert\w+\(|\braise AssertionError\b|\bt\.(Error|Fatal)f?\(|\bexpect\(", re.MULTILINE
+)
+SUBJECT = "test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What is known of the tests around a change.
+
+    Attributes:
+        read: the files that tests opened, each with the file of tests.
+        modules: the modules of the tree that were imported.
+        command: the owner's words, whose files count.
+        asked: the words of the task: a file that they name may change.
+    """
+
+    read: Mapping[str, str]
+    modules: Collection[str]
+    command: tuple[str, ...] = ()
+    asked: str = ""
+
+
+def find_touched(change: Change, texts: dict[str, str | None], around: Surroundings) -> Iterator[Finding]:
+    """The test assets among the files of a change, as questions; those that the task names are none.
+
+    Args:
+        change: path to new text, None for a removed file.
+        texts: what each of these files holds on the base; None where it is new.
+        around: what is known of the tests.
+    """
+    for path, text in sorted(change.items()):
+        before = texts.get(path)
+        if before is None or before == text or not (why := find_reason(path, before, around)):
+            continue
+        says = f"{path} {why}: may it {'change' if text is not None else 'go'}?"
+        named = is_named(path, around.asked)
+        yield Finding(
+            kind=FindingKind.ASSET, where=path, says=f"{path} {why}, and the task names it" if named else says,
+            control=Control.BASE, subject="" if named else subject_of(path, text),
+        )  # fmt: skip
+
+
+def find_reason(path: str, text: str, around: Surroundings) -> str:
+    """Say why a file decides what tests check; empty for one of the product's own."""
+    if path in around.read:
+        return f"is read by {around.read[path]}"
+    if _STEERING.search(path) or path in around.command:
+        return "steers how tests are run"
+    if is_test_path(path) or path.endswith(_ENDINGS):
+        return "is one of the tests"
+    if _FOLDERS & {folder.rpartition("/")[2] for folder in folders_of(path)}:
+        return "lies with the tests"
+    if path in around.modules and _ASSERTS.search(text) and _is_helper(path):
+        return "asserts for tests"
+    return ""
+
+
+def _is_helper(path: str) -> bool:
+    """Tell whether a module is called like one that serves tests."""
+    stem = path.rpartition("/")[2].partition(".")[0]
+    return bool(re.search(r"(^|_)(check|assert|expect|test|helper|support|util)", stem))
+
+
+def subject_of(path: str, text: str | None) -> str:
+    """What a yes to this very text of a file is known by."""
+    found = hashlib.sha256(encode(text or "")).hexdigest()[:16]
+    return f"{SUBJECT}:{path}:{'gone-' if text is None else ''}{found}"
+
+
+def is_named(path: str, words: str) -> bool:
+    """Tell whether words name a file, by its path or its name."""
+    name = path.rpartition("/")[2]
+    return bool(words) and any(re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", words) for each in (path, name))
+
+
+def find_denied(change: Change, denied: Collection[str]) -> dict[str, str]:
+    """The files of a change whose owner keeps them as they are, with the reason."""
+    return {
+        path: "is a test asset that its owner keeps as it is"
+        for path in change
+        if any(subject.startswith(f"{SUBJECT}:{path}:") for subject in denied)
+    }

@@ -1,0 +1,178 @@
+"""Compares the run with the change to the one without: tests that are gone, checks that never run, outside functions.
+
+Parametrized tests may have other ids in each run (a date, an address, the order of a set): what counts for them is how
+many cases of a test there are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import TypeGuard
+
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict.run import NativeRun, bare, file_of
+
+MOST_NAMED = 3
+_ASSERTING = frozenset({"raises", "warns", "deprecated_call"})
+
+Read = Callable[[str], str | None]
+
+
+def compare(native: NativeRun, base: NativeRun, settled: Collection[str], before: Read, now: Read) -> Iterator[Finding]:
+    """What the change took away from the tests of the base.
+
+    Args:
+        native: the run with the change.
+        base: the run without it.
+        settled: files of tests that may differ, because the task or their owner says so.
+        before: reads a file without the change.
+        now: reads it with the change.
+    """
+    yield from _find_gone(native, base, settled)
+    yield from _find_lost(native, base, settled, before, now)
+    yield from _find_not_here(native, base)
+
+
+def _find_gone(native: NativeRun, base: NativeRun, settled: Collection[str]) -> Iterator[Finding]:
+    then, cases_now = Counter(map(bare, base.passed)), Counter(map(bare, native.passed))
+    ends = defaultdict[str, list[Result]](list)
+    messages = dict[str, str]()
+    for case in native.tests or ():
+        ends[bare(case.id)].append(case.result)
+        if case.result is Result.SKIPPED:
+            messages[bare(case.id)] = case.message
+            messages.setdefault(case.id, case.message)
+    for test, count in then.items():
+        if file_of(test) in settled or cases_now[test] >= count or native.failed_too(test):
+            continue
+        if any(result in {Result.FAILED, Result.ERROR, Result.NOT_REACHED} for result in ends[test]):
+            continue
+        skipped = Result.SKIPPED in ends[test] or native.ends.get(file_of(test)) is Result.SKIPPED
+        why = messages.get(test) or messages.get(file_of(test), "")
+        how = f"skipped, {why!r}" if skipped else "it is missing"
+        if not skipped and cases_now[test]:
+            how = f"{count} cases passed before, {cases_now[test]} now"
+        yield Finding(
+            kind=FindingKind.GONE, where=test, says=f"{test} no longer runs: {how}", control=Control.BASE
+        )  # fmt: skip
+
+
+def _find_lost(
+    native: NativeRun, base: NativeRun, settled: Collection[str], before: Read, now: Read
+) -> Iterator[Finding]:
+    for test in sorted(base.passed & native.passed & base.lines.keys() & native.lines.keys()):
+        for place in sorted(set(base.lines[test]) - set(native.lines[test])):
+            path, _, line = place.rpartition(":")
+            text = now(path)
+            if path in settled or text is None or text != before(path) or int(line) not in find_checks(text):
+                continue
+            says = f"{test} passes without reaching line {line} of {path}"
+            yield Finding(kind=FindingKind.LOST, where=test, says=says, control=Control.BASE)
+            break
+
+
+def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
+    """Tests that are skipped with the change and without it, with the reason of the first."""
+    idle = [case for case in native.tests or () if case.result is Result.SKIPPED]
+    same = [case for case in idle if base.ends.get(case.id) is Result.SKIPPED]
+    if same:
+        many = f"{len(same)} tests" if len(same) > 1 else "1 test"
+        says = f"{many} cannot run here: {same[0].message or 'skipped'}"
+        yield Finding(kind=FindingKind.NOT_HERE, where=same[0].id, says=says, control=Control.BASE)
+
+
+def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]:
+    """Functions outside of the tree that are others at the end of the run with the change alone."""
+    known = set(base.changed) if base else set()
+    if new := [name for name in native.changed if name not in known]:
+        named = ", ".join(new[:MOST_NAMED])
+        control = Control.BASE if base else Control.NONE
+        yield Finding(kind=FindingKind.SEAL, where=new[0], says=f"{named} was replaced", control=control)
+    if native.altered or native.is_forged:
+        says = "the report was written to by other code"
+        if native.altered:
+            says = f"{', '.join(native.altered[:MOST_NAMED])} was changed while the tests ran"
+        yield Finding(kind=FindingKind.FORGED, where="", says=says, control=Control.BASE if base else Control.NONE)
+
+
+def find_unrun(native: NativeRun, given: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
+    """Tests of the task that did not run, though no constant mark skips them.
+
+    Args:
+        native: the run with the change.
+        given: the files of the task, path to the tests that they must have.
+    """
+    marked, known = set(map(bare, native.marked)), set(map(bare, native.ends))
+    why = {
+        bare(case.id): case.message or "skipped"
+        for case in native.tests or ()
+        if file_of(case.id) in given and case.result is Result.SKIPPED and bare(case.id) not in marked
+    }
+    for path, names in given.items():
+        tests = {f"{path}::{name}" for name in names} if path not in known else set[str]()
+        why |= dict.fromkeys(sorted(tests - known), "it was left out")
+    for test, reason in why.items():
+        says = f"your test {test} did not run: {reason}"
+        yield Finding(kind=FindingKind.GIVEN_IDLE, where=test, says=says)
+
+
+def find_idle(native: NativeRun, tests: Mapping[str, str]) -> Iterator[Finding]:
+    """Checks of new tests that never ran.
+
+    Args:
+        native: the run with the change.
+        tests: the files of tests of the task and of the agent, path to text.
+    """
+    passed, ran = set(map(bare, native.passed)), defaultdict[str, set[int]](set)
+    unknown = {file_of(test) for test in native.passed if test not in native.lines}
+    for places in native.lines.values():
+        for path, _, number in (place.rpartition(":") for place in places):
+            ran[path].add(int(number))
+    for path, text in tests.items():
+        for name, checks in _find_tests(text) if path not in unknown else ():
+            test = f"{path}::{name}"
+            if test not in passed or not checks or checks <= ran[path]:
+                continue
+            if checks & ran[path]:
+                line = min(checks - ran[path])
+                yield Finding(kind=FindingKind.UNREACHED, where=test, says=f"line {line} of {path} never ran")
+            else:
+                yield Finding(kind=FindingKind.IDLE, where=test, says=f"{test} passes and no check of it ran")
+
+
+@lru_cache(maxsize=32)
+def find_checks(text: str) -> frozenset[int]:
+    """The lines of a file of tests that hold a check, but for those that only a failure reaches."""
+    tree = parse_quietly(text)
+    return frozenset(node.lineno for node in ast.walk(tree) if _is_check(node)) if tree else frozenset()
+
+
+def _find_tests(text: str) -> Iterator[tuple[str, frozenset[int]]]:
+    """Each test of a file, by name, with the lines of its checks."""
+    tree = parse_quietly(text)
+    if tree is None:
+        return
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+    while waiting:
+        node, prefix = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                waiting.append((child, f"{prefix}{child.name}::"))
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and child.name.startswith("test"):
+                checks = frozenset(each.lineno for each in ast.walk(child) if _is_check(each))
+                yield f"{prefix}{child.name}", checks
+
+
+def _is_check(node: ast.AST) -> TypeGuard[ast.stmt]:
+    """Tell whether a statement is a check that a passing test reaches."""
+    if isinstance(node, ast.Assert):
+        return not isinstance(node.test, ast.Constant)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        name = getattr(node.value.func, "attr", getattr(node.value.func, "id", ""))
+        return name.startswith("assert") or name in _ASSERTING
+    return False

@@ -1,0 +1,52 @@
+"""Asks again, outside of any test, what the checks of JavaScript tests ask of the tested code, and compares here.
+
+A test says what it found in the process that the tested code runs in. Here the code runs without its tests, and what it
+answers is compared with the values of the tests, which nothing inside has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict import answer
+from nightshift.verdict.languages import plan
+from nightshift.verdict.languages.javascript.plan import NodeLaunch
+from nightshift.verdict.languages.javascript.replay import Replay, replay
+from nightshift.verdict.languages.plan import Plan, Role
+from nightshift.verdict.suite_runs import SuiteRuns
+
+
+async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Finding]:
+    """Say which files of tests ask what the code answers otherwise outside of them.
+
+    Args:
+        job: what is judged.
+        planned: the plan of its run.
+        runs: makes the runs.
+
+    Raises:
+        SandboxError: nothing could be run.
+    """
+    launch = planned.launch
+    if not isinstance(launch, NodeLaunch):
+        return []
+    files = [file for file in planned.files if file.role is not Role.REGRESSION]
+    asked = {file.path: made for file in files if (made := replay(file.path, file.original))}
+    alone = replace(plan.calls_alone(planned, job.base.entries(), ()), launch=replace(launch, is_bare=True))
+
+    async def ask(path: str, made: Replay) -> Finding | None:
+        program = replace(alone, command=(launch.program, *launch.flags, *made.words))
+        ready, result = await runs.executed(job, program)
+        answered = answer.read(result, ready.key, ready.secret)
+        session = answered.session if answered else None
+        if session is None or session.how != "exited" or session.printed[2]:
+            return None  # what took too long, or printed too much, says nothing
+        call = " ".join(made.differing(session.printed[0]).split())
+        says = f"`{call}` gives another value outside of the tests than in them"
+        return Finding(kind=FindingKind.VALUE, where=path, says=says, control=Control.VALUE) if call else None
+
+    found = await asyncio.gather(*(ask(path, made) for path, made in asked.items()))
+    return [one for one in found if one]

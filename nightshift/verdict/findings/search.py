@@ -1,0 +1,157 @@
+"""Looks for everything that speaks against a change that passed, each kind in a sandbox of its own if it needs one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import SuiteJob, TriedMutant
+from nightshift.verdict import mutation
+from nightshift.verdict.findings import assets, copies, gone, taking_away
+from nightshift.verdict.findings.outside import ask_outside
+from nightshift.verdict.held.asking import Asker
+from nightshift.verdict.held.replay import replay
+from nightshift.verdict.languages import plan
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.languages.python import pytest_settings
+from nightshift.verdict.languages.python.outline import outline
+from nightshift.verdict.run import NativeRun, bare, file_of
+from nightshift.verdict.suite_runs import SuiteRuns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found: findings, notes, how many copies failed as they must, and the mutants that were tried."""
+
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    copies_failed: int = 0
+    mutants: tuple[TriedMutant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Looks at one passing run.
+
+    Attributes:
+        job: what is judged.
+        planned: the plan of its run, with the copies that the planner made.
+        native: the run with the change.
+        base: the run without it; None where there are no tests of the base.
+    """
+
+    job: SuiteJob
+    planned: Plan
+    native: NativeRun
+    base: NativeRun | None
+
+    async def run(self, runs: SuiteRuns, asker: Asker) -> Found:
+        """Look for all kinds.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        compared = tuple(self._compare())
+        if any(one.control is Control.BASE and one.kind in {FindingKind.GONE, FindingKind.LOST} for one in compared):
+            return Found(findings=compared)
+        (copied, failed), values, more, own = await asyncio.gather(
+            self._copies(runs), replay(self._judging_files(), self.job, asker),
+            ask_outside(self.job, self.planned, runs), self._own(runs),
+        )  # fmt: skip
+        values += more
+        wrong = {file_of(one.where) for one in values}
+        copied = [replace(one, control=Control.VALUE) if file_of(one.where) in wrong else one for one in copied]
+        return Found(
+            findings=(*compared, *values, *copied, *own.findings), notes=own.notes, copies_failed=failed,
+            mutants=own.mutants,
+        )  # fmt: skip
+
+    def _judging_files(self) -> dict[str, str]:
+        """The files of tests that the task brought, path to text."""
+        return {file.path: file.original for file in self.planned.files if file.role is Role.GIVEN}
+
+    def _compare(self) -> Iterator[Finding]:
+        job, base = self.job, self.base
+        settled = {*job.given, *job.own, *job.gone}
+        brought = {file.path: file.original for file in self.planned.files if file.role in {Role.GIVEN, Role.OWN}}
+        given = {file.path: self._list_required(file) for file in self.planned.files if file.role is Role.GIVEN}
+        if base and not base.stopped:
+            yield from gone.compare(self.native, base, settled, self._before, self._now)
+        yield from gone.find_changed(self.native, base)
+        yield from gone.find_unrun(self.native, given)
+        yield from self._find_unmade()
+        yield from gone.find_idle(self.native, brought)
+        seen = base or self.native
+        around = assets.Surroundings(
+            read=seen.read, modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
+        )  # fmt: skip
+        change = {path: text for path, text in job.change.items() if path not in self.planned.dropped}
+        texts = {path: text_of(job.base, path) for path in change}
+        if job.asked is not None:
+            yield from (self._ask(one) for one in assets.find_touched(change, texts, around))
+            yield from (self._ask(one) for one in taking_away.find_more(job))
+
+    def _find_unmade(self) -> Iterator[Finding]:
+        """The files of the task that make tests while they run, and made none."""
+        ran = set(self.native.ends)
+        for file in self.planned.files:
+            known = {f"{file.path}::{name}" for name in file.names.values()}
+            is_made = file.outline is not None and not file.outline.is_closed
+            if file.role is Role.GIVEN and is_made and not any(file_of(test) == file.path for test in ran - known):
+                says = f"{file.path} makes tests while it runs, and made none"
+                yield Finding(kind=FindingKind.GIVEN_IDLE, where=file.path, says=says)
+
+    def _list_required(self, file: SuiteFile) -> frozenset[str]:
+        """The tests that a file of the task must have."""
+        if self.job.language is not Language.PYTHON:
+            return file.outline.required if file.outline else frozenset()
+        tree = parse_quietly(file.original)
+        return outline(tree, pytest_settings.read(self._now)).required if tree else frozenset()
+
+    def _ask(self, finding: Finding) -> Finding:
+        """The finding without its question where the owner has agreed."""
+        return replace(finding, subject="") if finding.subject in self.job.granted else finding
+
+    def _before(self, path: str) -> str | None:
+        return self.job.start[path] if path in self.job.start else text_of(self.job.base, path)
+
+    def _now(self, path: str) -> str | None:
+        for files in (self.job.given, self.job.own, self.job.change):
+            if path in files:
+                return files[path]
+        return self._before(path)
+
+    async def _copies(self, runs: SuiteRuns) -> tuple[list[Finding], int]:
+        """The findings of copies, and how many failed as they must."""
+        mended = frozenset(map(bare, self.base.failed & self.native.passed)) if self.base else frozenset[str]()
+        planned = self._plan_copies({file_of(test) for test in mended})
+        if planned is None:
+            return [], 0
+        time = runs.time(self.job)
+        took = max(self.native.cpu_s, self.native.wall_s)
+        copied = await runs.run(self.job, planned.plan, time.at_most(copies.SHORTEST_S + copies.LONGEST * took))
+        passing = copies.find_passing(copied, self.native, planned.tests)
+        passed = set(map(bare, self.native.passed)) & planned.tests
+        failed = sum(bare(test) in passed for test in copied.failed)
+        roles = {file.path: file.role for file in self.planned.files}
+        return list(copies.find_copies(passing, roles, mended)), failed
+
+    def _plan_copies(self, mended: set[str]) -> copies.Copies | None:
+        planned = self.planned
+        if self.job.language is not Language.PYTHON:
+            made = plan.copies(planned)
+            names = {f"{file.path}::{name}" for file in planned.files if file.copied for name in file.names.values()}
+            more = {file.path for file in planned.files if file.mirrored}
+            names |= {bare(test) for test in self.native.passed if file_of(test) in more}
+            return copies.Copies(plan=made, tests=frozenset(names)) if made else None
+        roles = {Role.GIVEN, Role.OWN}
+        paths = {file.path for file in planned.files if file.role in roles or file.path in mended}
+        return copies.plan_copies(planned, paths, pytest_settings.read(self._now))
+
+    async def _own(self, runs: SuiteRuns) -> mutation.OwnTests:
+        return await mutation.prove_own(self.job, self.planned, self.native, runs)

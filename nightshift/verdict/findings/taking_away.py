@@ -1,0 +1,85 @@
+"""Looks whether a removal takes more than its task names: what the task names may go, and what only that used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import PurePosixPath
+
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.findings import Finding, FindingKind
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.findings.assets import subject_of
+
+_WORD = re.compile(r"[a-z0-9]+")
+_NAME = re.compile(r"\w+")
+_CHECKS = re.compile(r"^\s*(raise|if|elif|assert|except|return (False|None)\b)")
+MOST_NAMED = 10
+
+
+def find_more(job: SuiteJob) -> Iterator[Finding]:
+    """One question for all files that go although the task does not name them, and one for the checks in others.
+
+    Args:
+        job: one whose change removes files; a renamed file is no removal.
+    """
+    gone = [path for path, text in job.change.items() if text is None and path in job.base.entries()]
+    new = {text for text in job.change.values() if text}
+    named = [path for path in gone if _is_named(path, job.asked or "")]
+    more = [
+        path
+        for path in gone
+        if path not in named
+        and not is_test_path(path)
+        and not any(PurePosixPath(path).stem in (text_of(job.base, other) or "") for other in named)
+        and text_of(job.base, path) not in new
+    ]
+    if more:
+        says = f"also removes {', '.join(more[:MOST_NAMED])}, which the task does not name: may it go?"
+        yield Finding(kind=FindingKind.TOOK_MORE, where=more[0], says=says, subject=subject_of(more[0], None))
+    if job.takes_away:
+        known = {*_NAME.findall(job.asked or ""), *_names_of(job, gone)}
+        for path, text in job.change.items():
+            if text is None or not path.endswith(".py") or not (before := text_of(job.base, path)):
+                continue
+            for function in _find_lessened(before, text, known):
+                says = f"also takes checks away in {function} of {path}, which the task does not name: may they go?"
+                yield Finding(kind=FindingKind.TOOK_MORE, where=path, says=says, subject=subject_of(path, text))
+                break
+
+
+def _is_named(path: str, words: str) -> bool:
+    """Tell whether words name a file or a folder above it, by a name without its ending."""
+    said = " ".join(_WORD.findall(words.lower()))
+    names = (PurePosixPath(part).stem.lower() for part in path.split("/"))
+    return any(f" {' '.join(_WORD.findall(name))} " in f" {said} " for name in names if _WORD.search(name))
+
+
+def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
+    """What files that go are called, and what they define."""
+    for path in gone:
+        yield PurePosixPath(path).stem
+        tree = parse_quietly(text_of(job.base, path) or "") if path.endswith(".py") else None
+        yield from (getattr(node, "name", "") for node in tree.body if hasattr(node, "name")) if tree else ()
+
+
+def _find_lessened(before: str, after: str, known: Collection[str]) -> Iterator[str]:
+    """The functions that lose a check, and that neither the task names nor anything that goes."""
+    then, now = _functions(before), _functions(after)
+    for name, lines in then.items():
+        lost = list((Counter(lines) - Counter(now.get(name, ()))).elements())
+        if name in known or not lost or any(set(_NAME.findall(line)) & set(known) for line in lost if name in now):
+            continue
+        if name not in now or any(_CHECKS.match(line) for line in lost):
+            yield name
+
+
+def _functions(text: str) -> dict[str, list[str]]:
+    tree = parse_quietly(text)
+    nodes = ast.walk(tree) if tree else ()
+    found = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {node.name: ast.unparse(node).split("\n")[1:] for node in found}

@@ -1,0 +1,67 @@
+"""Replay: a check of the task's that is a call with a literal result is asked again in a sandbox without tests.
+
+Only what is sure refuses a change: a plain value that is another one than the test expects, although the test passes. A
+call that raises makes it doubtful. An object in the place of a plain value is a note; it may be right work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.held_out import ValueCase
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.sandbox.source import Source
+from nightshift.verdict.answer import Reply
+from nightshift.verdict.held import weighing
+from nightshift.verdict.held.asking import BY_VALUE, Asker
+from nightshift.verdict.held.extract import spots
+
+MOST = 100
+"""So many calls are made."""
+
+
+async def replay(tests: Mapping[str, str], job: SuiteJob, asker: Asker) -> list[Finding]:
+    """Say which calls of tests that pass give other values outside of them.
+
+    Args:
+        tests: the files of the task, path to text.
+        job: what is judged.
+        asker: makes calls in the sandbox.
+
+    Raises:
+        SandboxError: nothing could be run.
+    """
+    if job.language is not Language.PYTHON or job.held.cases:
+        return []
+    read = [(path, case) for path, text in tests.items() for case in _read_cases(path, text)]
+    known = {case.module for case in await asker.select(job, [case for _, case in read])}
+    found = [(path, case) for path, case in read if case.module in known][:MOST]
+    if not found:
+        return []
+    replies = await asker.call(job, [case for _, case in found])
+    told = (_weigh(path, case, reply) for (path, case), reply in zip(found, replies, strict=True))
+    return [one for one in told if one]
+
+
+def _read_cases(path: str, text: str) -> list[ValueCase]:
+    try:
+        return [spot.case for spot in spots(path, Source(text)) if spot.case.compare in BY_VALUE]
+    except (SyntaxError, ValueError):
+        return []
+
+
+def _weigh(path: str, case: ValueCase, reply: Reply | None) -> Finding | None:
+    call = f"{case.function}({case.args[1:-1].removesuffix(',')})"
+    if reply is None or reply.how != "value":
+        return Finding(kind=FindingKind.VALUE, where=path, says=f"{call} fails outside of the tests")
+    if not weighing.plainly(reply):
+        if weighing.weigh(case, reply) is weighing.Finding.RIGHT:
+            return None
+        says = f"{call} gives an object that says it equals {case.expect}"
+        return Finding(kind=FindingKind.OBJECT, where=path, says=says)
+    if weighing.weigh(case, reply) in {weighing.Finding.RIGHT, weighing.Finding.UNKNOWN}:
+        return None
+    says = f"{call} gives another value outside of the tests than {case.expect}"
+    return Finding(kind=FindingKind.VALUE, where=path, says=says, control=Control.VALUE)

@@ -1,0 +1,160 @@
+"""Says whether a change passed and what may be claimed of it: one pure function over two runs and the findings.
+
+The native run decides. Findings set the label, and only one whose control stayed silent may refuse. The first row of
+the table that applies decides; all findings are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.verdicts import Label
+from nightshift.verdict.run import NativeRun, file_of
+
+_REFUSES = {
+    FindingKind.GONE: {Control.BASE},
+    FindingKind.LOST: {Control.BASE},
+    FindingKind.COPY: {Control.BASE, Control.VALUE},
+    FindingKind.VALUE: {Control.VALUE},
+    FindingKind.HELD: {Control.VALUE},
+}
+"""What refuses a change, by the controls that have to be silent about it."""
+_ASKS = frozenset({FindingKind.ASSET, FindingKind.TOOK_MORE, FindingKind.GONE})
+"""What is asked of the owner, where the finding has a subject."""
+DOUBTS = frozenset({
+    FindingKind.GIVEN_IDLE, FindingKind.IDLE, FindingKind.COPY, FindingKind.SEAL, FindingKind.FORGED,
+    FindingKind.GREEN_BEFORE, FindingKind.VALUE,
+})  # fmt: skip
+"""What makes a passing change doubtful where it does not refuse it."""
+MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What follows from two runs and the findings.
+
+    `asks` are the findings that are questions to the owner, `notes` lines for the evidence.
+    """
+
+    passed: bool
+    label: Label
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    asks: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def judge(
+    native: NativeRun,
+    base: NativeRun | None,
+    findings: Sequence[Finding] = (),
+    *,
+    brought: Collection[str] = (),
+    best: Label = Label.TESTS_PASSED,
+) -> Judgement:
+    """Judge a change.
+
+    Args:
+        native: the run with the change.
+        base: the run without it; None where nothing is known of it.
+        findings: what was observed besides.
+        brought: the files of tests of the task and of the agent, and single tests; that they fail is never excused.
+        best: the label where nothing speaks against the change.
+    """
+    decided = _decide(native, base, brought, best)
+    told = tuple(findings)
+    if not decided.passed:
+        return replace(decided, findings=told)
+    if refusing := next(filter(_refuses, told), None):
+        return replace(decided, passed=False, reason=refusing.says, findings=told)
+    asks = tuple(one for one in told if one.subject and one.kind in _ASKS)
+    doubts = [one for one in told if one.kind in DOUBTS]
+    notes = (*decided.notes, *(one.says for one in told if one not in asks))
+    if doubts:
+        return replace(
+            decided, label=Label.DOUBTFUL, reason=doubts[0].says, findings=told, asks=asks, notes=notes
+        )  # fmt: skip
+    return replace(decided, findings=told, asks=asks, notes=notes)
+
+
+def _refuses(finding: Finding) -> bool:
+    return not finding.subject and finding.control in _REFUSES.get(finding.kind, ())
+
+
+def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str], best: Label) -> Judgement:
+    """Judge by the two runs alone."""
+    refused = Judgement(passed=False, label=best, reason="")
+    passed = Judgement(passed=True, label=best, reason=_praise(native))
+    doubtful = replace(passed, label=Label.DOUBTFUL)
+    if native.stopped:
+        if native.is_late and base and base.stopped and base.is_late:
+            return replace(doubtful, reason="your suite does not end here, with or without the change")
+        return replace(refused, reason=native.stopped.message)
+    charged = [test for test in _failed(native) if not _is_excused(test, base, brought)]
+    if charged:
+        return replace(refused, reason=_count(native, charged))
+    if native.tests is None:
+        if native.exit_code:
+            return replace(refused, reason=f"`{' '.join(native.command)}` ended with {exit_words(native.exit_code)}")
+        return passed
+    if reason := _find_fault(native, expected=bool(brought or (base and base.passed))):
+        return replace(refused, reason=reason)
+    if not native.tests:
+        return replace(doubtful, reason="nothing judges this: no test ran")
+    excused = f"failing before the change already: {listed(sorted(native.failed))}" if native.failed else ""
+    reason = f"{passed.reason}; {excused}" if excused else passed.reason
+    return replace(passed, reason=reason, notes=(excused,) if excused else ())
+
+
+def _find_fault(native: NativeRun, *, expected: bool) -> str:
+    """Say why a run without a failure that counts is still no pass; empty where it is one.
+
+    Args:
+        native: a run that came to its end and names its tests.
+        expected: whether there are tests that should have passed.
+    """
+    words = exit_words(native.exit_code or 0)
+    if native.missing:
+        more = f"{len(native.missing)} test{'s' if len(native.missing) > 1 else ''}"
+        return f"the run ended with {words} before {more} had run"
+    if not native.passed and (expected or native.failed):
+        return "no test ran" if not native.failed else "no test passed"
+    if native.passed and native.exit_code and not native.failed:
+        return f"the tests passed, and the run ended with {words}"
+    return ""
+
+
+def _failed(native: NativeRun) -> Iterator[str]:
+    return (case.id for case in native.tests or () if case.id in native.failed)
+
+
+def _is_excused(test: str, base: NativeRun | None, brought: Collection[str]) -> bool:
+    """Tell whether a test fails without the change too, and the task did not bring it."""
+    is_theirs = test in brought or file_of(test) in brought
+    return base is not None and not is_theirs and base.failed_too(test)
+
+
+def _count(native: NativeRun, charged: Sequence[str]) -> str:
+    tests = native.tests or ()
+    first = native.failures[0] if native.failures else None
+    if first and all(file_of(test) == first.id for test in charged):
+        return f"{first.id}: {first.kind}: {first.message}".partition("\n")[0]
+    return f"{len(charged)} failed of {len(tests)} tests"
+
+
+def _praise(native: NativeRun) -> str:
+    count = len(native.passed)
+    return f"{count} test{'s' if count > 1 else ''} passed" if count else "the command ended with exit status 0"
+
+
+def exit_words(code: int) -> str:
+    """An exit status in words; negative is a signal."""
+    return f"signal {-code}" if code < 0 else f"exit status {code}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"

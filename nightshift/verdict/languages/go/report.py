@@ -1,0 +1,106 @@
+"""Reads what `go test` reported of the files of a run: its JSON lines, and what it prints where a package is not built.
+
+The lines come from the `go` program, which puts what the tests print into them: a test that prints `--- PASS` can lie.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from nightshift.core.tasks.verdicts import Result
+from nightshift.verdict.answer import CaseReport, Fault, Session
+from nightshift.verdict.languages.plan import SuiteFile
+from nightshift.verdict.reports import go_json
+from nightshift.verdict.reports.collected import BAD, Told
+
+_UNBUILT = re.compile(r"FAIL\t(\S+) \[(?:build|setup) failed\]")
+_HEAD = re.compile(r"# (\S+)(?: \[\S+\])?")
+_TRACE = re.compile(r"\t(/\S+\.go):(\d{1,7})(?: .*)?")
+_LINE = re.compile(r"\s*(?:\./)?([\w./-]+\.go):(\d{1,7})(?::\d+)?: ?(.*)")
+_SAID = re.compile(r"\t*(?:panic|fatal error): (.*?)(?: \[recovered\])?")
+_WORKSPACE = re.compile(r"^/(?:var/tmp/\S*?/)?work/")
+OUTPUT = 3000
+
+
+def read(session: Session, module: str, files: tuple[SuiteFile, ...]) -> Session:
+    """The session with the tests that `go test` told of, under the files that they stand in.
+
+    Args:
+        session: of a command whose output has the lines.
+        module: the path that the packages of the tree begin with.
+        files: the files of tests.
+    """
+    reader = _Reader(module, files)
+    lines = "".join(session.printed[:2]).split("\n")
+    told = go_json.read(lines, whole=not session.printed[2])
+    broken = dict(reader.unbuilt(lines))
+    if not (len(told) or broken):
+        return session
+    tests = [reader.case(one) for one in told if "::" in one.id]
+    broken |= {
+        one.id: reader.fault(one.output, "", one.id) for one in told if "::" not in one.id and one.id not in broken
+    }
+    collection = [(path, fault) for package, fault in broken.items() for path in reader.files_of(package)]
+    finishes = (session.exit_code,) if session.exit_code is not None else ()
+    return replace(session, tests=tuple(tests), collection=tuple(collection), finishes=finishes)
+
+
+class _Reader:
+    def __init__(self, module: str, files: tuple[SuiteFile, ...]) -> None:
+        self._module, self._files = module, files
+        self._places: Mapping[tuple[str, str], str] = {
+            (file.path.rpartition("/")[0], name): file.path for file in files for name in file.names
+        }
+
+    def _folder(self, package: str) -> str:
+        """The folder of a package of the tree."""
+        return package.removeprefix(self._module).strip("/")
+
+    def files_of(self, package: str) -> list[str]:
+        """The files of tests of a package; the package where it has none that are known."""
+        folder = self._folder(package)
+        return [file.path for file in self._files if file.path.rpartition("/")[0] == folder] or [folder or "."]
+
+    def case(self, told: Told) -> CaseReport:
+        """One test, or a test inside of one."""
+        package, _, name = told.id.partition("::")
+        folder, top = self._folder(package), name.partition("/")[0]
+        path = self._places.get((folder, top), folder or ".")
+        fault = None
+        if told.result in BAD:
+            fault = self.fault(told.output, name, package)
+        elif told.result is Result.SKIPPED:
+            fault = Fault(kind="Skipped", message=told.output.strip())
+        output = told.output[-OUTPUT:] if fault else ""
+        return CaseReport(
+            id=f"{path}::{name}", result=told.result, fault=fault, duration_s=told.duration_s, output=output
+        )
+
+    def fault(self, text: str, name: str, package: str) -> Fault:
+        """What a test, or a package, failed of, read from what it printed."""
+        said = [found[1] for line in text.split("\n") if (found := _SAID.fullmatch(line))]
+        if said:
+            places = [(found[1], int(found[2])) for line in text.split("\n") if (found := _TRACE.fullmatch(line))]
+            own = [(_WORKSPACE.sub("", path), line, "panic") for path, line in places if _WORKSPACE.match(path)]
+            return Fault(kind="panic", message=said[0], frames=tuple(own[:1]))
+        found = [match for line in text.split("\n") if (match := _LINE.fullmatch(line))]
+        folder = self._folder(package)
+        frames = tuple((f"{folder}/{one[1]}".lstrip("/"), int(one[2]), name) for one in found[:1])
+        message = "\n".join(one[3] for one in found) or text.strip() or "it failed"
+        return Fault(kind="Failure", message=message, frames=frames)
+
+    def unbuilt(self, lines: list[str]) -> Iterator[tuple[str, Fault]]:
+        """The packages that could not be built, with what the compiler said."""
+        said, package = dict[str, list[str]](), ""
+        for line in lines:
+            if head := _HEAD.fullmatch(line):
+                package = head[1].removesuffix("_test")
+            elif found := _UNBUILT.search(line):
+                text = said.get(found[1], [])
+                places = [match for each in text if (match := _LINE.fullmatch(each))]
+                frames = tuple((match[1], int(match[2]), "") for match in places[:1])
+                yield found[1], Fault(kind="BuildError", message="\n".join(text) or line, frames=frames)
+            elif package and not line.startswith("{"):
+                said.setdefault(package, []).append(line)

@@ -1,0 +1,248 @@
+"""Writes the program that asks tested code again, outside of any test, what checks of a test file ask of it.
+
+It is the file of tests with other functions in the place of those of node:test and node:assert: each that compares
+says what it was given, and the value that is expected does not stand in the program. So code that is right under a test
+framework alone, or that has changed what compares, gives another answer here, or none.
+
+A file is asked again where nothing but its tests, its imports and plain values stands in it.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nightshift.core.code.javascript import TYPED, arguments, literal, node_text, parse, walk
+from nightshift.core.text.encoding import encode
+from nightshift.sandbox.source import Edit, edited
+from nightshift.verdict.languages.javascript import names
+from nightshift.verdict.languages.javascript.names import SUITE, Names
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_STRICT = frozenset({"equal", "strictEqual", "deepEqual", "deepStrictEqual"})
+_MODULES = frozenset({"node:test", "assert", "assert/strict", "node:assert", "node:assert/strict"})
+_ELSEWHERE = re.compile(
+    r"import\.meta|\brequire\.main\b|\b(?:__dirname|__filename|mock|process)\b"
+    r"|\b(?:before|after)(?:Each)?\s*\("
+)
+"""What asks for the place of the file or for the framework, or prepares what tests find."""
+_OTHER = "$"
+"""The key of what stands for a value that is no plain one."""
+_START = """
+const T_waiting = [];
+const T_of = (given) => given.find((value) => typeof value === 'function') ?? (() => {});
+const T_test = (...given) => { if (!given.some((value) => value?.skip || value?.todo)) T_waiting.push(T_of(given)); };
+const T_suite = (...given) => T_of(given)();
+Object.assign(T_test, { test: T_test, it: T_test, describe: T_suite, suite: T_suite });
+const T_nothing = new Proxy(() => {}, { get: () => T_nothing });
+const T_plain = (value, depth = 0) => {
+  if (depth > 20) return { $: 'deep' };
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (Number.isFinite(value)) return value;
+  if (Array.isArray(value)) return value.map((inner) => T_plain(inner, depth + 1));
+  const isPlain = typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlain) return { $: typeof value };
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, T_plain(inner, depth + 1)]));
+};
+const T_is_steady = (value) => typeof value !== 'object' || value === null || Object.is(Number(value), Number(value));
+const T_say = (number, value) => process.stdout.write(`\\nT${JSON.stringify([number, T_plain(value)])}\\n`);
+"""
+_END = "\n(async () => { for (const run of T_waiting) { try { await run(); } catch {} } })();\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A program that asks again; `asked` has what each check is about, `expected` the value, by number."""
+
+    words: tuple[str, ...]
+    token: str
+    asked: tuple[str, ...]
+    expected: tuple[object, ...]
+
+    def differing(self, printed: str) -> str:
+        """The first check whose answer is another one or did not come, empty where there is none."""
+        given: dict[int, list[object]] = {}
+        for line in printed.split("\n"):
+            if line.startswith(self.token):
+                number, value = json.loads(line.removeprefix(self.token))
+                given.setdefault(number, []).append(value)
+        for number, (asked, expected) in enumerate(zip(self.asked, self.expected, strict=True)):
+            if not given.get(number) or any(not _is_same(value, expected) for value in given[number]):
+                return asked
+        return ""
+
+
+def replay(path: str, text: str) -> Replay | None:
+    """The program for a file of node:test; None where it cannot be asked again, or asks nothing.
+
+    Args:
+        path: of the file.
+        text: what it says.
+    """
+    root = parse(path, text)
+    if root.has_error or path.endswith(TYPED) or _ELSEWHERE.search(text):
+        return None
+    known = names.read(root)
+    is_plain = all(_is_plain(node, known) for node in root.named_children)
+    if not is_plain or known.contexts or not (known.tests or known.runners):
+        return None
+    token = f"T{secrets.token_hex(8)}"
+    edits, asked, expected = list[Edit](), list[str](), list[object]()
+    for call, method in _checks(root, known):
+        given = arguments(call)
+        if not given or method not in _STRICT | {"ok"}:
+            edits.append(Edit(call.start_byte, call.end_byte, "undefined"))
+            continue
+        is_condition = method == "ok"
+        say = f"{token}_say({len(asked)}, {'!!(' if is_condition else ''}"
+        ending = f"){_doubled(given[0], token)})" if is_condition else ")"
+        edits += [
+            Edit(call.start_byte, given[0].start_byte, say),
+            Edit(given[0].end_byte, call.end_byte, ending),
+        ]
+        asked.append(node_text(given[0]))
+        expected.append(True if is_condition else _value(given[1]) if len(given) == 2 else _UNKNOWN)
+    if not asked:
+        return None
+    edits += [one for one in _imports(root, path) if not any(e.start <= one.start < e.end for e in edits)]
+    kind = "module" if any(node.type == "import_statement" for node in root.named_children) else "commonjs"
+    head = _START.replace("T_", f"{token}_").replace("`\\nT", f"`\\n{token}") + _stand_ins(known, token)
+    program = head + edited(encode(text), edits) + _END.replace("T_", f"{token}_")
+    return Replay(
+        words=(f"--input-type={kind}", "-e", program), token=token, asked=tuple(asked), expected=tuple(expected)
+    )
+
+
+def _checks(root: Node, known: Names) -> Iterator[tuple[Node, str]]:
+    """The checks of a file and their methods, without those inside of another one."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        method = known.check(node.child_by_field_name("function")) if node.type == "call_expression" else None
+        if method is None:
+            waiting += reversed(node.named_children)
+        else:
+            yield node, method
+
+
+def _doubled(condition: Node, token: str) -> str:
+    """What a condition is asked besides: that an operand is the same twice, and that a class has not all instances."""
+    if condition.type != "binary_expression":
+        return ""
+    left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
+    if node_text(condition.child_by_field_name("operator")) == "instanceof":
+        return f" && !({{}} instanceof {node_text(right)})" if node_text(right) != "Object" else ""
+    operands = (node_text(side) for side in (left, right) if side is not None and side.type == "identifier")
+    return "".join(f" && {token}_is_steady({name})" for name in operands if name != "undefined")
+
+
+def _stand_ins(known: Names, token: str) -> str:
+    """What declares the names of node:test and node:assert."""
+    tests = {name: "suite" if kind == SUITE else "test" for name, kind in known.tests.items()}
+    others = dict.fromkeys((*known.asserts, *known.checks), "nothing")
+    found: Mapping[str, str] = {**others, **dict.fromkeys(known.runners, "test"), **tests}
+    return "".join(f"const {name} = {token}_{of};\n" for name, of in found.items())
+
+
+def _is_plain(node: Node, known: Names) -> bool:
+    """Tell whether a statement of a file is an import, a plain value, or makes tests."""
+    if node.type in {"import_statement", "comment", "lexical_declaration", "function_declaration"}:
+        return True
+    if node.type != "expression_statement":
+        return False
+    call = node.named_children[0]
+    return call.type == "call_expression" and known.kind(call.child_by_field_name("function")) is not None
+
+
+def _imports(root: Node, path: str) -> Iterator[Edit]:
+    """The imports of the file without those of the framework, and from the root of the tree."""
+    folder = posixpath.dirname(path)
+    for node in walk(root):
+        source = None
+        if node.type == "import_statement":
+            source = node.child_by_field_name("source")
+        elif node.type == "call_expression" and node_text(node.child_by_field_name("function")) in {
+            "require",
+            "import",
+        }:
+            source = next(iter(arguments(node)), None)
+        name = literal(source)
+        if source is None or name is None:
+            continue
+        if name in _MODULES:
+            statement = node if node.type == "import_statement" else _declaration(node)
+            if statement is not None:
+                yield Edit(statement.start_byte, statement.end_byte, "")
+        elif name.startswith("."):
+            wanted = posixpath.normpath(posixpath.join(folder, name))
+            yield Edit(source.start_byte, source.end_byte, json.dumps(f"./{wanted}"))
+
+
+def _declaration(node: Node) -> Node | None:
+    """The declaration that a call stands in."""
+    found: Node | None = node
+    while found is not None and found.type != "lexical_declaration":
+        found = found.parent
+    return found
+
+
+_UNKNOWN = object()
+
+
+def _value(node: Node) -> object:
+    """The plain value that is written out, as the program tells it; `_UNKNOWN` for any other expression."""
+    match node.type:
+        case "true" | "false" | "null" | "number":
+            try:
+                return json.loads(node_text(node))
+            except ValueError:
+                return _UNKNOWN
+        case "undefined":
+            return {_OTHER: "undefined"}
+        case "string":
+            text = literal(node)
+            return _UNKNOWN if text is None else text
+        case "unary_expression" if node_text(node.child_by_field_name("operator")) == "-":
+            value = _value(node.named_children[-1])
+            return -value if isinstance(value, int | float) and not isinstance(value, bool) and value else _UNKNOWN
+        case "parenthesized_expression":
+            return _value(node.named_children[0])
+        case "array":
+            values = [_value(child) for child in node.named_children if child.type != "comment"]
+            return _UNKNOWN if any(value is _UNKNOWN for value in values) or ",," in node_text(node) else values
+        case "object":
+            return _object(node)
+    return _UNKNOWN
+
+
+def _object(node: Node) -> object:
+    found: dict[str, object] = {}
+    for pair in node.named_children:
+        key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
+        if pair.type == "comment":
+            continue
+        if pair.type != "pair" or key is None or value is None or key.type not in {"property_identifier", "string"}:
+            return _UNKNOWN
+        inner = _value(value)
+        if inner is _UNKNOWN:
+            return _UNKNOWN
+        found[literal(key) or node_text(key)] = inner
+    return found
+
+
+def _is_same(value: object, expected: object) -> bool:
+    """Tell whether an answer may be right; of a value that is not written out any answer may."""
+    if expected is _UNKNOWN:
+        return True
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(_is_same, value, expected))
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(_is_same(value[key], expected[key]) for key in value)
+    return value == expected or str(value) == str(expected)  # a loose comparison may have been meant

@@ -1,0 +1,250 @@
+"""From what a run reported to `NativeRun`: how each test ended, and why the run did not come to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from nightshift.core.isolation import Ended, SandboxLimits, SandboxResult
+from nightshift.core.tasks.verdicts import CaseResult, Failure, Result
+from nightshift.verdict import reports, shaping
+from nightshift.verdict.answer import Answer, CaseReport, Fault, Session
+from nightshift.verdict.judge import exit_words
+from nightshift.verdict.languages.plan import Plan
+from nightshift.verdict.reports.collected import BAD, Told
+from nightshift.verdict.run import FAILED, NativeRun, file_of
+from nightshift.verdict.shaping import Names
+from nightshift.verdict.time_limits import TimeLimit
+
+LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
+"""What the owner's limit is set with."""
+_WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """A run with what it was asked: the plan, the isolation's result, the answer, and what the job was granted."""
+
+    plan: Plan
+    result: SandboxResult
+    answer: Answer | None
+    names: Names
+    limits: SandboxLimits
+    time: TimeLimit
+    digest: str
+
+    @property
+    def session(self) -> Session | None:
+        """What the run did; None where nobody knows."""
+        return self.answer.session if self.answer else None
+
+    @property
+    def is_late(self) -> bool:
+        """Tell whether a limit of time ended it."""
+        return self.result.ended is Ended.TIMEOUT or bool(self.session and self.session.how == "timeout")
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The files of the base's tests that were left for another run."""
+        left = self.session.left if self.session else ()
+        return tuple(file.staged for file in self.plan.files if file.staged in left)
+
+
+def read_run(run: Reported) -> NativeRun:
+    """Say what a run was."""
+    session, names = run.session, run.names
+    stopped = _find_stop(run)
+    if session is None:
+        return NativeRun(
+            command=run.plan.command, exit_code=None, stopped=stopped, is_late=run.is_late, digest=run.digest,
+            failures=(stopped,) if stopped else (),
+        )  # fmt: skip
+    told = None if session.items or session.tests or not run.plan.command else _read_report(run)
+    tests, failures = (_read_tests(run) if told is None else told) or (None, ())
+    ended = {names.id(test.id) for test in session.tests}
+    left = {names.path(path) for path in session.left}
+    expected = [names.id(item) for item in session.items]
+    return NativeRun(
+        command=run.plan.command or (run.plan.framework, *(run.plan.words or ())),
+        exit_code=session.exit_code,
+        stopped=stopped,
+        is_late=run.is_late,
+        tests=tests,
+        failures=shaping.distinct([*([stopped] if stopped else []), *failures]),
+        missing=tuple(test for test in expected if test not in ended and file_of(test) not in left),
+        lines={names.id(test.id): test.lines for test in session.tests if test.lines},
+        read=session.read,
+        modules=session.modules,
+        changed=session.changed,
+        marked=tuple(names.id(test.id) for test in session.tests if test.is_marked),
+        altered=tuple(map(names.path, run.answer.altered)) if run.answer else (),
+        is_forged=session.garbled and bool(session.finishes),
+        is_recorded=not run.plan.command or bool(session.items or session.tests),
+        output=shaping.tail(names.text(session.output.get("", ""))),
+        digest=run.digest,
+        python=run.answer.python if run.answer else "",
+        cpu_s=session.cpu_s,
+        wall_s=session.duration_s,
+        notes=(*session.notes, *_read_notes(run)),
+    )
+
+
+# --- tests
+
+
+def _read_tests(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Failure, ...]]:
+    """How the tests ended that a recorder told of; None for a command that ran none."""
+    session, results, failures = run.session, dict[str, CaseResult](), list[Failure]()
+    assert session is not None
+    if run.plan.command and not (session.items or session.collection or session.finishes):
+        return None, ()
+    for path, fault in session.collection:
+        failure = shaping.failure(path, fault, session.output.get("", ""), run.names, collecting=True)
+        failures.append(failure)
+        message = failure.message.partition("\n")[0]
+        results[failure.id] = CaseResult(id=failure.id, result=Result.ERROR, message=message)
+    for path, fault in session.skipped:
+        message = run.names.text(fault.message).partition("\n")[0]
+        results[run.names.id(path)] = CaseResult(id=run.names.id(path), result=Result.SKIPPED, message=message)
+    for test in session.tests:
+        ended, fault_of_test = _read_test(test, run)
+        before = results.get(ended.id)
+        if before is None or _WORST.index(ended.result) < _WORST.index(before.result):
+            results[ended.id] = ended
+        failures += [fault_of_test] if fault_of_test and ended.result in FAILED else []
+    return (*results.values(), *_read_unreached(run, results.keys())), tuple(failures)
+
+
+def _read_test(test: CaseReport, run: Reported) -> tuple[CaseResult, Failure | None]:
+    failure = None
+    if test.result is not Result.PASSED:
+        fault = test.fault or Fault(kind="XPassed", message="it passed, though it was expected to fail")
+        output = test.output or (run.session.output.get(test.id, "") if run.session else "")
+        failure = shaping.failure(test.id, fault, output, run.names)
+    message = failure.message if failure else ""
+    result = CaseResult(id=run.names.id(test.id), result=test.result, duration_s=test.duration_s, message=message)
+    return result, failure
+
+
+def _read_unreached(run: Reported, known: Collection[str]) -> Iterator[CaseResult]:
+    """The tests that a run which was stopped did not come to, and the one that it was in."""
+    session = run.session
+    if session is None or session.finishes:
+        return
+    for item in dict.fromkeys((*([session.running] if session.running else []), *session.items)):
+        name = run.names.id(item)
+        if name not in known:
+            is_in = item == session.running
+            why = "the run was stopped in this test" if is_in else "the run was stopped before"
+            yield CaseResult(id=name, result=Result.ERROR if is_in else Result.NOT_REACHED, message=why)
+
+
+def _read_report(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Failure, ...]] | None:
+    """How the tests ended that a command's report tells of; None where it made none."""
+    assert run.session is not None
+    found = reports.read(run.session)
+    if found is None or not found.form:
+        return None
+    names = run.names
+    results = tuple(
+        CaseResult(
+            id=_id(told, names), result=told.result, duration_s=told.duration_s,
+            message=names.text(told.message).partition("\n")[0],
+        )
+        for told in found.tests
+    )  # fmt: skip
+    failures = [_failure(told, names) for told in found.tests if told.result in BAD]
+    faults = [
+        CaseResult(id=names.text(fault), result=Result.ERROR, message="its report says so") for fault in found.faults
+    ]
+    failures += [Failure(id=fault.id, kind="Report", message=fault.id) for fault in faults]
+    return (*results, *faults), tuple(failures)
+
+
+def _read_notes(run: Reported) -> Iterator[str]:
+    session = run.session
+    if session is None or not run.plan.command or session.items or session.tests:
+        return
+    if (found := reports.read(session)) is None:
+        return
+    if found.form:
+        yield f"tests by the {found.form} report, which the tested code can write"
+    yield from map(run.names.text, found.notes)
+    if found.unlisted:
+        yield f"{found.unlisted} further tests are not listed"
+
+
+def _id(told: Told, names: Names) -> str:
+    return " ".join(names.text(told.id).split()) or "a test without a name"
+
+
+def _failure(told: Told, names: Names) -> Failure:
+    return Failure(
+        id=_id(told, names), kind=names.text(told.kind) or "Failure", message=names.text(told.message),
+        output=shaping.tail(names.text(told.output)),
+    )  # fmt: skip
+
+
+# --- the end
+
+
+def _find_stop(run: Reported) -> Failure | None:
+    """Why the run did not come to its end, or None when it did."""
+    session, how = run.session, run.result.ended
+    if how is Ended.OUT_OF_MEMORY or (session and session.how == "memory"):
+        return _stop(run, "OutOfMemory", f"the tests used more than {run.limits.memory_mb} MB of memory")
+    if run.answer and run.answer.gone:
+        name, said = next(iter(run.answer.gone.items()))
+        return _stop(run, "Service", f"the service {name} ended while the tests ran", said)
+    if run.is_late:
+        return _stop(run, "Timeout", f"the tests were cut off {_describe_limit(run)}", _printed(session))
+    if how is Ended.OUTPUT_LIMIT or (session and session.how == "flood"):
+        return _stop(run, "OutputLimit", _describe_flood(session, run.limits))
+    if session is None:
+        return _stop(run, "Crash", "the run ended without an answer", run.result.stderr.decode("utf-8", "replace"))
+    if session.internal:
+        said = session.internal.rstrip().rpartition("\n")[2]
+        return _stop(run, "InternalError", f"{run.plan.framework} failed: {said}", session.internal)
+    if not session.finishes and (not run.plan.command or session.items):
+        return _stop(run, "Crash", _describe_crash(session, run.plan.framework), session.output.get("", ""))
+    return None
+
+
+def _stop(run: Reported, kind: str, message: str, output: str = "") -> Failure:
+    """A failure of the whole run; it names the test that was running."""
+    session = run.session
+    running = (session.running or session.at) if session else None
+    where = run.names.id(running) if running else (run.plan.files[0].path if run.plan.files else "")
+    if running:
+        message = f"{message}; it was in {where}"
+    elif session and not session.tests and not run.plan.command and kind != "Crash":
+        message = f"{message}; it was collecting the tests"
+    return Failure(id=where, kind=kind, message=run.names.text(message), output=shaping.tail(run.names.text(output)))
+
+
+def _printed(session: Session | None) -> str:
+    return session.output.get(session.running or session.at or "", "") if session else ""
+
+
+def _describe_limit(run: Reported) -> str:
+    """By which limit a run was cut off."""
+    of = {
+        "processor": f"after {run.time.cpu_s:.3g} s of processor time",
+        "idle": f"after {run.time.idle_s:.3g} s in which they used no processor time",
+    }
+    limit = run.session.limit if run.session else ""
+    words = of.get(limit, f"after {run.time.wall_s:.3g} s by the clock")
+    return f"{words} ({LIMIT})" if run.time.whole else words
+
+
+def _describe_flood(session: Session | None, limits: SandboxLimits) -> str:
+    if session and session.limit == "report":
+        return "the tests reported more than a run can hold"
+    who = "one test" if session and (session.running or session.at) else "the tests"
+    return f"{who} printed more than {limits.output_bytes >> 10} KB"
+
+
+def _describe_crash(session: Session, framework: str) -> str:
+    if session.exit_code == 4 and framework == "pytest":
+        return "pytest refused to start"
+    return f"the test process ended by itself ({exit_words(session.exit_code or 0)}) before the tests were over"

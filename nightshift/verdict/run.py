@@ -1,0 +1,116 @@
+"""What a run of a suite as in a checkout told: one value for the base, one for the change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as Collection
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from nightshift.core.tasks.verdicts import CaseResult, Failure, Result
+
+FAILED = frozenset({Result.FAILED, Result.ERROR})
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, for what is looked up by name
+class NativeRun:
+    """One run of the owner's command.
+
+    Attributes:
+        command: its words.
+        exit_code: None where it did not exit.
+        stopped: why it did not come to its end; None where it did.
+        is_late: whether a limit of time ended it.
+        tests: how each test ended; None where the runner names no tests.
+        failures: what failed, shaped for a model.
+        missing: the tests that were collected and have no end, or a file that promised tests and has none.
+        lines: test to the lines of test files that ran, as `path:line`; empty where that is not known.
+        read: files of the tree that a frame of a test opened, each with the test file.
+        modules: the modules of the tree that were imported, as paths.
+        changed: functions outside of the tree that are others at the end.
+        marked: the tests that a constant mark skips.
+        altered: files of tests that were written to while the tests ran.
+        is_forged: whether the channel held what no recorder writes.
+        is_recorded: whether a recorder told of the tests, and no report that the tested code can write.
+        digest: of all files that the run saw.
+        python: the version of the interpreter.
+        output: the end of what a command printed.
+        cpu_s: processor time of its processes, in seconds.
+        wall_s: the same by the clock.
+        notes: what the owner should know of the run itself.
+    """
+
+    command: tuple[str, ...] = ()
+    exit_code: int | None = 0
+    stopped: Failure | None = None
+    is_late: bool = False
+    tests: tuple[CaseResult, ...] | None = ()
+    failures: tuple[Failure, ...] = ()
+    missing: tuple[str, ...] = ()
+    lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    read: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
+    altered: tuple[str, ...] = ()
+    is_forged: bool = False
+    is_recorded: bool = True
+    digest: str = ""
+    python: str = ""
+    output: str = ""
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether every test that was collected has an end, and the ends agree with the exit status."""
+        return not self.missing and (self.exit_code == 0 or bool(self.failed) or self.tests is None)
+
+    @cached_property
+    def ends(self) -> Mapping[str, Result]:
+        """Test id to its end."""
+        return {case.id: case.result for case in self.tests or ()}
+
+    @cached_property
+    def failed(self) -> frozenset[str]:
+        """The ids of the tests that failed."""
+        return frozenset(case.id for case in self.tests or () if case.result in FAILED)
+
+    @cached_property
+    def passed(self) -> frozenset[str]:
+        """The ids of the tests that passed."""
+        return frozenset(case.id for case in self.tests or () if case.result is Result.PASSED)
+
+    def with_second_look(self, second: NativeRun, tests: Collection[str]) -> NativeRun:
+        """The same where tests that failed pass when they run alone: by chance, or under the load of the machine."""
+        passed = tests & second.passed if second.exit_code == 0 else frozenset[str]()
+        if not passed:
+            return self
+        cases = tuple(
+            replace(case, result=Result.PASSED, message="") if case.id in passed else case for case in self.tests or ()
+        )
+        failures = tuple(failure for failure in self.failures if failure.id not in passed)
+        exit_code = 0 if self.failed <= passed else self.exit_code
+        return replace(self, tests=cases, failures=failures, exit_code=exit_code)
+
+    def describe_exit(self) -> Failure:
+        """The bad status of a command as a failure."""
+        words = " ".join(self.command)
+        return Failure(
+            id=words, kind="ExitCode", message=f"`{words}` ended with status {self.exit_code}", output=self.output
+        )
+
+    def failed_too(self, test: str) -> bool:
+        """Tell whether a test failed here, by itself or with its whole file."""
+        return test in self.failed or test.partition("::")[0] in self.failed
+
+
+def file_of(test: str) -> str:
+    """The file of a test."""
+    return test.partition("::")[0]
+
+
+def bare(test: str) -> str:
+    """A test's id without its parameters."""
+    return test.partition("[")[0]

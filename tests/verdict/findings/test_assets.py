@@ -1,0 +1,49 @@
+"""Which files decide what tests check, and when their owner is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.verdict.findings import assets
+from nightshift.verdict.findings.assets import Surroundings
+
+AROUND = Surroundings(
+    read={"data/bill.txt": "tests/test_a.py"}, modules={"shop_testing.py", "shop.py"}, command=("python", "run.py")
+)
+HELPER = "def assert_total(found):\n    assert found\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("data/bill.txt", ""), ("tests/golden/bill.txt", ""), ("fixtures/a.json", ""), ("a.snap", ""),
+        ("conftest.py", ""), ("app/conftest.py", ""), ("tox.ini", ""), ("run.py", ""), ("test_a.py", ""),
+        ("shop_testing.py", HELPER), ("jest.config.mjs", ""),
+    ],
+)  # fmt: skip
+def test_an_asset_is_known(path: str, text: str) -> None:
+    assert assets.find_reason(path, text, AROUND)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("shop.py", HELPER), ("shop_testing.py", "x = 1\n"), ("other_testing.py", HELPER), ("data/prices.txt", "")],
+)
+def test_what_the_product_alone_reads_is_none(path: str, text: str) -> None:
+    assert not assets.find_reason(path, text, AROUND)
+
+
+def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
+    texts = dict.fromkeys(("data/bill.txt", "shop.py"), "1\n")
+    change = {"data/bill.txt": "2\n", "shop.py": "2\n", "tests/new.txt": "new\n"}
+    (found,) = assets.find_touched(change, texts, AROUND)
+    assert found.where == "data/bill.txt"
+    assert found.subject == assets.subject_of("data/bill.txt", "2\n")
+    named = Surroundings(read=AROUND.read, modules=(), asked="Update bill.txt to the new prices.")
+    (named_one,) = assets.find_touched(change, texts, named)
+    assert not named_one.subject
+
+
+def test_what_its_owner_keeps_is_taken_out() -> None:
+    subject = assets.subject_of("data/bill.txt", "2\n")
+    assert set(assets.find_denied({"data/bill.txt": "3\n", "shop.py": ""}, [subject])) == {"data/bill.txt"}

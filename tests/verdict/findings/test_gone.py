@@ -1,0 +1,103 @@
+"""What is told where tests are gone, checks no longer run, or functions outside of the tree are others."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.verdicts import CaseResult, Result
+from nightshift.verdict.findings import gone
+from nightshift.verdict.run import NativeRun
+
+PATH = "tests/test_a.py"
+TEXT = "def test_one():\n    assert f() == 1\n    if g():\n        assert h()\n\n\ndef test_two():\n    assert True\n"
+PASSED, SKIPPED, FAILED, ERROR = Result.PASSED, Result.SKIPPED, Result.FAILED, Result.ERROR
+
+
+def run(**ends: Result) -> NativeRun:
+    cases = (CaseResult(id=f"{PATH}::{name}", result=result, message="rough") for name, result in ends.items())
+    return NativeRun(tests=tuple(cases))
+
+
+def cases_of(*parameters: str) -> NativeRun:
+    return NativeRun(tests=tuple(CaseResult(id=f"{PATH}::test_x[{each}]", result=PASSED) for each in parameters))
+
+
+def traced(*lines: int) -> NativeRun:
+    test = CaseResult(id=f"{PATH}::test_one", result=PASSED)
+    return NativeRun(tests=(test,), lines={test.id: tuple(f"{PATH}:{line}" for line in lines)})
+
+
+def compared(native: NativeRun, base: NativeRun, settled: frozenset[str] = frozenset()) -> list[Finding]:
+    def read(path: str) -> str | None:
+        return TEXT if path == PATH else None
+
+    return list(gone.compare(native, base, settled, read, read))
+
+
+@pytest.mark.parametrize(
+    ("now", "says"),
+    [
+        (run(b=PASSED, a=SKIPPED), "skipped, 'rough'"),
+        (run(b=PASSED), "it is missing"),
+        (NativeRun(tests=(CaseResult(id=PATH, result=SKIPPED, message="not here"),)), "skipped, 'not here'"),
+    ],
+)
+def test_a_test_that_passed_and_no_longer_runs_is_gone(now: NativeRun, says: str) -> None:
+    found = [one for one in compared(now, run(a=PASSED)) if one.kind is FindingKind.GONE]
+    assert [(one.where, one.control) for one in found] == [(f"{PATH}::a", Control.BASE)]
+    assert says in found[0].says
+
+
+@pytest.mark.parametrize("now", [run(a=PASSED), run(a=FAILED), NativeRun(tests=(CaseResult(id=PATH, result=ERROR),))])
+def test_one_that_runs_or_fails_is_not_gone(now: NativeRun) -> None:
+    assert compared(now, run(a=PASSED)) == []
+
+
+def test_a_file_that_may_differ_loses_nothing() -> None:
+    assert compared(run(), run(a=PASSED), frozenset({PATH})) == []
+
+
+def test_cases_are_compared_by_their_number() -> None:
+    assert compared(cases_of("0x1", "0x2"), cases_of("0x3", "0x4")) == []
+    (found,) = compared(cases_of("0x1"), cases_of("0x3", "0x4"))
+    assert found.says.endswith("2 cases passed before, 1 now")
+
+
+def test_a_check_that_a_test_no_longer_reaches_is_lost() -> None:
+    (found,) = compared(traced(2, 3), traced(2, 3, 4))
+    assert (found.kind, found.control) == (FindingKind.LOST, Control.BASE)
+    assert "line 4" in found.says
+    assert compared(traced(2, 4), traced(2, 3, 4)) == [], "no check stands in line 3"
+    assert compared(run(test_one=PASSED), traced(2, 3, 4)) == [], "nothing is known of its lines"
+
+
+def test_what_cannot_run_before_and_now_is_counted() -> None:
+    (found,) = compared(run(a=PASSED, b=SKIPPED), run(a=PASSED, b=SKIPPED))
+    assert (found.kind, found.says) == (FindingKind.NOT_HERE, "1 test cannot run here: rough")
+
+
+def test_only_what_the_base_leaves_alone_counts_as_changed() -> None:
+    now, base = NativeRun(changed=("time.time", "random.random")), NativeRun(changed=("time.time",))
+    (found,) = gone.find_changed(now, base)
+    assert (found.kind, found.says) == (FindingKind.SEAL, "random.random was replaced")
+    assert list(gone.find_changed(base, base)) == []
+    (forged,) = gone.find_changed(NativeRun(is_forged=True), base)
+    assert forged.kind is FindingKind.FORGED
+    (touched,) = gone.find_changed(NativeRun(altered=(PATH,)), base)
+    assert touched.says == f"{PATH} was changed while the tests ran"
+
+
+def test_a_given_test_has_to_run() -> None:
+    required = {PATH: frozenset({"a", "b", "c", "d"})}
+    now = NativeRun(tests=run(a=PASSED, b=SKIPPED, c=SKIPPED).tests, marked=(f"{PATH}::c",))
+    found = {one.where: one.says for one in gone.find_unrun(now, required)}
+    assert set(found) == {f"{PATH}::b", f"{PATH}::d"}
+    assert found[f"{PATH}::d"].endswith("it was left out")
+
+
+def test_checks_of_a_new_test_that_never_ran_are_told() -> None:
+    texts = {PATH: TEXT.replace("assert True", "assert False")}
+    assert [one.kind for one in gone.find_idle(traced(2, 3), texts)] == [FindingKind.UNREACHED]
+    assert [one.kind for one in gone.find_idle(traced(3), texts)] == [FindingKind.IDLE]
+    assert list(gone.find_idle(traced(2, 3, 4), texts)) == []
