@@ -406,5 +406,6 @@ def _why_wait(settings: Settings, now: datetime) -> str:
     if paused:
         return f"paused ({paused[0].reason})"
     # Without a daemon what is queued waits for one, and not for its turn.
-    working = counts[Status.RUNNING] + (counts[Status.QUEUED] if is_held(settings.lock_file) else 0)
+    is_daemon_up = is_held(settings.lock_file, settings.db_lock_file)
+    working = counts[Status.RUNNING] + (counts[Status.QUEUED] if is_daemon_up else 0)
     return f"{working} of your own tasks go first" if working else ""

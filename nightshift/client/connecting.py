@@ -24,7 +24,7 @@ def connect(access: Access, settings: Callable[[], Settings]) -> Connection:
     Raises:
         NotAllowed: a daemon runs, and refuses us.
     """
-    if not is_held(access.places.lock_file):
+    if not is_held(access.places.lock_file, access.places.db_lock_file):
         return _offline(access, settings, "the daemon is not running")
     connection = NetworkConnection(access)
     try:

@@ -101,8 +101,12 @@ def _command_of(pid: int) -> str:
         return ""
 
 
-def is_held(path: Path) -> bool:
-    """Tell whether a living process holds the lock."""
+def is_held(*paths: Path) -> bool:
+    """Tell whether a living process holds one of the locks: a file may be gone whose lock is held."""
+    return any(map(_is_one_held, paths))
+
+
+def _is_one_held(path: Path) -> bool:
     try:
         with path.open("r", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,6 +1,7 @@
 """One daemon for each home, and for each database."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -90,3 +91,14 @@ def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NightshiftError, match=r"file/lock cannot be made"), InstanceLock(tmp_path / "file" / "lock"):
         pass
+
+
+@pytest.mark.parametrize("gone", [(), ("run/lock",), ("run",), ("db.lock",), ("run", "db.lock")])
+def test_a_lock_whose_file_is_gone_is_known_by_the_other_one(tmp_path: Path, gone: tuple[str, ...]) -> None:
+    lock, beside = tmp_path / "run" / "lock", tmp_path / "db.lock"
+    with InstanceLock(lock, beside):
+        for name in gone:
+            path = tmp_path / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        assert is_held(lock, beside) == (len(gone) < 2)
+    assert not is_held(lock, beside)
