@@ -31,7 +31,7 @@ from nightshift.app.reload import LiveSettings, on_loop
 from nightshift.config.catalogue import Described, Kind, describe, plain
 from nightshift.config.load import Settings, Sources, settings_at, sources
 from nightshift.config.origins import Origin
-from nightshift.config.overrides import ConfigChanged, OverridesFile, changed, line, same, text_of
+from nightshift.config.overrides import ConfigChanged, OverridesFile, change_overrides, line, same, text_of
 from nightshift.config.reloaded import Reloaded
 from nightshift.config.values import web_address
 from nightshift.core.built_in import BUILT_IN
@@ -325,7 +325,7 @@ class SettingsService:
         names = dict.fromkeys([*asked.changes, *asked.reset])
         if faults := [fault for name in names if (fault := self._refusal(name, found.origins))]:
             raise ConfigError(faults)
-        after = changed(found.page, found.in_file, asked.changes, asked.reset)
+        after = change_overrides(found.page, found.in_file, asked.changes, asked.reset)
         new = settings_at(self._live.now, overrides=text_of(after))
         if faults := self._keys_led_astray(new, after, asked.changes):
             raise ConfigError(faults)

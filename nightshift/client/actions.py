@@ -26,7 +26,7 @@ from nightshift.client import repository_settings as repository
 from nightshift.client.clipboard import clipboard_text
 from nightshift.client.daemon_client import LogQuery
 from nightshift.client.errors import Exit
-from nightshift.client.new_task import edited_text, task_body, text_or_stdin
+from nightshift.client.new_task import edit_text, task_body, text_or_stdin
 from nightshift.client.output import Cell
 from nightshift.client.session import Session
 from nightshift.core.events import Level
@@ -39,7 +39,7 @@ Values = Mapping[str, Any]
 
 def _add(session: Session, values: Values) -> int:
     given = " ".join(values["text"])
-    text = text_or_stdin(given) if values["text"] or values["clipboard"] else edited_text()
+    text = text_or_stdin(given) if values["text"] or values["clipboard"] else edit_text()
     text = "\n\n".join(filter(None, (text, clipboard_text()))) if values["clipboard"] else text
     return tasks.add(session, task_body(text, values), typed=text != given)
 
@@ -121,7 +121,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "memory export-training": lambda s, v: transfer.export_training(s, v["file"]),
     "review": lambda s, v: commits.review(s, v["what"], read=v["read"], limit=v["limit"]),
     "unread": lambda s, v: commits.unread(s, v["n"]),
-    "reviewed": lambda s, v: commits.reviewed(s, v["what"]),
+    "reviewed": lambda s, v: commits.mark_reviewed(s, v["what"]),
     "integrate": lambda s, v: commits.integrate(s, v["name"], force=v["force"]),
     "discard": lambda s, v: commits.discard(s, v["name"]),
     "revert": lambda s, v: commits.revert(s, v["name"], force=v["force"]),

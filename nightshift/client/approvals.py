@@ -32,12 +32,12 @@ def approve(session: Session, approval_id: int, remark: str = "") -> int:
             f'{typed(f"answer {approval_id}")} "…"'
         )
     row = session.client.decide(approval_id, True, remark)
-    return _decided(session, row, "answered" if row.kind is AskKind.QUESTION else "granted")
+    return _print_decision(session, row, "answered" if row.kind is AskKind.QUESTION else "granted")
 
 
 def deny(session: Session, approval_id: int, remark: str = "") -> int:
     """Deny what a task asked for."""
-    return _decided(session, session.client.decide(approval_id, False, remark), "denied")
+    return _print_decision(session, session.client.decide(approval_id, False, remark), "denied")
 
 
 def answer(session: Session, approval_id: int, text: str) -> int:
@@ -51,7 +51,7 @@ def answer(session: Session, approval_id: int, text: str) -> int:
     if not text:
         approving = typed(f"approve {approval_id}")
         raise click.UsageError(f"the answer is empty; {approving} goes with what is assumed.")
-    return _decided(session, session.client.answer(approval_id, text), "answered")
+    return _print_decision(session, session.client.answer(approval_id, text), "answered")
 
 
 def _is_question(session: Session, approval_id: int) -> bool:
@@ -60,7 +60,7 @@ def _is_question(session: Session, approval_id: int) -> bool:
     return kinds.get(approval_id) is AskKind.QUESTION
 
 
-def _decided(session: Session, row: ApprovalRow, what: str) -> int:
+def _print_decision(session: Session, row: ApprovalRow, what: str) -> int:
     has_name = row.kind not in {AskKind.BUDGET, AskKind.QUESTION} and row.subject
     reply = f": {row.answer}" if row.kind is AskKind.QUESTION and row.answer else ""
     line = f"approval {row.approval_id} {what}: {row.subject if has_name else row.question} (task {row.task_id}){reply}"

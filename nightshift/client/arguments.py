@@ -153,7 +153,7 @@ class Arguments:
     def _takes(self) -> Mapping[str, bool]:
         return dict(_options(self._root))
 
-    def arranged(self, arguments: Sequence[str]) -> list[str] | Unclear:
+    def arrange(self, arguments: Sequence[str]) -> list[str] | Unclear:
         """The arguments with a command in front, which click reads.
 
         Raises:
@@ -161,9 +161,9 @@ class Arguments:
         """
         if not arguments or arguments[0] in self.known or arguments[0] in _ABOUT_ITSELF:
             return list(arguments)
-        given = self._told_apart(arguments)
+        given = self._sort_words(arguments)
         if given.asking:
-            return self._asked_for(given)
+            return self._arrange_question(given)
         if not given.words:
             return self._without_words(given)
         first = given.words[0].strip()
@@ -208,7 +208,7 @@ class Arguments:
         why = f"{text} {'looks like a command' if rest else 'is no command'}."
         return Unclear(text=text, why=why, meant=meant, as_task=as_task)
 
-    def _told_apart(self, arguments: Sequence[str]) -> _Given:
+    def _sort_words(self, arguments: Sequence[str]) -> _Given:
         given, left = _Given(), list(arguments)
         while left:
             argument = left.pop(0)
@@ -244,7 +244,7 @@ class Arguments:
             raise click.BadOptionUsage(name, f"Option {name!r} requires an argument.")
         return None
 
-    def _asked_for(self, given: _Given) -> list[str]:
+    def _arrange_question(self, given: _Given) -> list[str]:
         names = [name for name, _ in given.asking]
         if given.words and names[0] not in _TAKING_WORDS:
             names.insert(0, "a task")

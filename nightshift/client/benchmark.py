@@ -40,11 +40,11 @@ def mine(session: Session, repo: str, *, commits: int, items: int, model: str | 
     from nightshift.app.benchmark import mine_commits  # noqa: PLC0415  # only this needs it
     from nightshift.app.benchmark_words import ModelWriter  # noqa: PLC0415  # as above
 
-    with opened(session, repo) as here:
+    with open_repository(session, repo) as here:
         writer = ModelWriter(session.settings, here.store, here.repo, model, tell=session.out.note) if model else None
         new = mine_commits(here, commits)
         if here.store.candidates(here.repo):
-            asyncio.run(_validated(session, here, items, writer))
+            asyncio.run(_validate(session, here, items, writer))
         lines, made = account(here.store, here.repo), here.store.items(here.repo)
         left = len(here.store.candidates(here.repo))
     wait = f"; {left} wait to be validated" if left else ""
@@ -57,18 +57,18 @@ def mine(session: Session, repo: str, *, commits: int, items: int, model: str | 
     return Exit.OK
 
 
-def opened(session: Session, repo: str) -> AbstractContextManager[Opened]:
+def open_repository(session: Session, repo: str) -> AbstractContextManager[Opened]:
     """A repository with what the benchmark of the session's home knows of it; see `app.benchmark.opened`."""
     from nightshift.app.benchmark import opened as opened_for  # noqa: PLC0415  # as above
 
     return opened_for(session.settings, str(Path(repo).expanduser().resolve()))
 
 
-async def _validated(session: Session, here: Opened, items: int, writer: ModelWriter | None) -> None:
+async def _validate(session: Session, here: Opened, items: int, writer: ModelWriter | None) -> None:
     from nightshift.app.benchmark import validate_candidates  # noqa: PLC0415  # as above
 
     try:
-        await validate_candidates(here, session.settings, items, lambda one: session.out.note(_told(one)), writer)
+        await validate_candidates(here, session.settings, items, lambda one: session.out.note(_describe(one)), writer)
     finally:
         if writer:
             await writer.aclose()
@@ -96,7 +96,7 @@ def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: 
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
     if not arms and not key:
         raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
-    with opened(session, repo) as here:
+    with open_repository(session, repo) as here:
         settings, tell = session.settings, session.out.note
         if key:
             ended = asyncio.run(go_on(settings, here, key, budget_usd=asked.budget_usd, tell=tell))
@@ -108,7 +108,7 @@ def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: 
     return Exit.INTERRUPTED if ended.reason == BY_HAND else Exit.OK
 
 
-def _told(found: Item | Dropped) -> str:
+def _describe(found: Item | Dropped) -> str:
     head = f"{found.commit[:10]} {found.subject[:60]}"
     if isinstance(found, Item):
         words = f", in the words of {found.worded_by}" if found.worded_by else ""

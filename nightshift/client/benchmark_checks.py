@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nightshift.client.benchmark import opened
+from nightshift.client.benchmark import open_repository
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Lines, Table, cell
 from nightshift.client.session import Session
@@ -44,7 +44,7 @@ def smoke(session: Session, repo: str, model: str, *, items: int, budget_usd: fl
         BenchmarkError: what is asked for cannot be run.
     """
     (arm,) = of_models([model])
-    with opened(session, repo) as here:
+    with open_repository(session, repo) as here:
         ended = _run(session, here, [arm], Asked(items=items, budget_usd=budget_usd))
         results = [one for one in here.store.results(here.repo, ended.mode) if one.item in ended.items]
         figures = fold(here.repo, here.store.items(here.repo), [arm], results).arms
@@ -87,7 +87,7 @@ def gate(
         BenchmarkError: there is nothing to compare with.
     """
     now = version()
-    with opened(session, repo) as here:
+    with open_repository(session, repo) as here:
         every = here.store.versions(here.repo, Mode(mode))
         known = [name for name in every if name not in {now, ""}]
         if before is not None and before not in known:
@@ -109,7 +109,7 @@ def gate(
     answer = {"before": old, "after": now, "passes": passes, "arms": [
         {"arm": one.arm, "items": one.pairs.count, "before": one.pairs.first.part, "after": one.pairs.second.part,
          "p_value": one.p_value, "most_lost": one.most_lost, "passes": one.passes} for one in found]}  # fmt: skip
-    session.print(answer, [*_compared(found), Lines(lines=[Cell(f"Version {old}, then {now}. {words}")])])
+    session.print(answer, [*_tabulate(found), Lines(lines=[Cell(f"Version {old}, then {now}. {words}")])])
     return Exit.OK if passes else Exit.FAILED
 
 
@@ -119,7 +119,7 @@ def _run(session: Session, here: Opened, arms: Sequence[Arm], asked: Asked) -> R
     return asyncio.run(run_arms(session.settings, here, arms, asked, tell=session.out.note))
 
 
-def _compared(found: Sequence[Gated]) -> list[Block]:
+def _tabulate(found: Sequence[Gated]) -> list[Block]:
     rows = [
         [cell(one.arm), cell(f"{one.pairs.first.part} of {one.pairs.count}"), cell(f"{one.pairs.second.part}"),
          cell(f"{one.p_value:.2g}"), cell(percent(one.most_lost)), cell("passes" if one.passes else "fails")]

@@ -58,13 +58,13 @@ def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) 
             service.use(root, [one.measured for one in found])
         used = service.used(root)
     answer = {"repo": root, "found": plain([one.measured for one in found]), "used": plain(used)}
-    session.print(answer, [*_shown(found), Lines(lines=[Cell(_state(root, found, used))])])
+    session.print(answer, [*_tabulate(found), Lines(lines=[Cell(_state(root, found, used))])])
     return Exit.OK
 
 
-def _shown(found: Sequence[Choice]) -> list[Block]:
+def _tabulate(found: Sequence[Choice]) -> list[Block]:
     rows = [
-        [cell(one.measured.model), cell(one.figures.arm.name), cell(_solved(one)), cell(_weight(one.measured)),
+        [cell(one.measured.model), cell(one.figures.arm.name), cell(_format_solved(one)), cell(_weight(one.measured)),
          cell(money(one.figures.item_usd)), cell(one.measured.told or "as in the settings"), cell(_reason(one))]
         for one in found
     ]  # fmt: skip
@@ -72,7 +72,7 @@ def _shown(found: Sequence[Choice]) -> list[Block]:
     return [Table(head=head, rows=rows)]
 
 
-def _solved(one: Choice) -> str:
+def _format_solved(one: Choice) -> str:
     solved, interval = one.figures.solved, one.figures.interval
     return f"{solved.part} of {solved.whole} ({percent(interval.low)} to {percent(interval.high)})"
 

@@ -71,7 +71,7 @@ def _file(file: FileDiff) -> Iterator[Cell]:
             yield Cell(f"{SIGNS[line.kind]}{text}", _TONES[line.kind])
 
 
-def failed_tests(session: Session, task: TaskDetail) -> list[Block]:
+def show_failed_tests(session: Session, task: TaskDetail) -> list[Block]:
     """The tests that failed when they were last run, with what they asserted; nothing of a task that passed."""
     if task.status is Status.DONE or not any(row.failed for row in task.iterations):
         return []
@@ -79,10 +79,10 @@ def failed_tests(session: Session, task: TaskDetail) -> list[Block]:
     steps = [step for each in timeline.tries for step in each.steps if step.failed]
     if not steps:
         return []
-    return _failed_in(session, task, steps[-1])
+    return _show_failures(session, task, steps[-1])
 
 
-def _failed_in(session: Session, task: TaskDetail, step: TimelineStep) -> list[Block]:
+def _show_failures(session: Session, task: TaskDetail, step: TimelineStep) -> list[Block]:
     try:
         verdict = session.client.step(task.task_id, step.attempt, step.step_no).verdict
     except NotFound:  # pruned; the task itself says so

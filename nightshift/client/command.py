@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from nightshift.client.arguments import ALIASES, ASKING, Arguments, Unclear
 from nightshift.client.commands import every_command
-from nightshift.client.errors import Exit, guarded
+from nightshift.client.errors import Exit, run_guarded
 from nightshift.client.help_screen import write_screen
 from nightshift.client.version import print_version
 from nightshift.core.program import program, typed
@@ -46,13 +46,13 @@ class Commands(click.Group):
 def call(arguments: Sequence[str]) -> int:
     """Do what the arguments ask; every error becomes a sentence on the standard error stream and an exit code."""
     as_json = "--json" in arguments
-    return guarded(lambda: _call(arguments, as_json=as_json), as_json=as_json)
+    return run_guarded(lambda: _call(arguments, as_json=as_json), as_json=as_json)
 
 
 def _call(arguments: Sequence[str], *, as_json: bool) -> int:
     try:
-        found = Arguments(commands()).arranged(arguments)
-        agreed = _asked_about(found, as_json=as_json) if isinstance(found, Unclear) else found
+        found = Arguments(commands()).arrange(arguments)
+        agreed = _ask_about(found, as_json=as_json) if isinstance(found, Unclear) else found
         return Exit.USAGE if agreed is None else perform(agreed)
     except click.ClickException as error:
         return _print_usage_error(error, as_json=as_json)
@@ -174,7 +174,7 @@ def _help(ctx: click.Context, words: Sequence[str]) -> int:
     return Exit.OK
 
 
-def _asked_about(unclear: Unclear, *, as_json: bool) -> Sequence[str] | None:
+def _ask_about(unclear: Unclear, *, as_json: bool) -> Sequence[str] | None:
     """The arguments that a person agrees to; None where nobody does, or nobody can be asked."""
     if as_json:
         raise click.UsageError(" ".join(unclear.sentences()))

@@ -196,14 +196,14 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 def every_command(act: Act) -> list[click.Command]:
     """All of them, each of which `act` carries out."""
 
-    def carried_out(**values: Any) -> int:
+    def carry_out(**values: Any) -> int:
         return act(click.get_current_context(), values)
 
     made: list[click.Command] = []
-    for command in (*_tasks(), *_looking(), *_deciding(), *_commits(), *_daemon(), *_hidden()):
+    for command in (*_tasks(), *_looking(), *_deciding(), *_commits(), *_daemon(), *_list_hidden()):
         leaves = command.commands.values() if isinstance(command, click.Group) else [command]
         for leaf in leaves:
-            leaf.callback = carried_out
+            leaf.callback = carry_out
         made.append(command)
     return made
 
@@ -619,7 +619,7 @@ def _hub() -> click.Group:
     return Group("hub", commands=commands, help="Several machines with one queue: the hub that HUB_URL names.")
 
 
-def _hidden() -> Iterator[click.Command]:
+def _list_hidden() -> Iterator[click.Command]:
     """Yield the commands that the help need not list: a help text or an earlier option names them."""
     yield _command("help", "Explain a command.", _argument("words", nargs=-1, metavar="[COMMAND]"), hidden=True)
     yield _command("version", "Print the version.", hidden=True)

@@ -50,20 +50,20 @@ def review(session: Session, what: str | None, *, read: bool, limit: int) -> int
             raise click.UsageError(f"say which commits you have read: {typed('review 7 --read')}, a commit, or all.")
         return unread(session, limit)
     if read or what == "all":
-        return reviewed(session, what)
-    row = _found(session, what)
+        return mark_reviewed(session, what)
+    row = _find_commit(session, what)
     found = session.client.diff(row.task_id)
     if session.out.as_json:
         session.print(found, [])
         return Exit.OK
-    session.out.blocks([_table(session, [row]), *_left_open([row]), *diff_blocks(found)])
+    session.out.blocks([_table(session, [row]), *_list_left_open([row]), *diff_blocks(found)])
     asks = row.reviewed_at is None and sys.stdin.isatty() and sys.stdout.isatty()
     if asks and click.confirm("Mark it as read?", default=True, err=True):
-        return reviewed(session, what)
+        return mark_reviewed(session, what)
     return Exit.OK
 
 
-def _found(session: Session, name: str) -> CommitRow:
+def _find_commit(session: Session, name: str) -> CommitRow:
     named = session.client.resolve(name)
     rows = session.client.commits(task_id=named.task_id).commits
     row = next((row for row in rows if row.commit == named.commit), None)
@@ -79,7 +79,7 @@ def unread(session: Session, count: int) -> int:
     return Exit.OK
 
 
-def reviewed(session: Session, which: str) -> int:
+def mark_reviewed(session: Session, which: str) -> int:
     """Mark commits as read: those of a task, one by the beginning of its id, or `all`.
 
     Raises:
@@ -168,8 +168,8 @@ def undo(session: Session, *, force: bool, yes: bool) -> int:
     if newest is None:
         session.out.note("nothing that was integrated is left to revert")
         return Exit.NOT_FOUND
-    session.out.note(_described(session, newest))
-    if not (yes or _agreed()):
+    session.out.note(_describe(session, newest))
+    if not (yes or _confirm()):
         session.out.note("nothing was changed")
         return Exit.OK
     return revert(session, f"#{newest.task_id}", force=force)
@@ -215,13 +215,13 @@ def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
     return Exit.OK
 
 
-def _agreed() -> bool:
+def _confirm() -> bool:
     if not sys.stdin.isatty():
         raise click.UsageError("undo asks before it acts; say --yes where nobody can answer.")
     return click.confirm("Revert it?", default=False, err=True)
 
 
-def _described(session: Session, row: CommitRow) -> str:
+def _describe(session: Session, row: CommitRow) -> str:
     at = stamp(row.at, short=session.views.short).text
     return (
         f"the last that was integrated is task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
@@ -236,7 +236,7 @@ def _list(session: Session, found: Commits) -> list[Block]:
     more = [Lines(lines=[Cell(f"and {left} more", Tone.DIM)])] if left > 0 else []
     return [
         _table(session, found.commits),
-        *_left_open(found.commits),
+        *_list_left_open(found.commits),
         *more,
         Lines(lines=[Cell(line) for line in _what_to_do()]),
     ]
@@ -251,7 +251,7 @@ def _what_to_do() -> list[str]:
     ]
 
 
-def _left_open(rows: Sequence[CommitRow]) -> list[Block]:
+def _list_left_open(rows: Sequence[CommitRow]) -> list[Block]:
     """List the findings of readers that the commits leave as they are."""
     left = [
         Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)

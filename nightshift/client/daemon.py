@@ -57,7 +57,7 @@ def live_or_noted(session: Session) -> int:
 def forges(session: Session) -> int:
     """How the connections to forges stand, with all that stands in the way of one."""
     found = session.connection.status().forges
-    lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each in found for note in filter(None, _told(each))]
+    lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each in found for note in filter(None, _describe_forge(each))]
     blocks: list[Block] = [session.views.forges(found)] if found else []
     if not found:
         lines = [Cell("no repository at a forge is followed; `forges` in the settings names them")]
@@ -65,7 +65,7 @@ def forges(session: Session) -> int:
     return live_or_noted(session)
 
 
-def _told(forge: ForgeStatus) -> tuple[str, ...]:
+def _describe_forge(forge: ForgeStatus) -> tuple[str, ...]:
     until = f"; it is left alone until {to_text(forge.rests_until)}" if forge.rests_until else ""
     return (f"{forge.fault}{until}" if forge.fault else "", *forge.notes)
 

@@ -184,16 +184,16 @@ class DaemonClient:
     def revert(self, task_id: int, *, force: bool, reapply: bool) -> Reverted:
         """Have the daemon revert what a task integrated, or reapply it; it runs tests first."""
         body = {"force": force, "reapply": reapply}
-        return self._asked(Reverted, "POST", f"/api/task/{task_id}/revert", body, wall_s=COMMIT_WALL_S)
+        return self._request(Reverted, "POST", f"/api/task/{task_id}/revert", body, wall_s=COMMIT_WALL_S)
 
     def integrate(self, task_id: int, *, force: bool) -> Integrated:
         """Have the daemon integrate what waits on the branch of a task; it runs tests first."""
         path = f"/api/task/{task_id}/integrate"
-        return self._asked(Integrated, "POST", path, {"force": force}, wall_s=COMMIT_WALL_S)
+        return self._request(Integrated, "POST", path, {"force": force}, wall_s=COMMIT_WALL_S)
 
     def discard(self, task_id: int) -> Discarded:
         """Have the daemon remove the branch on which a commit of a task waits."""
-        return self._asked(Discarded, "POST", f"/api/task/{task_id}/discard", {}, wall_s=COMMIT_WALL_S)
+        return self._request(Discarded, "POST", f"/api/task/{task_id}/discard", {}, wall_s=COMMIT_WALL_S)
 
     def resolve(self, name: str) -> Named:
         """The task and the commit that a name stands for."""
@@ -220,12 +220,12 @@ class DaemonClient:
 
     def _get(self, path: str, kind: type[A], query: Mapping[str, Any] | None = None) -> A:
         given = {name: value for name, value in (query or {}).items() if value is not None}
-        return self._asked(kind, "GET", path, query=given)
+        return self._request(kind, "GET", path, query=given)
 
     def _post(self, path: str, kind: type[A], body: Mapping[str, Any] | None = None) -> A:
-        return self._asked(kind, "POST", path, body or {})
+        return self._request(kind, "POST", path, body or {})
 
-    def _asked(self, kind: type[A], method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> A:
+    def _request(self, kind: type[A], method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> A:
         reply = self._connection.send(method, path, body, **more)
         return self._connection.read(reply, adapter(kind).validate_json)
 

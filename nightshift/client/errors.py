@@ -86,7 +86,7 @@ def print_error(error: NightshiftError, *, as_json: bool) -> None:
     print(json.dumps(fields), file=sys.stderr)
 
 
-def guarded(action: Callable[[], int], *, as_json: bool) -> int:
+def run_guarded(action: Callable[[], int], *, as_json: bool) -> int:
     """Carry out a call; every error becomes a sentence on the standard error stream and an exit code."""
     _prepare_streams()
     try:

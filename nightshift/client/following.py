@@ -45,7 +45,7 @@ def run(session: Session, body: Mapping[str, Any]) -> int:
     task_id = session.client.submit(body).task.task_id
     _note_pause_reasons(session)
     try:
-        return _ended(session, _follow_task(session, task_id, newest, lambda line: _progress(session, line)))
+        return _print_outcome(session, _follow_task(session, task_id, newest, lambda line: _progress(session, line)))
     except KeyboardInterrupt:
         session.out.note(f"task {task_id} goes on in the daemon; `{typed(f'cancel {task_id}')}` ends it")
         raise
@@ -61,7 +61,7 @@ def wait(session: Session, task_id: int) -> int:
     newest = session.client.logs(LogQuery(limit=1)).last_id
     if _goes_on(task):
         _note_pause_reasons(session)
-    return _ended(session, _follow_task(session, task_id, newest, lambda _: None))
+    return _print_outcome(session, _follow_task(session, task_id, newest, lambda _: None))
 
 
 def _note_pause_reasons(session: Session) -> None:
@@ -81,7 +81,7 @@ def _run_here(session: Session, body: Mapping[str, Any]) -> int:
 
     task = asyncio.run(run_one(parse_spec(body), session.settings, on_event))
     session.disconnect()
-    code = _ended(session, session.client.task(task.id))
+    code = _print_outcome(session, session.client.task(task.id))
     return Exit.INTERRUPTED if task.status is Status.CANCELLED else code
 
 
@@ -121,7 +121,7 @@ def _goes_on(task: TaskDetail) -> bool:
     return task.status not in ENDED | {Status.WAITING}
 
 
-def _ended(session: Session, task: TaskDetail) -> int:
+def _print_outcome(session: Session, task: TaskDetail) -> int:
     session.print(task, outcome(task))
     return Exit.OK if task.status is Status.DONE else Exit.FAILED
 

@@ -36,7 +36,7 @@ NO_HUB = (
 
 
 @contextmanager
-def opened(session: Session, *, checked: bool = True) -> Iterator[HubConnections]:
+def open_hub(session: Session, *, checked: bool = True) -> Iterator[HubConnections]:
     """The hub of the session's home.
 
     Args:
@@ -69,8 +69,8 @@ def opened(session: Session, *, checked: bool = True) -> Iterator[HubConnections
 
 @contextmanager
 def queue_of(session: Session) -> Iterator[HubQueue]:
-    """The hub's queue; raises as `opened`."""
-    with opened(session) as connections:
+    """The hub's queue; raises as `open_hub`."""
+    with open_hub(session) as connections:
         from nightshift.remote.hub.overview import asking  # noqa: PLC0415  # as above
 
         yield asking(connections)
@@ -80,7 +80,7 @@ def init(session: Session) -> int:
     """Bring the schema up to date as its owner, and say how nodes get in."""
     from nightshift.remote.hub.migrations import ROLE, has_role, has_vectors, migrate, steps  # noqa: PLC0415  # as above
 
-    with opened(session, checked=False) as connections:
+    with open_hub(session, checked=False) as connections:
         applied, granted, searches = migrate(connections), has_role(connections), has_vectors(connections)
     version = max(steps())
     done = f"brought from version {min(applied) - 1} to {version}" if applied else f"up to date (version {version})"
@@ -118,7 +118,7 @@ def status(session: Session) -> int:
     """
     from nightshift.remote.hub.overview import asking, overview  # noqa: PLC0415  # as above
 
-    with opened(session) as connections:
+    with open_hub(session) as connections:
         found = overview(connections)
         failed = asking(connections).find(Status.FAILED, NEWEST_FAILURES)
     counts = {str(name): count for name, count in found.counts.items() if count}
@@ -153,7 +153,7 @@ def nodes(session: Session) -> int:
     """All nodes, with what they are and what they do."""
     from nightshift.remote.hub.nodes import nodes as all_nodes  # noqa: PLC0415  # as above
 
-    with opened(session) as connections:
+    with open_hub(session) as connections:
         found = all_nodes(connections)
     named = Counter(one.name for one in found)
     rows = [
@@ -175,7 +175,7 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
     """Let a node take nothing new, or take tasks again."""
     from nightshift.remote.hub.nodes import drain as drained  # noqa: PLC0415  # as above
 
-    with opened(session) as connections:
+    with open_hub(session) as connections:
         one = drained(connections, name, draining=not undo)
     has = f"; it finishes {one.held} task{'' if one.held == 1 else 's'}" if one.held else ""
     said = f"{one.name} takes tasks again" if undo else f"{one.name} takes nothing new{has}"
@@ -187,7 +187,7 @@ def remove(session: Session, name: str, *, undo: bool) -> int:
     """Let a node never come back, or come again."""
     from nightshift.remote.hub import nodes as hub_nodes  # noqa: PLC0415  # as above
 
-    with opened(session) as connections:
+    with open_hub(session) as connections:
         if undo:
             one = hub_nodes.let_back(connections, name)
             session.print({"node": one.id, "name": one.name, "removed": False}, Cell(f"{one.name} may come again"))
@@ -234,7 +234,7 @@ def verify(session: Session, task_id: int | None) -> int:
     from nightshift.remote.hub.overview import asking  # noqa: PLC0415  # as above
     from nightshift.remote.hub.signing import Signed, result_is_signed  # noqa: PLC0415  # as above
 
-    with opened(session) as connections:
+    with open_hub(session) as connections:
         queue, keys = asking(connections), all_keys(connections)
         some = queue.find(limit=VERIFIED) if task_id is None else [queue.get(task_id)]
         found = [(one, signed) for one in some if (signed := result_is_signed(one, keys))]
@@ -257,14 +257,14 @@ def cancel(session: Session, task_id: int) -> int:
     with queue_of(session) as queue:
         now = queue.cancel(task_id)
     asked = now is not Status.CANCELLED
-    return _said(session, task_id, now, "its node is asked to cancel it" if asked else "cancelled")
+    return _print_move(session, task_id, now, "its node is asked to cancel it" if asked else "cancelled")
 
 
 def retry(session: Session, task_id: int) -> int:
     """Queue a task again that failed or was cancelled."""
     with queue_of(session) as queue:
         now = queue.retry(task_id)
-    return _said(session, task_id, now, str(now))
+    return _print_move(session, task_id, now, str(now))
 
 
 def prioritise(session: Session, words: Sequence[str]) -> int:
@@ -276,7 +276,7 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
     task_id, priority = id_and_priority(words, "hub priority")
     with queue_of(session) as queue:
         now = queue.prioritise(task_id, priority)
-    return _said(session, task_id, now, f"{now}, priority {priority}")
+    return _print_move(session, task_id, now, f"{now}, priority {priority}")
 
 
 def pause(session: Session, reason: str) -> int:
@@ -313,14 +313,14 @@ def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
     is_text = said.lower() not in {"yes", "no"}
     with queue_of(session) as queue:
         now = queue.answer(task_id, ask_id, granted=said.lower() != "no", text=said if is_text else "")
-    return _said(session, task_id, now, "its node has the answer")
+    return _print_move(session, task_id, now, "its node has the answer")
 
 
 def workspace(session: Session, url: str | None) -> int:
     """Show or set the remote of all workspaces."""
     from nightshift.remote.hub import migrations  # noqa: PLC0415  # as above
 
-    with opened(session) as connections:
+    with open_hub(session) as connections:
         if url is not None:
             migrations.set_option(connections, migrations.WORKSPACE, url)
         found = migrations.option(connections, migrations.WORKSPACE)
@@ -334,7 +334,7 @@ def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -
     from nightshift.remote.hub import migrations  # noqa: PLC0415  # as above
     from nightshift.remote.hub.budget import spending  # noqa: PLC0415  # as above
 
-    with opened(session) as connections:
+    with open_hub(session) as connections:
         for name, value in wanted.items():
             if off:
                 migrations.unset_option(connections, name)
@@ -354,7 +354,7 @@ def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -
     return Exit.OK
 
 
-def _said(session: Session, task_id: int, now: Status, said: str) -> int:
+def _print_move(session: Session, task_id: int, now: Status, said: str) -> int:
     session.print({"task": task_id, "status": str(now)}, Cell(f"task {task_id} of the hub: {said}"))
     return Exit.OK
 

@@ -28,9 +28,9 @@ class SessionApi:
         Raises:
             NightshiftError: nobody answers it, or he refuses.
         """
-        return await anyio.to_thread.run_sync(self._sent, request)
+        return await anyio.to_thread.run_sync(self._send, request)
 
-    def _sent(self, request: Request) -> Reply:
+    def _send(self, request: Request) -> Reply:
         connection = self._session.connect()
         try:
             reply = connection.send(request.method, request.path, request.body, query=request.query)

@@ -72,7 +72,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return body | {name: value for name, value in made.items() if value}
 
 
-def edited_text() -> str:
+def edit_text() -> str:
     """The words of a task, written in the owner's editor.
 
     Raises:
@@ -102,13 +102,13 @@ def _repo(text: str | None) -> str | None:
 
 
 def _files(texts: Sequence[str]) -> dict[str, str]:
-    named = dict(map(_named, texts))
+    named = dict(map(_name_file, texts))
     if len(named) < len(texts):
         raise click.UsageError("two of the files would have the same path in the repository; use PATH=FILE")
     return {name: _read(path) for name, path in named.items()}
 
 
-def _named(text: str) -> tuple[str, Path]:
+def _name_file(text: str) -> tuple[str, Path]:
     """`PATH=FILE`, or a file that keeps its relative path; one from elsewhere keeps its name alone."""
     name, separator, file = text.partition("=")
     if separator and not Path(text).exists():

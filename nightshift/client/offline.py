@@ -63,7 +63,7 @@ class OfflineConnection(Connection):
             return DaemonStatus(
                 state=DaemonState.STOPPED, uptime_s=0.0, version=VERSION, queue=counts, notices=(EMPTY,)
             )
-        return stopped_status(self._reader)
+        return read_stopped_status(self._reader)
 
     def close(self) -> None:
         """Close the databases."""
@@ -118,15 +118,15 @@ class OfflineConnection(Connection):
         from nightshift.client.application import application  # noqa: PLC0415  # the whole server, which the status does without
         from nightshift.server.failures import answer  # noqa: PLC0415  # as above
 
-        app = application(database, self._settings(), lambda: stopped_status(database), self._tree)
+        app = application(database, self._settings(), lambda: read_stopped_status(database), self._tree)
         app.config["PROPAGATE_EXCEPTIONS"] = True
         app.register_error_handler(404, lambda _: answer(503, f"{self.why_offline}, and this needs it"))
-        app.register_error_handler(StoreError, _raised)
-        app.register_error_handler(Exception, _raised)
+        app.register_error_handler(StoreError, _raise)
+        app.register_error_handler(Exception, _raise)
         return app.test_client()
 
 
-def stopped_status(database: Database) -> DaemonStatus:
+def read_stopped_status(database: Database) -> DaemonStatus:
     """Read the status of a stopped daemon from the database, and as of when it holds."""
     last = EventLog(database).last(1)
     at = last[0].at if last else None
@@ -135,5 +135,5 @@ def stopped_status(database: Database) -> DaemonStatus:
     return replace(stored_status(conn, utc_now()), notices=(notice, *inbox_notices(conn)))
 
 
-def _raised(error: Exception) -> NoReturn:
+def _raise(error: Exception) -> NoReturn:
     raise error

@@ -207,14 +207,14 @@ class Printer:
 def plain_lines(block: Block) -> list[str]:
     """The block as aligned lines of text."""
     if isinstance(block, Fields):
-        return _aligned([[f"{name}", value.text] for name, value in block.pairs])
+        return _align([[f"{name}", value.text] for name, value in block.pairs])
     if isinstance(block, Table):
         head = [name.upper() for name in block.head]
-        return _aligned([head, *([c.text for c in row] for row in block.rows)])
+        return _align([head, *([c.text for c in row] for row in block.rows)])
     return [line.text for line in block.lines]
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[-1:] = [0]
     padded = (zip(row, widths, strict=True) for row in rows)

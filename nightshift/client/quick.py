@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from nightshift.client.errors import guarded
+from nightshift.client.errors import run_guarded
 from nightshift.client.version import print_version
 from nightshift.storage.files.whole import forbid_others_to_write
 
@@ -42,10 +42,10 @@ def call(arguments: Sequence[str]) -> int:
     """Do what the arguments ask; returns the exit code, as `client.command.call`."""
     asked = tuple(arguments)
     if asked in VERSIONS:
-        return guarded(print_version, as_json=False)
+        return run_guarded(print_version, as_json=False)
     as_json = asked[-1:] == (JSON,)
     if (asked[:-1] if as_json else asked) in STATUSES:
-        return guarded(lambda: _status(as_json=as_json), as_json=as_json)
+        return run_guarded(lambda: _status(as_json=as_json), as_json=as_json)
     from nightshift.client import command  # noqa: PLC0415  # click and all commands
 
     return command.call(arguments)

@@ -41,7 +41,7 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
     changes = dict(map(_change, words))
     with opened(session.settings, to_change=bool(changes)) as service:
         found = service.change(repo, changes) if changes else service.show(repo)
-    session.print(found, _shown(found))
+    session.print(found, _tabulate(found))
     return Exit.OK
 
 
@@ -86,7 +86,7 @@ def _text(name: str, value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _shown(found: RepositoryOptions) -> list[Block]:
+def _tabulate(found: RepositoryOptions) -> list[Block]:
     rows = [
         [
             cell(each.name),

@@ -12,7 +12,7 @@ from nightshift.client.connecting import connect
 from nightshift.client.connection import Connection
 from nightshift.client.output import Block, Cell, Color, Lines, Printer
 from nightshift.client.views import Views
-from nightshift.config.access import Access, of_nothing_set, remembered
+from nightshift.config.access import Access, of_nothing_set, recall_access
 from nightshift.config.places import Places, find_places, place_is_given, user_folders
 from nightshift.maintenance.instance_lock import is_held
 from nightshift.storage.db.codec import encode
@@ -127,7 +127,7 @@ def access_to(places: Places) -> Access:
     Raises:
         ConfigError: they are not; lists every fault.
     """
-    if found := remembered(places) or of_nothing_set(places):
+    if found := recall_access(places) or of_nothing_set(places):
         return found
     from nightshift.config.load import load_access  # noqa: PLC0415  # only where something has changed since they were last read
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from pydantic import BaseModel, ValidationError
 
-from nightshift.client.changes import IN_SHORT, diff_blocks, failed_tests, more_of
+from nightshift.client.changes import IN_SHORT, diff_blocks, show_failed_tests, more_of
 from nightshift.client.errors import Exit, exit_of, print_error
 from nightshift.client.output import Cell, Lines, Tone
 from nightshift.client.session import Session
@@ -123,7 +123,7 @@ def show(session: Session, name: str) -> int:
     if session.out.as_json:
         session.print(task, [])
         return Exit.OK
-    blocks = [*failed_tests(session, task), *session.views.task(task)]
+    blocks = [*show_failed_tests(session, task), *session.views.task(task)]
     if task.attempt:
         blocks += [*diff_blocks(session.client.diff(task.task_id), most=IN_SHORT), more_of(task)]
     session.out.blocks(blocks)
@@ -132,7 +132,7 @@ def show(session: Session, name: str) -> int:
 
 def cancel(session: Session, task_ids: Sequence[int]) -> int:
     """Cancel tasks."""
-    return _moved(session, task_ids, session.client.cancel)
+    return _move_each(session, task_ids, session.client.cancel)
 
 
 def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, from_draft: bool = False) -> int:
@@ -147,10 +147,10 @@ def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, fr
         raise click.UsageError(f"name the tasks that begin with their drafts, as in {typed('retry 7 --from-draft')}.")
     if failed:
         return retry_failed(session)
-    return _moved(session, task_ids, partial(session.client.retry, from_draft=from_draft))
+    return _move_each(session, task_ids, partial(session.client.retry, from_draft=from_draft))
 
 
-def _moved(session: Session, task_ids: Sequence[int], move: Callable[[int], Moved]) -> int:
+def _move_each(session: Session, task_ids: Sequence[int], move: Callable[[int], Moved]) -> int:
     """Move one after the other; what one of several refuses is told, and takes nothing from the others."""
     code = Exit.OK
     for task_id in task_ids:

@@ -41,8 +41,8 @@ def export_memory(session: Session, file: str) -> int:
     if file == STREAM:
         _stream(found)
     else:
-        _written(file, lambda path: _put(path, found))
-    return _counted(session, file, {"file": file, "lessons": len(found)}, [f"{_count(found, 'lesson')} in {file}"])
+        _write_file(file, lambda path: _put(path, found))
+    return _print_counts(session, file, {"file": file, "lessons": len(found)}, [f"{_count(found, 'lesson')} in {file}"])
 
 
 def import_memory(session: Session, file: str) -> int:
@@ -81,7 +81,7 @@ def export_training(session: Session, file: str) -> int:
             _stream([*found.accepted, *found.preferences])
             session.out.note(f"{len(found.accepted)} accepted replies, then {len(found.preferences)} preference pairs")
             return Exit.OK
-        done = _written(file, lambda path: export(database, path, masker))
+        done = _write_file(file, lambda path: export(database, path, masker))
     fields = {
         "accepted": done.accepted,
         "accepted_file": str(done.accepted_file),
@@ -92,7 +92,7 @@ def export_training(session: Session, file: str) -> int:
         f"{done.accepted} accepted replies in {done.accepted_file}",
         f"{done.preferences} preference pairs in {done.preferences_file}",
     ]
-    return _counted(session, file, fields, lines)
+    return _print_counts(session, file, fields, lines)
 
 
 def _stream(lines: Sequence[str]) -> None:
@@ -107,7 +107,7 @@ def _put(path: Path, lines: Sequence[str]) -> None:
     write_whole(path, "".join(f"{line}\n" for line in lines), mode=OWNERS_ALONE)
 
 
-def _written(name: str, write: Callable[[Path], T]) -> T:
+def _write_file(name: str, write: Callable[[Path], T]) -> T:
     try:
         return write(Path(name).expanduser())
     except (OSError, ValueError) as error:  # ValueError: no name at all, or one with a null byte
@@ -139,7 +139,7 @@ def _text(name: str) -> str:
         raise click.UsageError(f"memory import: {name}: {why}") from None
 
 
-def _counted(session: Session, file: str, fields: dict[str, object], lines: Sequence[str]) -> int:
+def _print_counts(session: Session, file: str, fields: dict[str, object], lines: Sequence[str]) -> int:
     """The counts; beside a stream they must not stand in it."""
     if file == STREAM:
         session.out.note("; ".join(lines).replace(f" in {STREAM}", ""))

@@ -133,7 +133,7 @@ class Views:
             *(_draft_fields(task.task_id, task.draft) if task.draft else []),
             ("attempt", cell(task.attempt)),
             ("iterations", cell(task.iteration_count)),
-            ("spent", cell(_spent(task))),
+            ("spent", cell(_format_spent(task))),
         ]
 
     def approvals(self, found: Approvals) -> list[Block]:
@@ -194,7 +194,7 @@ class Views:
             ),
             *([("unread", cell(_unread(report.unread), Tone.WARN))] if report.unread else []),
             *([("sandbox", cell(isolation))] if report.sandbox else []),
-            *([("engine", cell(_saved(report.saved)))] if report.saved.saved or report.saved.solved else []),
+            *([("engine", cell(_format_saved(report.saved)))] if report.saved.saved or report.saved.solved else []),
             *([("embedder", cell(report.embedder))] if report.embedder else []),
             *([("workspace", cell(report.workspace))] if report.workspace else []),
             ("checkpoint", stamp(report.next_checkpoint_at, short=self.short)),
@@ -258,7 +258,7 @@ def _unread(count: int) -> str:
     return f"{count} commit{'' if count == 1 else 's'}, see {typed('review')}"
 
 
-def _saved(saved: SavedReplies) -> str:
+def _format_saved(saved: SavedReplies) -> str:
     """State the replies that the built-in engine saved, in a line."""
     share = f" ({percent(saved.saved / saved.replies)})" if saved.replies else ""
     tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
@@ -306,7 +306,7 @@ def _iteration_row(row: Iteration) -> Sequence[Cell]:
     return [cell(row.attempt), cell(row.iteration), *counts, cell(duration(seconds)), cell(phases)]
 
 
-def _spent(task: TaskSummary) -> str:
+def _format_spent(task: TaskSummary) -> str:
     spent = task.spent
     used = f"{tokens(spent.tokens_in)} + {tokens(spent.tokens_out)} tokens"
     times = f"models {duration(spent.model_s)}, tests {duration(spent.suite_s)}"

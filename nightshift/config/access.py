@@ -86,7 +86,7 @@ def digest_of(places: Places, names: Collection[str]) -> str:
     return hashlib.blake2b(repr((VERSION, code, files, variables)).encode(), digest_size=16).hexdigest()
 
 
-def remembered(places: Places) -> Access | None:
+def recall_access(places: Places) -> Access | None:
     """The access to a home whose settings were found sound as they are now; None where all have to be read."""
     try:
         kept = json.loads(places.access_file.read_bytes())
@@ -129,7 +129,7 @@ def remember(access: Access, names: Collection[str], digest: str, token: Origin)
         if token is Origin.DOTENV or not in_use or digest_of(access.places, names) != digest:
             return
         found = {"flask_host": access.flask_host, "flask_port": access.flask_port, _TOKEN: token}
-        known = {**_known(file), digest: found}
+        known = {**_read_known(file), digest: found}
         kept = {"names": sorted(names), "known": dict(list(known.items())[-KEPT:])}
         write_whole(file, json.dumps(kept), mode=OWNER_ALONE)
 
@@ -145,7 +145,7 @@ def _owners_token(places: Places, origin: Origin) -> str | None:
     return None
 
 
-def _known(file: Path) -> dict[str, object]:
+def _read_known(file: Path) -> dict[str, object]:
     try:
         return dict(json.loads(file.read_bytes())["known"])
     except (OSError, ValueError, LookupError, TypeError):

@@ -58,7 +58,7 @@ def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
     """All settings of the model that stand under a heading, in order."""
     schema = model.model_json_schema()
     return {
-        name: _described(name, heading, schema["properties"][name], model.model_fields[name])
+        name: _describe(name, heading, schema["properties"][name], model.model_fields[name])
         for name, heading in headings(model).items()
     }
 
@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, SecretStr) else str(value) if isinstance(value, Path) else value
 
 
-def _described(name: str, group: str, schema: Mapping[str, Any], field: FieldInfo) -> Described:
+def _describe(name: str, group: str, schema: Mapping[str, Any], field: FieldInfo) -> Described:
     either = schema.get("anyOf", [schema])
     value = next(each for each in either if each.get("type") != "null")
     below = value.get("items", {})

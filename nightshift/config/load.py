@@ -172,7 +172,7 @@ def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overr
         overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
     """
     in_file, page, faults = _read_files(places, overrides)
-    sourced = _sourced(places, {name: value for name, value in {**in_file, **page}.items() if value is not None})
+    sourced = _add_sources(places, {name: value for name, value in {**in_file, **page}.items() if value is not None})
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     try:
         read = sourced(**{**given, "home": places.home, "folders": places.folders})
@@ -185,7 +185,7 @@ def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overr
     return read
 
 
-def _sourced(places: Layout, from_files: Mapping[str, Any]) -> type[Settings]:
+def _add_sources(places: Layout, from_files: Mapping[str, Any]) -> type[Settings]:
     """The settings with their sources, in order; made anew each time, as the files were read anew."""
 
     class Sourced(Settings):

@@ -56,7 +56,7 @@ def text_of(overrides: Mapping[str, Any]) -> str:
     return HEADER + "".join(f"{line(name, value)}\n" for name, value in overrides.items())
 
 
-def changed(
+def change_overrides(
     overrides: Mapping[str, Any], in_file: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str]
 ) -> dict[str, Any]:
     """The overrides after a change; what `config.yaml` says anyway needs none.

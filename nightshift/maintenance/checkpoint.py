@@ -96,7 +96,7 @@ class Checkpoint:
         """
         if not await self.begin_if_due():
             self._settling_since = None
-        elif self._settled():
+        elif self._has_settled():
             await self._finish(await self._write(lambda conn: checkpoints.fix_end(conn, self._clock())))
 
     async def _finish(self, here: Checkpoints) -> None:
@@ -111,7 +111,7 @@ class Checkpoint:
             raise
         await self._write(lambda conn: checkpoints.close(self._queue.transaction(conn), report.name, told.line))
 
-    def _settled(self) -> bool:
+    def _has_settled(self) -> bool:
         now = self._monotonic()
         if self._settling_since is None:
             self._settling_since = now

@@ -40,7 +40,7 @@ class InstanceLock:
     def __enter__(self) -> InstanceLock:
         with ExitStack() as held:
             for path in dict.fromkeys(self._paths):
-                held.enter_context(_taken(path, self._text()))
+                held.enter_context(_take(path, self._text()))
             self._held = held.pop_all()
         return self
 
@@ -54,7 +54,7 @@ class InstanceLock:
         return json.dumps(about) + "\n"
 
 
-def _taken(path: Path, text: str) -> IO[str]:
+def _take(path: Path, text: str) -> IO[str]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+", encoding="utf-8")

@@ -99,7 +99,7 @@ def _names(paths: Iterable[Path]) -> list[str]:
 
 def _port(file: Path, since: float) -> list[Path]:
     """Nobody listens there: who holds the lock has not begun to."""
-    return [file] if _is_older(file, since) and _removed(file) else []
+    return [file] if _is_older(file, since) and _remove(file) else []
 
 
 def _drafts(where: Places, since: float) -> list[Path]:
@@ -109,7 +109,7 @@ def _drafts(where: Places, since: float) -> list[Path]:
         found += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]
     for file in where.shared:
         found += [path for path in file.parent.glob(f".{file.name}.*") if _is_dead(path.name, _DRAFT)]
-    return [path for path in found if _is_older(path, since) and _removed(path)]
+    return [path for path in found if _is_older(path, since) and _remove(path)]
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -130,7 +130,7 @@ def _is_older(path: Path, since: float) -> bool:
     return False
 
 
-def _removed(path: Path) -> bool:
+def _remove(path: Path) -> bool:
     with contextlib.suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -97,14 +97,14 @@ class Pruner:
     async def _round(self) -> None:
         now, tally = self._clock(), Tally()
         before = await self._size()
-        if await self._believed(now):
+        if await self._is_clock_sound(now):
             await self._by_age(now, tally)
-        await self._unnamed(tally)
+        await self._drop_unnamed(tally)
         shrunk = await self._fit(now, tally)
         await self._shrink()
         await self._report(tally, before, too_large=shrunk)
 
-    async def _believed(self, now: datetime) -> bool:
+    async def _is_clock_sound(self, now: datetime) -> bool:
         """Whether the clock goes on from where it was seen last; kept over restarts."""
         kept = await asyncio.to_thread(self._state.get, _SEEN) or {}
         seen, doubted = (from_text(kept[name]) if kept.get(name) else None for name in ("seen", "doubted"))
@@ -174,7 +174,7 @@ class Pruner:
         noted = Pruned(at=self._clock(), setting=setting, before=before)
         await self._write(lambda conn: pruning.note_events(conn, noted))
 
-    async def _unnamed(self, tally: Tally) -> None:
+    async def _drop_unnamed(self, tally: Tally) -> None:
         """Drop texts that nothing names; one round sees them all."""
         reached: str | None = ""
         while reached is not None:

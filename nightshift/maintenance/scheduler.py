@@ -46,7 +46,7 @@ class Scheduler:
         jobs: what is to be done; names are unique.
         sink: takes an event for each job that fails; for the same failure again only after it went well in between.
         monotonic: seconds that never jump.
-        sleep: waits some of them. A simulation moves its clocks here, after `settled`.
+        sleep: waits some of them. A simulation moves its clocks here, after `wait_for_jobs`.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Scheduler:
         finally:
             for task in self._running.values():
                 task.cancel()
-            await self.settled()
+            await self.wait_for_jobs()
 
-    async def settled(self) -> None:
+    async def wait_for_jobs(self) -> None:
         """Wait until no job runs any more."""
         if self._running:
             await asyncio.wait(self._running.values())

@@ -48,7 +48,7 @@ def pairs(database: Database, masker: Masker) -> Pairs:
     """
     accepted, preferred = list[str](), list[str]()
     for task in solved(database.reader()):
-        accepted += [encode(masker.masked_data(plain(line))) for line in _accepted(task)]
+        accepted += [encode(masker.masked_data(plain(line))) for line in _export_accepted(task)]
         preferred += [encode(masker.masked_data(plain(line))) for line in _preferences(task)]
     return Pairs(accepted=accepted, preferences=preferred)
 
@@ -69,7 +69,7 @@ def export(database: Database, to: Path, masker: Masker) -> Exported:
     )
 
 
-def _accepted(task: Solved) -> Iterator[Mapping[str, object]]:
+def _export_accepted(task: Solved) -> Iterator[Mapping[str, object]]:
     last = task.tries[-1]
     if last.backend != BUILT_IN:
         yield {"messages": [*_turns(last), {"role": "assistant", "content": last.reply}], "meta": _meta(task, last)}

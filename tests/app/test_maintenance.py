@@ -55,7 +55,7 @@ class Home:
         end = self.clocks.monotonic() + number * DAY_S
 
         async def sleep(seconds: float) -> None:
-            await self.maintenance.scheduler.settled()
+            await self.maintenance.scheduler.wait_for_jobs()
             if self.clocks.monotonic() >= end:
                 raise End
             self.clocks.pass_s(max(seconds, STEP_S))

@@ -91,7 +91,7 @@ def test_every_command_of_the_owners_documents_works_as_written_and_in_its_new_f
     ],
 )
 def test_what_was_typed_becomes_a_command(typed: list[str], wanted: list[str]) -> None:
-    assert ARGUMENTS.arranged(typed) == wanted
+    assert ARGUMENTS.arrange(typed) == wanted
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_was_typed_becomes_a_command(typed: list[str], wanted: list[str]) -
     ],
 )
 def test_a_slip_is_no_task_and_tells_what_may_have_been_meant(typed: list[str], meant: list[str]) -> None:
-    found = ARGUMENTS.arranged(typed)
+    found = ARGUMENTS.arrange(typed)
     assert isinstance(found, Unclear)
     assert list(found.meant) == meant
 
@@ -122,7 +122,7 @@ def test_a_slip_is_no_task_and_tells_what_may_have_been_meant(typed: list[str], 
 def test_no_single_word_is_a_task_before_a_person_says_so(word: str) -> None:
     for typed in ([word], ["--priority", "5", word], [word, "--json"], ["--", word]):
         try:
-            found = ARGUMENTS.arranged(typed)
+            found = ARGUMENTS.arrange(typed)
         except click.UsageError:
             continue
         assert isinstance(found, Unclear) or found[0] != "add" or word.strip() == "add"
@@ -130,7 +130,7 @@ def test_no_single_word_is_a_task_before_a_person_says_so(word: str) -> None:
 
 @given(st.sampled_from(sorted({*commands().commands, *ALIASES})), st.integers(1, 99_999))
 def test_no_command_with_a_number_is_a_task_however_it_is_quoted(name: str, number: int) -> None:
-    found = ARGUMENTS.arranged([f"{name} {number}"])
+    found = ARGUMENTS.arrange([f"{name} {number}"])
     assert isinstance(found, Unclear)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.client import command
-from nightshift.client.offline import OfflineConnection, stopped_status
+from nightshift.client.offline import OfflineConnection, read_stopped_status
 from nightshift.client.quick import call
 from nightshift.config.access import names_in_code, of_nothing_set
 from nightshift.config.load import NAMES, load_settings
@@ -118,5 +118,5 @@ def test_changed_settings_are_checked_again_before_a_status(home: Home) -> None:
 def test_a_home_without_a_database_has_the_status_of_an_empty_one(tmp_path: Path) -> None:
     connection = OfflineConnection(tmp_path / "none.sqlite", lambda: load_settings(home=tmp_path), "down")
     with Database(tmp_path / "empty.sqlite") as empty:
-        assert replace(connection.status(), notices=()) == replace(stopped_status(empty), notices=())
+        assert replace(connection.status(), notices=()) == replace(read_stopped_status(empty), notices=())
     connection.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.client.session import access_to
-from nightshift.config.access import KEPT, Access, remembered
+from nightshift.config.access import KEPT, Access, recall_access
 from nightshift.config.load import NAMES, Settings, load_access, load_settings
 from nightshift.config.places import Places
 from nightshift.core.errors import ConfigError
@@ -76,7 +76,7 @@ def test_the_remembered_access_is_that_of_all_settings(home: Path, monkeypatch: 
         monkeypatch.setenv(name, value)
     whole = load_settings(home=home).access
     assert seen(load_access(at(home))) == seen(whole)
-    again = remembered(at(home))
+    again = recall_access(at(home))
     assert (again is None) == (case == "a token in .env"), "what a .env says is read by its own library alone"
     assert again is None or seen(again) == seen(whole)
 
@@ -94,27 +94,27 @@ def test_a_fault_that_comes_later_is_reported_with_its_name(
     home: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     load_access(at(home))
-    assert remembered(at(home)) is not None
+    assert recall_access(at(home)) is not None
     name, text = CHANGES[what]
     if name.isupper():
         monkeypatch.setenv(name, text)
     else:
         (home / name).write_text(text)
-    assert remembered(at(home)) is None
+    assert recall_access(at(home)) is None
     with pytest.raises(ConfigError, match=r"worker_count\?|max_retries \(MAX_RETRIES\)"):
         access_to(at(home))
-    assert remembered(at(home)) is None, "a fault is never remembered"
+    assert recall_access(at(home)) is None, "a fault is never remembered"
 
 
 def test_variables_that_are_no_settings_change_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_access(at(home))
     monkeypatch.setenv("WINDOWID", "4711")
-    assert remembered(at(home)) is not None
+    assert recall_access(at(home)) is not None
     (home / ".env").write_text("FLASK_HOST=${OTHER_HOST}\n")
     monkeypatch.setenv("OTHER_HOST", "::1")
     load_access(at(home))
     monkeypatch.setenv("OTHER_HOST", "127.0.0.1")
-    assert remembered(at(home)) is None, "a .env may name any variable"
+    assert recall_access(at(home)) is None, "a .env may name any variable"
 
 
 def test_the_token_stays_where_its_owner_wrote_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_the_token_stays_where_its_owner_wrote_it(home: Path, monkeypatch: pytes
     load_access(at(home))
     file = at(home).access_file
     assert (file.stat().st_mode & 0o777, SECRET in file.read_text()) == (0o600, False)
-    assert SECRET not in repr(remembered(at(home)))
+    assert SECRET not in repr(recall_access(at(home)))
 
 
 def test_several_environments_are_remembered_and_the_oldest_goes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,9 +131,9 @@ def test_several_environments_are_remembered_and_the_oldest_goes(home: Path, mon
         load_access(at(home))
     assert len(json.loads(at(home).access_file.read_text())["known"]) == KEPT
     monkeypatch.setenv("FLASK_PORT", "5001")
-    assert remembered(at(home)) is None
+    assert recall_access(at(home)) is None
     monkeypatch.setenv("FLASK_PORT", "5002")
-    found = remembered(at(home))
+    found = recall_access(at(home))
     assert found is not None
     assert found.port == 5002
 
@@ -147,9 +147,9 @@ def test_a_home_that_was_never_used_is_left_empty(tmp_path: Path) -> None:
 def test_a_damaged_file_is_read_as_none_and_written_anew(home: Path, text: str) -> None:
     load_access(at(home))
     at(home).access_file.write_text(text, encoding="latin-1")
-    assert remembered(at(home)) is None
+    assert recall_access(at(home)) is None
     load_access(at(home))
-    assert remembered(at(home)) is not None
+    assert recall_access(at(home)) is not None
 
 
 def test_every_setting_counts(home: Path) -> None:

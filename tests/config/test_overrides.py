@@ -11,7 +11,7 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from nightshift.config.overrides import ConfigChanged, OverridesFile, changed, line, text_of
+from nightshift.config.overrides import ConfigChanged, OverridesFile, change_overrides, line, text_of
 from tests.support import tiers
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -57,7 +57,7 @@ def test_lines_look_as_a_person_would_write_them() -> None:
 def test_only_what_differs_from_the_file_is_kept(
     values: dict[str, Any], reset: tuple[str, ...], after: dict[str, Any]
 ) -> None:
-    assert changed({"a": 2, "b": 9}, {"a": 1}, values, reset) == after
+    assert change_overrides({"a": 2, "b": 9}, {"a": 1}, values, reset) == after
 
 
 @pytest.mark.parametrize("other", ["settings.overrides.yaml", "config.yaml"])

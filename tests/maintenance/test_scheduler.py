@@ -31,7 +31,7 @@ async def keep(
 
     async def sleep(seconds: float) -> None:
         if settle:
-            await scheduler.settled()
+            await scheduler.wait_for_jobs()
         else:
             await asyncio.sleep(0.001)  # the short one may run; the long one never ends
         clocks.pass_s(seconds)

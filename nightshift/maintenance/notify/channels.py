@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from nightshift.core.clock import Clock
 from nightshift.core.text.masking import printable
-from nightshift.maintenance.notify.forms import Form, Written, form_of, written
+from nightshift.maintenance.notify.forms import Form, Written, form_of, write_notice
 from nightshift.maintenance.notify.notices import Notice, NoticeKind
 
 COMMAND, DESKTOP, URL = WAYS = "notify_command", "notify_desktop", "notify_url"
@@ -56,7 +56,7 @@ class Channels:
             return await run_command(self.command, notice, self.variables)
         if name == DESKTOP:
             return await run_command(for_desktop(notice), notice, self.variables)
-        text = written(notice, form_of(self.form, self.url), self.dashboard)
+        text = write_notice(notice, form_of(self.form, self.url), self.dashboard)
         return await post(self.url, self.secret, text, int(now().timestamp()))
 
 
@@ -90,7 +90,7 @@ async def run_command(
         return f"{argv[0]} cannot be started: {error}"
     try:
         async with asyncio.timeout(wall_s):
-            output = await _fed(process, notice.as_json())
+            output = await _feed(process, notice.as_json())
             code = await process.wait()
     except TimeoutError:
         return f"{argv[0]} did not end within {wall_s:g} s"
@@ -101,7 +101,7 @@ async def run_command(
     return f"{argv[0]} ended with {code}: {printable(output).strip()[:300]}".rstrip(": ") if code else ""
 
 
-async def _fed(process: asyncio.subprocess.Process, text: bytes) -> bytes:
+async def _feed(process: asyncio.subprocess.Process, text: bytes) -> bytes:
     """Hand the text over while reading; the beginning of what it says."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -44,7 +44,7 @@ def form_of(form: Form, url: str) -> Form:
     return form if form != "auto" else _HOSTS.get(urlsplit(url).hostname or "", "json")
 
 
-def written(notice: Notice, form: Form, dashboard: str) -> Written:
+def write_notice(notice: Notice, form: Form, dashboard: str) -> Written:
     """A notice in a form.
 
     Args:

@@ -109,7 +109,7 @@ def notice_of(event: Event, name_of: Callable[[int], str]) -> Notice | None:
 
 def _about(event: Event, name_of: Callable[[int], str]) -> tuple[NoticeKind, str, str] | None:
     if event.kind is Kind.TASK_MOVED and event.task_id is not None:
-        return _ended(event, event.task_id, name_of)
+        return _describe_end(event, event.task_id, name_of)
     if event.kind is Kind.ASKED and event.task_id is not None:
         return NoticeKind.NEEDS_YOU, f"Task {event.task_id} asks: {name_of(event.task_id)}", event.message
     if event.kind is Kind.ENVIRONMENT_USED:
@@ -125,7 +125,7 @@ def _about(event: Event, name_of: Callable[[int], str]) -> tuple[NoticeKind, str
     return None
 
 
-def _ended(event: Event, task_id: int, name_of: Callable[[int], str]) -> tuple[NoticeKind, str, str] | None:
+def _describe_end(event: Event, task_id: int, name_of: Callable[[int], str]) -> tuple[NoticeKind, str, str] | None:
     reason = str(event.data.get("reason") or "")
     match event.data.get("to"):
         case Status.DONE:

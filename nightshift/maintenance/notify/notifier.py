@@ -73,7 +73,7 @@ class Notifier:
         if not channels.names:
             await self._forget()
             return
-        box = await self._collected(channels)
+        box = await self._collect(channels)
         await asyncio.gather(*(self._serve(name, channels) for name in box.queues))
 
     async def _forget(self) -> None:
@@ -82,8 +82,8 @@ class Notifier:
             self._box = None
             await asyncio.wrap_future(self._state.set(KEY, None))
 
-    async def _collected(self, channels: Channels) -> Outbox:
-        box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._stored)
+    async def _collect(self, channels: Channels) -> Outbox:
+        box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._read_stored)
         queues = {name: box.queues.get(name, ChannelQueue()) for name in channels.names}
         # Queues that are not there yet are kept at once: a new channel gets what happens from now on.
         cursor, found = box.cursor, queues.keys() != box.queues.keys()
@@ -99,7 +99,7 @@ class Notifier:
             await self._keep()
         return self._box
 
-    def _stored(self) -> Outbox:
+    def _read_stored(self) -> Outbox:
         row = self._state.get(KEY)
         return Outbox(cursor=self._events.newest_id()) if row is None else read_outbox(row)
 
@@ -113,12 +113,12 @@ class Notifier:
             free = self._free_slots(name)
             if not free:
                 return
-            if (merged := queue.merged(free)) is not queue:
+            if (merged := queue.merge(free)) is not queue:
                 queue = self._put(name, merged)
                 await self._keep()
             head = queue.waiting[0]
             fault = await channels.send(name, head.notice, self._clock)
-            self._put(name, queue.failed(self._clock()) if fault else queue.delivered())
+            self._put(name, queue.postpone_failed(self._clock()) if fault else queue.remove_delivered())
             self._report(name, head.notice, fault, first=not queue.failures, last=head.tries + 1 >= MAX_TRIES)
             await self._keep()
 

@@ -43,9 +43,9 @@ class ChannelQueue:
 
     def with_notice(self, notice: Notice) -> ChannelQueue:
         """One more to deliver; beyond a number the oldest become a digest."""
-        return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merged(MAX_WAITING)
+        return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merge(MAX_WAITING)
 
-    def merged(self, most: int) -> ChannelQueue:
+    def merge(self, most: int) -> ChannelQueue:
         """At most so many: if there are more, those that were never tried become one digest.
 
         One that was tried may have arrived, and keeps its id so that its receiver can tell.
@@ -56,11 +56,11 @@ class ChannelQueue:
         tried = tuple(each for each in self.waiting if each.tries)
         return replace(self, waiting=(*tried[-most:], Waiting(notice=digest(untried))))
 
-    def delivered(self) -> ChannelQueue:
+    def remove_delivered(self) -> ChannelQueue:
         """The next one arrived."""
         return ChannelQueue(waiting=self.waiting[1:])
 
-    def failed(self, now: datetime) -> ChannelQueue:
+    def postpone_failed(self, now: datetime) -> ChannelQueue:
         """The next one did not arrive: it goes to the back, or is dropped after `MAX_TRIES`, and the queue rests."""
         head, *rest = self.waiting
         again = replace(head, tries=head.tries + 1)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.maintenance.notify.channels import for_desktop, post, run_command
-from nightshift.maintenance.notify.forms import written
+from nightshift.maintenance.notify.forms import write_notice
 from nightshift.maintenance.notify.notices import Notice, NoticeKind
 from tests.support.daemon import until
 from tests.support.receiver import receiving
@@ -74,7 +74,7 @@ async def test_the_desktop_gets_title_and_text_as_words_and_no_markup(tmp_path: 
 
 
 TROUBLE = Notice(id="event-7", kind=NoticeKind.TROUBLE, title="Tür", task_id=7)
-TOLD = written(TROUBLE, "json", "")
+TOLD = write_notice(TROUBLE, "json", "")
 
 
 async def test_it_is_signed_over_time_and_body() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.clock import utc_now
 from nightshift.maintenance.notify.channels import Channels
-from nightshift.maintenance.notify.forms import MOST_DISCORD, Form, form_of, written
+from nightshift.maintenance.notify.forms import MOST_DISCORD, Form, form_of, write_notice
 from nightshift.maintenance.notify.notices import Notice, NoticeKind
 from tests.support.receiver import receiving
 
@@ -22,7 +22,7 @@ ASKS = Notice(id="event-9", kind=NoticeKind.NEEDS_YOU, title="Task 7 asks: wörd
 
 
 def body(notice: Notice, form: Form, dashboard: str = "") -> Any:
-    return json.loads(written(notice, form, dashboard).body)
+    return json.loads(write_notice(notice, form, dashboard).body)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_discord_gets_no_more_than_it_takes(words: str, times: int, title: str) 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_ntfy_gets_a_title_in_any_alphabet_that_stays_one_header(title: str) -> None:
-    header = written(replace(ASKS, title=title), "ntfy", "").headers["Title"]
+    header = write_notice(replace(ASKS, title=title), "ntfy", "").headers["Title"]
     assert header.isascii()
     assert not {"\r", "\n"} & set(header)
     assert str(email.header.make_header(email.header.decode_header(header))) == title

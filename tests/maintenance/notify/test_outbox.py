@@ -47,27 +47,27 @@ def test_an_outbox_comes_back_from_its_row_as_it_was(box: Outbox) -> None:
 def test_a_queue_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
     queue, rests = ChannelQueue().with_notice(notice(1)), []
     for _ in range(9):
-        queue = queue.failed(NOW)
+        queue = queue.postpone_failed(NOW)
         assert queue.rests_until
         rests.append((queue.rests_until - NOW).total_seconds())
         assert queue.rests(NOW)
     assert rests == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
     assert not queue.rests(NOW + timedelta(seconds=3600))
-    assert queue.delivered() == ChannelQueue(), "one that arrives ends the rest"
+    assert queue.remove_delivered() == ChannelQueue(), "one that arrives ends the rest"
 
 
 def test_a_clock_that_was_set_back_does_not_make_a_rest_of_years() -> None:
-    queue = ChannelQueue().with_notice(notice(1)).failed(NOW)
+    queue = ChannelQueue().with_notice(notice(1)).postpone_failed(NOW)
     assert not queue.rests(NOW - timedelta(seconds=LONGEST_REST_S))
 
 
 def test_one_that_is_refused_for_ever_keeps_no_other_back_and_is_given_up_in_the_end() -> None:
-    queue = ChannelQueue().with_notice(notice(1)).with_notice(notice(2)).failed(NOW)
+    queue = ChannelQueue().with_notice(notice(1)).with_notice(notice(2)).postpone_failed(NOW)
     assert [each.notice.id for each in queue.waiting] == ["event-2", "event-1"]
-    queue = queue.delivered()
+    queue = queue.remove_delivered()
     for _ in range(MAX_TRIES - 1):
         assert queue.waiting
-        queue = queue.failed(NOW)
+        queue = queue.postpone_failed(NOW)
     assert queue.waiting == ()
 
 
@@ -76,10 +76,10 @@ def test_however_many_come_few_wait_and_all_are_counted(many: int, tried: int) -
     queue = ChannelQueue()
     for number in range(many):
         queue = queue.with_notice(notice(number))
-        queue = queue.failed(NOW) if number < tried else queue
+        queue = queue.postpone_failed(NOW) if number < tried else queue
     assert len(queue.waiting) <= MAX_WAITING
     assert sum(each.notice.count for each in queue.waiting) == many
-    merged = queue.merged(2)
+    merged = queue.merge(2)
     assert sum(each.notice.count for each in merged.waiting) == many
     assert {each.notice.id for each in queue.waiting if each.tries} == {
         each.notice.id for each in merged.waiting if each.tries
