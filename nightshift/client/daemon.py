@@ -57,7 +57,8 @@ def live_or_noted(session: Session) -> int:
 def forges(session: Session) -> int:
     """How the connections to forges stand, with all that stands in the way of one."""
     found = session.connection.status().forges
-    lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each in found for note in filter(None, _describe_forge(each))]
+    notes = ((each, note) for each in found for note in filter(None, _describe_forge(each)))
+    lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each, note in notes]
     blocks: list[Block] = [session.views.forges(found)] if found else []
     if not found:
         lines = [Cell("no repository at a forge is followed; `forges` in the settings names them")]

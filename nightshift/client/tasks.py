@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from pydantic import BaseModel, ValidationError
 
-from nightshift.client.changes import IN_SHORT, diff_blocks, show_failed_tests, more_of
+from nightshift.client.changes import IN_SHORT, diff_blocks, more_of, show_failed_tests
 from nightshift.client.errors import Exit, exit_of, print_error
 from nightshift.client.output import Cell, Lines, Tone
 from nightshift.client.session import Session
