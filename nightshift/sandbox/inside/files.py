@@ -6,7 +6,7 @@ in time, to a process that the tested code cannot reach. The files are read-only
 memory map, of which there is no news, needs a change of their mode first, of which there is.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208, PTH211
+# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH120, PTH208, PTH211
 
 import json
 import os
@@ -80,24 +80,6 @@ def write(found: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Coll
         put(path, content, made)
     for path in fixed:
         os.chmod(path, FIXED)
-
-
-def clear(folders: Iterable[str]) -> None:
-    """Empty folders: what one run leaves there tells another that it is not the first."""
-    import shutil  # noqa: PLC0415 (only where it is needed)
-
-    for folder in folders:
-        for name in os.listdir(folder):
-            path = os.path.join(folder, name)
-            if os.path.isdir(path) and not os.path.islink(path):
-                os.chmod(path, 0o700)
-                for inner, names, _ in os.walk(path):
-                    for below in (os.path.join(inner, name) for name in names):
-                        if not os.path.islink(below):
-                            os.chmod(below, 0o700)  # before it is walked
-                shutil.rmtree(path)
-            else:
-                os.unlink(path)
 
 
 def put(path: str, content: bytes, made: set[str]) -> None:

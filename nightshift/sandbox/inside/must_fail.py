@@ -8,17 +8,12 @@ from typing import Any
 
 from .close_values import close
 
-BEFORE: list[Callable[[], object]] = []
-"""Called when a copied module begins; the session puts here what its copies need."""
-
 
 class MustFail:
     """One copied module's helper; remembers whether a changed check was reached in the test that runs."""
 
     def __init__(self) -> None:
         self._reached = False
-        for call in BEFORE:
-            call()
 
     def differ(self, left: Any, right: Any) -> Any:
         """Compare with another value than `right`; where none can be made, turn the comparison round."""

@@ -22,8 +22,6 @@ LOOK_S, SHORTEST_S = 1.0, 0.02
 """How often /proc is looked at, at most and at least."""
 IDLE = 0.02
 """A run that uses no more than this share of a processor, and is not about to, is waiting."""
-TOO_LONG = "takes too long"
-"""How the test side of a split run begins to say that it gave up on the answers."""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 BUSIEST = 4.0
 """By the clock a run may take so many times its limit where others keep it from the processor."""
