@@ -45,7 +45,7 @@ TESTS = {
 }
 
 
-@pytest.fixture(params=list(Language), ids=str)
+@pytest.fixture(params=list(SOURCES), ids=str)
 def language(request: pytest.FixtureRequest) -> Language:
     found: Language = request.param
     return found

@@ -33,17 +33,18 @@ def prepare(role: Role, path: str, text: str) -> SuiteFile:
     """Prepare one test file; of one that does not parse its package does not build."""
     file = as_is(role, path, text)
     root = golang.parse(text)
-    if root.has_error or not file.names:
+    names = outline(root).names
+    if root.has_error or not names:
         return file
     if unnamed := copies.named(root, f"t{secrets.token_hex(3)}"):
         root = golang.parse(edited(encode(text), unnamed))
     turned, forced = copies.edits(root)
-    if len(forced) == len(file.names):
+    if names <= set(forced):
         return file
     copy = edited(encode(golang.node_text(root)), turned)
     return SuiteFile(
         role=role, path=path, staged=path, text=text, original=text, outline=file.outline, names=file.names,
-        must_fail_text=copy, must_fail_names=frozenset(file.names) - frozenset(forced),
+        must_fail_text=copy, must_fail_names=names - set(forced),
     )  # fmt: skip
 
 

@@ -1,0 +1,59 @@
+"""Which files of tests are asked again outside of any test, and which answers speak against the code."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nightshift.verdict.languages.javascript.replay import replay
+from tests.support.sandboxes import runtime
+
+HEAD = "import test from 'node:test';\nimport assert from 'node:assert/strict';\nimport { f } from '../f.mjs';\n"
+
+
+def differing(folder: Path, code: str, tests: str) -> str:
+    """The first check that is answered otherwise outside of the tests."""
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    made = replay("test/f.test.mjs", HEAD + tests)
+    assert made is not None
+    (folder / "f.mjs").write_text(code)
+    done = subprocess.run([node.path, *made.words], cwd=folder, capture_output=True, text=True, check=False)
+    return made.differing(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("code", "check"),
+    [
+        ("export const f = () => 3;\n", ""),
+        ("export const f = () => 4;\n", "await f()"),
+        ("export const f = () => { throw new Error(); };\n", "await f()"),
+        ("process.exit(0);\nexport const f = () => 3;\n", "await f()"),
+        ("let n = 3;\nexport const f = () => ({ valueOf: () => n++ });\n", "await f()"),
+    ],
+)
+def test_another_value_and_none_at_all_speak_against_the_code(tmp_path: Path, code: str, check: str) -> None:
+    assert differing(tmp_path, code, "test('x', async () => { assert.equal(await f(), 3); });\n") == check
+
+
+def test_the_expected_value_stands_not_in_the_program() -> None:
+    made = replay("test/f.test.mjs", f"{HEAD}test('x', () => {{ assert.equal(f(), 4711); }});\n")
+    assert made is not None
+    assert "4711" not in made.words[-1]
+    assert "'./f.mjs'" in made.words[-1].replace('"', "'")
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "import { before } from 'node:test';\nbefore(() => f(1));\ntest('x', () => { assert.equal(f(), 3); });\n",
+        "test('x', (t) => { t.mock.method(Math, 'abs'); assert.equal(f(), 3); });\n",
+        "test('x', () => { assert.equal(f(import.meta.url), 3); });\n",
+        "for (const n of [1]) test('x', () => { assert.equal(f(), 3); });\n",
+        "test('x', () => { f(); });\n",
+    ],
+)
+def test_what_needs_its_framework_or_its_place_is_not_asked_again(tests: str) -> None:
+    assert replay("test/f.test.mjs", HEAD + tests) is None
