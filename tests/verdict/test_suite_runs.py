@@ -159,8 +159,8 @@ DYING = {"tests/test_dying.py": "import os, signal\nfrom solution import add\n\n
 
 @pytest.mark.parametrize(
     ("deaths", "given", "passes", "runs"),
-    [(0, SLOW, True, 1), (1, SLOW, True, 2), (2, SLOW, False, 2), (0, DYING, False, 3)],
-    ids=["nothing is killed", "killed once", "killed again", "kills itself, beside its copies"],
+    [(0, SLOW, True, 2), (1, SLOW, True, 3), (2, SLOW, False, 2), (0, DYING, False, 2)],
+    ids=["its copies alone", "killed once", "killed again", "kills itself"],
 )
 async def test_a_run_of_which_a_process_was_killed_runs_once_more(
     sandbox: Sandbox, folder: Path, deaths: int, given: dict[str, str], passes: bool, runs: int
