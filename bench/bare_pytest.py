@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nightshift.verdict.languages.python import pytest_settings
-
 OWNER = ("-c", "user.name=Owner", "-c", "user.email=owner@example.org", "-c", "core.hooksPath=/dev/null")
 LONGEST_CPU_S = 150
 _PLUGIN = """
@@ -114,9 +112,8 @@ class Checkout:
             return Ran()
         results = self._plugin / "results.json"
         results.unlink(missing_ok=True)
-        words = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "bare_results", "-o", "addopts="]
+        words = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "bare_results"]
         words += ["--continue-on-collection-errors", "--import-mode=prepend"]
-        words += pytest_settings.read(self.read).leaving_out  # of its options these alone, as in the sandbox
         roots = [self.folder, *([self.folder / "src"] if (self.folder / "src").is_dir() else []), self._plugin]
         began = time.perf_counter()
         process = subprocess.Popen(

@@ -31,10 +31,9 @@ def rounds(tmp_path: Path) -> SuiteRuns:
 
 async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: SuiteRuns) -> None:
     plan = (await staged(trying.job(), rounds)).plan
-    assert not any(file.must_fail_path or file.copied for file in plan.files)
+    assert not any(file.must_fail_text for file in plan.files)
     assert plan.order == tuple(file.staged for file in plan.files)
-    assert plan.split is None
-    assert "-x" not in plan.options
+    assert "-x" not in (plan.words or ())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Forged verdicts through the whole daemon: no task whose model answers with one ends in a commit; honest ones do."""
+"""Forged verdicts through the whole daemon: no answer that is one is integrated; honest ones are."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
+from nightshift.core.tasks.verdicts import Label
 from tests.hostile.verdicts.every import FORGERIES
-from tests.hostile.verdicts.forgery import Did, Suite
+from tests.hostile.verdicts.forgery import Kind, Suite
 from tests.hostile.verdicts.right_answers import RIGHT
 from tests.support.answers import PLAN, REFLECTION
 from tests.support.daemon import Daemon, settings_for
 from tests.support.git_repo import make_repo
 from tests.support.wire_server import WireServer
 
-LEAKS = [name for name, forgery in FORGERIES.items() if forgery.did is Did.LEAKS]
+LEAKS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.LEAK]
 ANSWERS = {name: (forgery.suite, forgery.files) for name, forgery in FORGERIES.items()}
 ANSWERS |= {f"right-{name}": (suite, suite.honest) for name, suite in RIGHT.items()}
 
@@ -51,6 +52,7 @@ class Night:
 
     tasks: dict[str, dict[str, Any]]
     told: dict[str, str]
+    integrated: frozenset[int]
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +70,13 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
             name: "\n".join(text for text in prompts if f"This is number {number}." in text)
             for number, name in enumerate(ANSWERS)
         }
-        yield Night(tasks, told)
+        commits = daemon.get("/api/commits?limit=500")["commits"]
+        yield Night(tasks, told, frozenset(each["task_id"] for each in commits if each["integrated"]))
 
 
-@pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_answer_ends_without_a_commit(name: str, night: Night) -> None:
-    found = night.tasks[name]
-    assert (found["status"], found["commit"]) == ("failed", None)
+@pytest.mark.parametrize("name", [name for name, forgery in FORGERIES.items() if forgery.best is Label.DOUBTFUL])
+def test_a_forged_answer_is_never_integrated(name: str, night: Night) -> None:
+    assert night.tasks[name]["task_id"] not in night.integrated
 
 
 @pytest.mark.parametrize("name", LEAKS)

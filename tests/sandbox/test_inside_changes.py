@@ -55,7 +55,8 @@ def test_only_what_was_touched_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def noted(path: str, digest: str | None) -> bytes | None:
         read.append(path)
-        return content(path, digest)
+        data: bytes | None = content(path, digest)
+        return data
 
     monkeypatch.setattr(changes, "content", noted)
     assert changes.told(before) == ({}, {})

@@ -47,7 +47,7 @@ class Surroundings:
     asked: str = ""
 
 
-def find_touched(change: Change, texts: dict[str, str | None], around: Surroundings) -> Iterator[Finding]:
+def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterator[Finding]:
     """The test assets among the files of a change, as questions; those that the task names are none.
 
     Args:

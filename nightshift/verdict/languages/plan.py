@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
-from nightshift.core.tasks.task import Files  # noqa
 from nightshift.core.text.encoding import encode
 from nightshift.verdict.answer import Session
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nightshift.core.tasks.task import Change
 from nightshift.verdict.findings import assets
 from nightshift.verdict.findings.assets import Surroundings
 
@@ -34,8 +35,8 @@ def test_what_the_product_alone_reads_is_none(path: str, text: str) -> None:
 
 
 def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
-    texts = dict.fromkeys(("data/bill.txt", "shop.py"), "1\n")
-    change = {"data/bill.txt": "2\n", "shop.py": "2\n", "tests/new.txt": "new\n"}
+    texts: Change = dict.fromkeys(("data/bill.txt", "shop.py"), "1\n")
+    change: Change = {"data/bill.txt": "2\n", "shop.py": "2\n", "tests/new.txt": "new\n"}
     (found,) = assets.find_touched(change, texts, AROUND)
     assert found.where == "data/bill.txt"
     assert found.subject == assets.subject_of("data/bill.txt", "2\n")

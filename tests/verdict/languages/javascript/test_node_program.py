@@ -142,7 +142,13 @@ def case(how: str, *titles: str, file: str = "a.mjs", **error: object) -> str:
     return line("test", file, titles=titles or ("x",), how=how, seconds=0.1, error=error or None)
 
 
-CHECK = {"name": "AssertionError", "code": "ERR_ASSERTION", "message": "1 !== 2", "stack": "", "isCheck": True}
+CHECK: dict[str, Any] = {
+    "name": "AssertionError",
+    "code": "ERR_ASSERTION",
+    "message": "1 !== 2",
+    "stack": "",
+    "isCheck": True,
+}
 END = line("end")
 
 
