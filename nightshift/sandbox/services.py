@@ -10,7 +10,7 @@ from nightshift.sandbox.runtime import Runtime
 PROCESSES = 64
 """So many a service may have beside those of the tests."""
 ROUNDS = 2
-"""So often services are started in one run, at most: for the split run, and after it."""
+"""Limit of the starts of services in one run."""
 
 
 def told(runtime: Runtime) -> dict[str, object]:

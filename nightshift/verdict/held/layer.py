@@ -36,7 +36,7 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
     Args:
         job: with or without held-out cases.
         tests: the verdict of the first three layers.
-        plainly: the verdict of one run of the tests, without must-fail copies or a split run.
+        plainly: the verdict of one run of the tests, without must-fail copies.
         ask: runs the held-out cases.
         sandbox: the isolation's name, for the evidence where no test was run.
 
