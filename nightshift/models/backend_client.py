@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -159,7 +159,7 @@ class BackendClient:
         self._slots: AbstractAsyncContextManager[Any] = asyncio.Semaphore(limit) if limit else nullcontext()
         self._calls, self._failures, self._spent = 0, 0, Spent()
         self._task_failures = TaskFailures()
-        self._unusable_in_a_row, self._plain_on = 0, date.min
+        self._unusable_in_a_row = 0
         backend.facts.clock = clock
         self._stored_facts = ""
 
@@ -178,7 +178,7 @@ class BackendClient:
         """The class of its model, and whether it failed with the usual forms today."""
         billions = self.backend.parameters_b
         size = ModelClass.of(billions) if billions else None
-        return ModelProfile(size=size, fails_usual_forms=self._plain_on == self._clock().date())
+        return ModelProfile(size=size, fails_usual_forms=self.backend.facts.is_plain)
 
     @property
     def gauge(self) -> Gauge:
@@ -197,14 +197,16 @@ class BackendClient:
         self._unusable_in_a_row = 0 if is_usable else self._unusable_in_a_row + 1
         if self._unusable_in_a_row < MOST_UNUSABLE or self.profile.is_plain:
             return False
-        self._unusable_in_a_row, self._plain_on = 0, self._clock().date()
+        self._unusable_in_a_row = 0
+        self.backend.facts.note_plain()
+        self._store_facts()
         return True
 
     def inherit(self, earlier: BackendClient) -> None:
         """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
         self._calls, self._failures, self._spent = earlier._calls, earlier._failures, earlier._spent
         self.backend.token_estimator = earlier.backend.token_estimator
-        self._unusable_in_a_row, self._plain_on = earlier._unusable_in_a_row, earlier._plain_on
+        self._unusable_in_a_row = earlier._unusable_in_a_row
         self.backend.facts = earlier.backend.facts
         self.health.seen = earlier.health.seen
 

@@ -96,3 +96,17 @@ async def test_two_unusable_answers_in_a_row_have_a_model_asked_in_plain_words_f
             assert handler.gauge(Phase.CODING, 0).profile.is_plain, "the settings changed, the model did not"
             clock.at += timedelta(days=1)
             assert not handler.gauge(Phase.CODING, 0).profile.is_plain
+
+
+async def test_a_restart_does_not_forget_who_is_asked_in_plain_words(tmp_path: Path) -> None:
+    clock = ManualClock(datetime(2026, 11, 28, 12, tzinfo=UTC))
+    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+        async with GatewaySetup(tmp_path).gateway(backend(server), clock=clock) as gateway:
+            reply = await gateway.task().complete(ask())
+            for _ in range(2):
+                gateway.handler.count_form(reply, False)
+        for days, is_plain in ((0, True), (1, False)):
+            clock.at += timedelta(days=days)
+            async with GatewaySetup(tmp_path).gateway(backend(server), clock=clock) as gateway:
+                await gateway.handler.probe()
+                assert gateway.handler.gauge(Phase.CODING, 0).profile.is_plain is is_plain
