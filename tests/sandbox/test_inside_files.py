@@ -67,22 +67,6 @@ def test_a_cut_off_stream_ends_the_run() -> None:
         list(files.contents(told, source))
 
 
-def test_folders_are_emptied_whatever_their_modes_and_links_are_not_followed(tmp_path: Path) -> None:
-    outside, private = tmp_path / "outside", tmp_path / "private"
-    for folder in (outside, private / "a" / "b" / "c"):
-        folder.mkdir(parents=True)
-        (folder / "kept").write_text("x")
-    outside.chmod(0o500)
-    (private / "a" / "link").symlink_to(outside)
-    (private / "link").symlink_to(outside)
-    for folder in (private / "a" / "b", private / "a"):
-        folder.chmod(0)
-    files.clear([str(private)])
-    assert not list(private.iterdir())
-    assert (outside / "kept").read_text() == "x"
-    assert outside.stat().st_mode & 0o777 == 0o500
-
-
 def test_nothing_is_followed_or_overwritten(tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("whole")
     Path("link").symlink_to("outside")

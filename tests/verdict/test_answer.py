@@ -13,10 +13,9 @@ from nightshift.core.tasks.verdicts import Result
 from nightshift.verdict.answer import Answer, read
 
 KEY = b"k" * 32
-ROWS = [[when, "passed", False, False, None, False, 0.01] for when in ("setup", "call", "teardown")]
 GOOD = [
     {"e": "start", "id": "t.py::test_a"},
-    {"e": "end", "id": "t.py::test_a", "rows": ROWS, "fail": None},
+    {"e": "end", "id": "t.py::test_a", "result": "passed", "s": 0.1, "fail": None},
     {"e": "finish", "exit": 0, "changed": []},
 ]
 

@@ -44,9 +44,15 @@ async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Fin
         session = answered.session if answered else None
         if session is None or session.how != "exited" or session.printed[2]:
             return None  # what took too long, or printed too much, says nothing
-        call = " ".join(made.differing(session.printed[0]).split())
+        asked, has_answer = made.find_differing(session.printed[0])
+        call = " ".join(asked.split())
+        if not call:
+            return None
+        if not has_answer:  # the code may need what only its tests prepare
+            says = f"`{call}` gives no value outside of the tests"
+            return Finding(kind=FindingKind.VALUE, where=path, says=says)
         says = f"`{call}` gives another value outside of the tests than in them"
-        return Finding(kind=FindingKind.VALUE, where=path, says=says, control=Control.VALUE) if call else None
+        return Finding(kind=FindingKind.VALUE, where=path, says=says, control=Control.VALUE)
 
     found = await asyncio.gather(*(ask(path, made) for path, made in asked.items()))
     return [one for one in found if one]

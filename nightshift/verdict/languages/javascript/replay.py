@@ -54,7 +54,7 @@ const T_plain = (value, depth = 0) => {
 const T_is_steady = (value) => typeof value !== 'object' || value === null || Object.is(Number(value), Number(value));
 const T_say = (number, value) => process.stdout.write(`\\nT${JSON.stringify([number, T_plain(value)])}\\n`);
 """
-_END = "\n(async () => { for (const run of T_waiting) { try { await run(); } catch {} } })();\n"
+_END = "\n;(async () => { for (const run of T_waiting) { try { await run(); } catch {} } })();\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +66,23 @@ class Replay:
     asked: tuple[str, ...]
     expected: tuple[object, ...]
 
-    def differing(self, printed: str) -> str:
-        """The first check whose answer is another one or did not come, empty where there is none."""
+    def find_differing(self, printed: str) -> tuple[str, bool]:
+        """Find the first check with another answer, else the first without one.
+
+        Returns:
+            What the check is about, empty where all answers are right, and whether it had an answer.
+        """
+        missing = ""
         given: dict[int, list[object]] = {}
         for line in printed.split("\n"):
             if line.startswith(self.token):
                 number, value = json.loads(line.removeprefix(self.token))
                 given.setdefault(number, []).append(value)
         for number, (asked, expected) in enumerate(zip(self.asked, self.expected, strict=True)):
-            if not given.get(number) or any(not _is_same(value, expected) for value in given[number]):
-                return asked
-        return ""
+            if any(not _is_same(value, expected) for value in given.get(number, ())):
+                return asked, True
+            missing = missing or ("" if number in given else asked)
+        return missing, False
 
 
 def replay(path: str, text: str) -> Replay | None:

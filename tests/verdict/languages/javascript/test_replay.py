@@ -21,7 +21,7 @@ def differing(folder: Path, code: str, tests: str) -> str:
     assert made is not None
     (folder / "f.mjs").write_text(code)
     done = subprocess.run([node.path, *made.words], cwd=folder, capture_output=True, text=True, check=False)
-    return made.differing(done.stdout)
+    return made.find_differing(done.stdout)[0]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,18 @@ def differing(folder: Path, code: str, tests: str) -> str:
 )
 def test_another_value_and_none_at_all_speak_against_the_code(tmp_path: Path, code: str, check: str) -> None:
     assert differing(tmp_path, code, "test('x', async () => { assert.equal(await f(), 3); });\n") == check
+
+
+def test_a_file_without_semicolons_is_asked_again(tmp_path: Path) -> None:
+    node = runtime().node
+    assert node, "install nodejs: this test needs it"
+    made = replay("test/f.test.mjs", HEAD.replace(";", "") + "\ntest('x', () => { assert.equal(f(), 3) })\n")
+    assert made is not None
+    (tmp_path / "f.mjs").write_text("export const f = () => 3\n")
+    done = subprocess.run([node.path, *made.words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert made.find_differing(done.stdout) == ("", False)
+    assert made.find_differing("") == ("f()", False)
+    assert made.find_differing(done.stdout.replace("3]", "4]")) == ("f()", True)
 
 
 def test_the_expected_value_stands_not_in_the_program() -> None:
