@@ -221,7 +221,7 @@ BESIDE = {
 
 
 @pytest.mark.parametrize("name", BESIDE)
-async def test_what_is_right_with_its_tests_alone_is_refused(name: str, judge: Judge) -> None:
+async def test_what_is_right_with_its_tests_alone_is_refused_or_doubtful(name: str, judge: Judge) -> None:
     verdict = await judged(judge, IS_BESIDE + BESIDE[name], GIVEN)
-    assert not verdict.passed
+    assert not verdict.passed or verdict.doubt
     assert "outside of the tests" in verdict.reason
