@@ -92,6 +92,7 @@ TESTS: Mapping[str, int] = {
     "engine/tests/inside/test_isolations.py": 1,
     "engine/tests/test_engine.py": 2,
     "engine/tests/test_first_run.py": 1,
+    "engine/tests/test_first_run.py::test_all_starter_tasks_are_committed_by_the_engine": 1,
     "engine/tests/test_synthesis.py": 6,
     "tests/sandbox/test_docker.py": 8,
     "tests/sandbox/test_limits_of_a_task.py": 2,

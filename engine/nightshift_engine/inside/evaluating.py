@@ -181,11 +181,6 @@ class Batch:
         (number,) = numbers
         self.begun(number)
         self.served.root = os.path.join(slot.work, "")
-        # Modules come from the fork's own copy of the tree, where the candidate stands.
-        tree = os.path.join(slot.workspace, "")
-        sys.path[:] = [
-            self.served.root + path[len(tree) :] if f"{path}/".startswith(tree) else path for path in sys.path
-        ]
         if self.serve(number, slot):
             instrument.allow(self._task["steps"])
             self._pytest(lambda tests: slot.report([number, *self._all(tests, slot)]))

@@ -35,7 +35,7 @@ class Slot:
 
     def __init__(self, root, workspace):
         self._memory = mmap.mmap(-1, CAPACITY)
-        self.workspace = workspace
+        self._workspace = workspace
         self.is_copy = _is_small(workspace)
         self.work = os.path.join(root, "work") if self.is_copy else workspace
         self.temporary = os.path.join(root, "tmp")
@@ -50,12 +50,17 @@ class Slot:
             os.makedirs(self.temporary)
         if self.is_copy and (self._fresh is None or _stamps(self.work) != self._fresh):
             _remove(self.work)
-            shutil.copytree(self.workspace, self.work, symlinks=True)
+            shutil.copytree(self._workspace, self.work, symlinks=True)
             self._fresh = _stamps(self.work)
 
     def enter(self):
-        """In the fork: make the folders its own."""
+        """In the fork: make the folders its own; modules of the workspace come from its copy."""
         os.chdir(self.work)
+        tree = os.path.join(self._workspace, "")
+        sys.path[:] = [
+            os.path.normpath(self.work + path[len(self._workspace) :]) if f"{path}/".startswith(tree) else path
+            for path in sys.path
+        ]
         os.environ["TMPDIR"] = self.temporary
         tempfile.tempdir = None
 

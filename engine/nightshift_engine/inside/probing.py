@@ -56,7 +56,6 @@ class Probing:
             for _ in self._task["calls"][first:]:
                 slot.report(["invalid", None, []])
             return
-        sys.path.extend(os.path.normpath(os.path.join(slot.work, path)) for path in self._paths)
         for done, call in enumerate(self._task["calls"][first:]):
             slot.step(done)
             slot.report(self._answer(*call))
