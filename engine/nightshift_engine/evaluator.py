@@ -24,7 +24,7 @@ from nightshift.core.isolation import RUN_LIMITS
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.verdict.answer import ProgramAnswer, read_program
 from nightshift.verdict.languages.plan import Plan, ProgramRun, tests_alone
-from nightshift.verdict.shaping import Names
+from nightshift.verdict.shaping import Texts, show_id
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift_engine import PROGRAM
 from nightshift_engine.evaluation import (
@@ -74,7 +74,7 @@ class SandboxEvaluator:
         """
         stage = await self._stage(job)
         task = {"kind": "observe", "count": _count(job), "budget_s": job.wall_s}
-        return observation(await self._run(stage, task, job.wall_s + SPARE_S), stage.plan, stage.names)
+        return observation(await self._run(stage, task, job.wall_s + SPARE_S), stage.plan, stage.texts)
 
     async def evaluate(
         self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
@@ -139,11 +139,11 @@ QUIET = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A job ready to run. `names` turns what comes back into its owner's words."""
+    """A job ready to run. `texts` cleans what comes back."""
 
     job: SuiteJob
     plan: Plan
-    names: Names
+    texts: Texts
 
     def with_task(self, task: Mapping[str, object]) -> Plan:
         """The plan of a run of the engine's program that is to do this."""
@@ -166,7 +166,7 @@ async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
     if made.words is None or not made.files:
         raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
     plan = replace(tests_alone(made), words=(*QUIET, *(made.words or ())))
-    return Stage(job=suite, plan=plan, names=Names(plan.files, lambda _path: None, suite_runs.mask))
+    return Stage(job=suite, plan=plan, texts=Texts(frozenset(plan.order), lambda _path: None, suite_runs.mask))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,15 +240,15 @@ def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) 
     for row in rows(answer):
         if row[0] == "begun" and len(row) > 1 and type(row[1]) is int and 0 <= row[1] < len(numbers):
             begun.add(numbers[row[1]])
-        elif (found := outcome(row, stage.names)) and 0 <= found[0] < len(numbers):
+        elif (found := outcome(row, stage.texts)) and 0 <= found[0] < len(numbers):
             outcomes.setdefault(numbers[found[0]], found[1])
     ended = answer is not None and answer.how == "exited" and answer.exit_code == 0
     return RunReport(outcomes=outcomes, begun=frozenset(begun), ended=ended)
 
 
-def observation(answer: ProgramAnswer | None, plan: Plan, names: Names) -> SuiteObservation:
+def observation(answer: ProgramAnswer | None, plan: Plan, texts: Texts) -> SuiteObservation:
     """Read an observation; when not even the tests could be collected, each of their files counts as broken."""
-    reader = _ObservationReader(names)
+    reader = _ObservationReader(texts)
     for row in rows(answer):
         reader.take(row)
     if not reader.tests and not reader.broken:
@@ -262,8 +262,8 @@ def observation(answer: ProgramAnswer | None, plan: Plan, names: Names) -> Suite
 class _ObservationReader:
     """Takes the lines of a run one by one; what has another form is passed over."""
 
-    def __init__(self, names: Names) -> None:
-        self._names = names
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
         self.tests: dict[int, ObservedTest] = {}
         self.broken: dict[str, ErrorInfo] = {}
         self._lines: dict[int, Mapping[str, frozenset[int]]] = {}
@@ -292,14 +292,14 @@ class _ObservationReader:
         return replace(test, lines=self._lines.get(number, {}))
 
     def _broken(self, name: str, details: Any) -> None:
-        self.broken[self._names.id(name)] = _error_info(details, self._names, tests=True)
+        self.broken[show_id(name)] = _error_info(details, self._texts, tests=True)
 
     def _test(self, number: int, name: str, how: str, seconds: float, steps: int, details: Any) -> None:
         if how == "skipped":
             return
-        error = _error_info(details, self._names, tests=False) if details else None
+        error = _error_info(details, self._texts, tests=False) if details else None
         self.tests[int(number)] = ObservedTest(
-            id=self._names.id(name), how=RunStatus(how), duration_s=float(seconds), steps=int(steps), error=error
+            id=show_id(name), how=RunStatus(how), duration_s=float(seconds), steps=int(steps), error=error
         )
 
     def _watched(self, number: int, lines: Any, kinds: Any, calls: Any) -> None:
@@ -331,7 +331,7 @@ def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
             yield row
 
 
-def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
+def outcome(row: list[Any], texts: Texts) -> tuple[int, CandidateResult] | None:
     """The number of a candidate and how it did, from a line that reports one."""
     try:
         word, number, how, passed, error = row
@@ -340,21 +340,21 @@ def outcome(row: list[Any], names: Names) -> tuple[int, CandidateResult] | None:
         return None
     if word != "tried" or type(number) is not int or type(passed) is not int or type(error) is not str:
         return None
-    return number, CandidateResult(how=known, passed=passed, error=names.text(error))
+    return number, CandidateResult(how=known, passed=passed, error=texts.text(error))
 
 
-def _error_info(details: Any, names: Names, *, tests: bool) -> ErrorInfo:
+def _error_info(details: Any, texts: Texts, *, tests: bool) -> ErrorInfo:
     """Read an error, with the frames of the tree's own files, those of tests only if wanted.
 
     Raises:
         ValueError, TypeError, KeyError: it has another form.
     """
     frames = [(str(path), int(line), str(function)) for path, line, function in details["frames"]]
-    own = [frame for frame in frames if not frame[0].startswith(("/", "<")) and (tests or not names.file(frame[0]))]
+    own = [frame for frame in frames if not frame[0].startswith(("/", "<")) and (tests or frame[0] not in texts.tests)]
     return ErrorInfo(
-        kind=names.text(str(details["kind"])),
-        message=names.text(str(details["message"])),
-        frames=tuple((names.path(path), line, names.text(function)) for path, line, function in own),
+        kind=texts.text(str(details["kind"])),
+        message=texts.text(str(details["message"])),
+        frames=tuple((path, line, texts.text(function)) for path, line, function in own),
     )
 
 

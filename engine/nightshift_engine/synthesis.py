@@ -80,7 +80,7 @@ def written(found: Stub, body: str) -> str:
 def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
     """The plan with the recorder in the place of the function, and with tests that it can follow."""
     files = tuple(replace(file, text=recordable(file.text)) for file in plan.files)
-    texts_of_tests = {file.staged: encode(file.text) for file in files}
+    texts_of_tests = {file.path: encode(file.text) for file in files}
     recorded = program.file_text(f"{program.text}\n{_INSTALL.format(name=name)}\n")
     texts = {**plan.texts, path: encode(recorded)}
     return replace(plan, files=files, texts={name: texts_of_tests.get(name, raw) for name, raw in texts.items()})

@@ -15,7 +15,7 @@ from engine.tests.support import trying
 from nightshift.core.errors import SandboxError
 from nightshift.core.text.masking import Masker
 from nightshift.verdict.answer import ProgramAnswer
-from nightshift.verdict.shaping import Names
+from nightshift.verdict.shaping import Texts
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift_engine import evaluator
 from nightshift_engine.evaluation import CallResult, CandidateResult, EvaluationJob, RunStatus
@@ -32,7 +32,7 @@ def rounds(tmp_path: Path) -> SuiteRuns:
 async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: SuiteRuns) -> None:
     plan = (await staged(trying.job(), rounds)).plan
     assert not any(file.must_fail_text for file in plan.files)
-    assert plan.order == tuple(file.staged for file in plan.files)
+    assert plan.order == tuple(file.path for file in plan.files)
     assert "-x" not in (plan.words or ())
 
 
@@ -111,7 +111,7 @@ async def test_no_candidates_need_no_run() -> None:
     assert box.runs == []
 
 
-NAMES = Names((), lambda _path: None)
+TEXTS = Texts(frozenset(), lambda _path: None)
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -135,7 +135,7 @@ def test_lines_of_another_form_are_passed_over() -> None:
 
 def test_an_outcome_is_read_with_its_text_cleaned() -> None:
     row: list[Any] = ["tried", 3, "failed", 2, "ValueError: at 0x7f0000000000 \x1b[31m"]
-    number, found = evaluator.outcome(row, NAMES) or (None, None)
+    number, found = evaluator.outcome(row, TEXTS) or (None, None)
     assert number == 3
     assert found is not None
     assert (found.how, found.passed) == (RunStatus.FAILED, 2)
@@ -145,7 +145,7 @@ def test_an_outcome_is_read_with_its_text_cleaned() -> None:
 
 @given(row=st.lists(JSON, min_size=1, max_size=6))
 def test_no_line_makes_reading_fail(row: list[Any]) -> None:
-    found = evaluator.outcome(row, NAMES)
+    found = evaluator.outcome(row, TEXTS)
     assert found is None or isinstance(found[1], CandidateResult)
     table = evaluator.answers([[str(row[0]), *row[1:]]], 2, 3)
     assert [len(answers) for answers in table] == [3, 3]

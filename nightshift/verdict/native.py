@@ -13,7 +13,7 @@ from nightshift.verdict.judge import exit_words
 from nightshift.verdict.languages.plan import Plan
 from nightshift.verdict.reports.collected import BAD, Told
 from nightshift.verdict.run import FAILED, NativeRun, file_of
-from nightshift.verdict.shaping import Names
+from nightshift.verdict.shaping import Texts, show_id
 from nightshift.verdict.time_limits import TimeLimit
 
 LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
@@ -28,7 +28,7 @@ class Reported:
     plan: Plan
     result: SandboxResult
     answer: Answer | None
-    names: Names
+    texts: Texts
     limits: SandboxLimits
     time: TimeLimit
     digest: str
@@ -47,12 +47,12 @@ class Reported:
     def left(self) -> tuple[str, ...]:
         """The files of the base's tests that were left for another run."""
         left = self.session.left if self.session else ()
-        return tuple(file.staged for file in self.plan.files if file.staged in left)
+        return tuple(file.path for file in self.plan.files if file.path in left)
 
 
 def read_run(run: Reported) -> NativeRun:
     """Say what a run was."""
-    session, names = run.session, run.names
+    session, texts = run.session, run.texts
     stopped = _find_stop(run)
     if session is None:
         return NativeRun(
@@ -61,9 +61,9 @@ def read_run(run: Reported) -> NativeRun:
         )  # fmt: skip
     told = None if session.items or session.tests or not run.plan.command else _read_report(run)
     tests, failures = (_read_tests(run) if told is None else told) or (None, ())
-    ended = {names.id(test.id) for test in session.tests}
-    left = {names.path(path) for path in session.left}
-    expected = [names.id(item) for item in session.items]
+    ended = {show_id(test.id) for test in session.tests}
+    left = set(session.left)
+    expected = [show_id(item) for item in session.items]
     return NativeRun(
         command=run.plan.command or (run.plan.framework, *(run.plan.words or ())),
         exit_code=session.exit_code,
@@ -72,15 +72,15 @@ def read_run(run: Reported) -> NativeRun:
         tests=tests,
         failures=shaping.distinct([*([stopped] if stopped else []), *failures]),
         missing=tuple(test for test in expected if test not in ended and file_of(test) not in left),
-        lines={names.id(test.id): test.lines for test in session.tests if test.lines},
+        lines={show_id(test.id): test.lines for test in session.tests if test.lines},
         read=session.read,
         modules=session.modules,
         changed=session.changed,
-        marked=tuple(names.id(test.id) for test in session.tests if test.is_marked),
-        altered=tuple(map(names.path, run.answer.altered)) if run.answer else (),
+        marked=tuple(show_id(test.id) for test in session.tests if test.is_marked),
+        altered=tuple(run.answer.altered) if run.answer else (),
         is_forged=session.garbled and bool(session.finishes),
         is_recorded=not run.plan.command or bool(session.items or session.tests),
-        output=shaping.tail(names.text(session.output.get("", ""))),
+        output=shaping.tail(texts.text(session.output.get("", ""))),
         digest=run.digest,
         python=run.answer.python if run.answer else "",
         cpu_s=session.cpu_s,
@@ -99,13 +99,13 @@ def _read_tests(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Fai
     if run.plan.command and not (session.items or session.tests or session.collection or session.finishes):
         return None, ()
     for path, fault in session.collection:
-        failure = shaping.failure(path, fault, session.output.get("", ""), run.names, collecting=True)
+        failure = shaping.failure(path, fault, session.output.get("", ""), run.texts, collecting=True)
         failures.append(failure)
         message = failure.message.partition("\n")[0]
         results[failure.id] = CaseResult(id=failure.id, result=Result.ERROR, message=message)
     for path, fault in session.skipped:
-        message = run.names.text(fault.message).partition("\n")[0]
-        results[run.names.id(path)] = CaseResult(id=run.names.id(path), result=Result.SKIPPED, message=message)
+        message = run.texts.text(fault.message).partition("\n")[0]
+        results[show_id(path)] = CaseResult(id=show_id(path), result=Result.SKIPPED, message=message)
     for test in session.tests:
         ended, fault_of_test = _read_test(test, run)
         before = results.get(ended.id)
@@ -120,9 +120,9 @@ def _read_test(test: CaseReport, run: Reported) -> tuple[CaseResult, Failure | N
     if test.result is not Result.PASSED:
         fault = test.fault or Fault(kind="XPassed", message="it passed, though it was expected to fail")
         output = test.output or (run.session.output.get(test.id, "") if run.session else "")
-        failure = shaping.failure(test.id, fault, output, run.names)
+        failure = shaping.failure(test.id, fault, output, run.texts)
     message = failure.message if failure else ""
-    result = CaseResult(id=run.names.id(test.id), result=test.result, duration_s=test.duration_s, message=message)
+    result = CaseResult(id=show_id(test.id), result=test.result, duration_s=test.duration_s, message=message)
     return result, failure
 
 
@@ -132,7 +132,7 @@ def _read_unreached(run: Reported, known: Collection[str]) -> Iterator[CaseResul
     if session is None or session.finishes:
         return
     for item in dict.fromkeys((*([session.running] if session.running else []), *session.items)):
-        name = run.names.id(item)
+        name = show_id(item)
         if name not in known:
             is_in = item == session.running
             why = "the run was stopped in this test" if is_in else "the run was stopped before"
@@ -145,17 +145,17 @@ def _read_report(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Fa
     found = reports.read(run.session)
     if found is None or not found.form:
         return None
-    names = run.names
+    texts = run.texts
     results = tuple(
         CaseResult(
-            id=_id(told, names), result=told.result, duration_s=told.duration_s,
-            message=names.text(told.message).partition("\n")[0],
+            id=_id(told, texts), result=told.result, duration_s=told.duration_s,
+            message=texts.text(told.message).partition("\n")[0],
         )
         for told in found.tests
     )  # fmt: skip
-    failures = [_failure(told, names) for told in found.tests if told.result in BAD]
+    failures = [_failure(told, texts) for told in found.tests if told.result in BAD]
     faults = [
-        CaseResult(id=names.text(fault), result=Result.ERROR, message="its report says so") for fault in found.faults
+        CaseResult(id=texts.text(fault), result=Result.ERROR, message="its report says so") for fault in found.faults
     ]
     failures += [Failure(id=fault.id, kind="Report", message=fault.id) for fault in faults]
     return (*results, *faults), tuple(failures)
@@ -169,19 +169,19 @@ def _read_notes(run: Reported) -> Iterator[str]:
         return
     if found.form:
         yield f"tests by the {found.form} report, which the tested code can write"
-    yield from map(run.names.text, found.notes)
+    yield from map(run.texts.text, found.notes)
     if found.unlisted:
         yield f"{found.unlisted} further tests are not listed"
 
 
-def _id(told: Told, names: Names) -> str:
-    return " ".join(names.text(told.id).split()) or "a test without a name"
+def _id(told: Told, texts: Texts) -> str:
+    return " ".join(texts.text(told.id).split()) or "a test without a name"
 
 
-def _failure(told: Told, names: Names) -> Failure:
+def _failure(told: Told, texts: Texts) -> Failure:
     return Failure(
-        id=_id(told, names), kind=names.text(told.kind) or "Failure", message=names.text(told.message),
-        output=shaping.tail(names.text(told.output)),
+        id=_id(told, texts), kind=texts.text(told.kind) or "Failure", message=texts.text(told.message),
+        output=shaping.tail(texts.text(told.output)),
     )  # fmt: skip
 
 
@@ -214,12 +214,12 @@ def _stop(run: Reported, kind: str, message: str, output: str = "") -> Failure:
     """A failure of the whole run; it names the test that was running."""
     session = run.session
     running = (session.running or session.at) if session else None
-    where = run.names.id(running) if running else (run.plan.files[0].path if run.plan.files else "")
+    where = show_id(running) if running else (run.plan.files[0].path if run.plan.files else "")
     if running:
         message = f"{message}; it was in {where}"
     elif session and not session.tests and not run.plan.command and kind != "Crash":
         message = f"{message}; it was collecting the tests"
-    return Failure(id=where, kind=kind, message=run.names.text(message), output=shaping.tail(run.names.text(output)))
+    return Failure(id=where, kind=kind, message=run.texts.text(message), output=shaping.tail(run.texts.text(output)))
 
 
 def _printed(session: Session | None) -> str:

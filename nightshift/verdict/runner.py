@@ -353,7 +353,7 @@ def _refuse_plan(job: SuiteJob, planned: Plan) -> str:
     if not (planned.files or planned.command or job.command):
         return "there are no tests to judge by"
     own = [file for file in planned.files if file.role is Role.OWN]
-    if own and not any(dialect_of(job.language).checks_something(file.original) for file in own):
+    if own and not any(dialect_of(job.language).checks_something(file.text) for file in own):
         return "the self-written tests hold no assertion: they prove nothing"
     return ""
 

@@ -1,4 +1,4 @@
-"""Shapes failures for a model: few, distinct, under the names its owner knows, without what changes from run to run."""
+"""Shapes failures for a model: few, distinct, without what changes from run to run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from nightshift.core.tasks.verdicts import Failure, Verdict
 from nightshift.core.text.masking import Masker, printable
 from nightshift.sandbox.cleaning import Mask
 from nightshift.verdict.answer import Fault
-from nightshift.verdict.languages.plan import SuiteFile
 
 MAX_FAILURES = 10
 MAX_MESSAGE = 2000
@@ -29,75 +28,56 @@ _SHAPES_ALONE: Mask = Masker()
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Turns the names of a run back into its owner's.
+class Texts:
+    """Cleans the texts of a run, and reads its files for excerpts.
 
     Args:
-        files: the test files of the run.
-        text_of: the text of a file under its owner's path, for excerpts.
+        tests: the paths of its test files.
+        text_of: reads a file by its path.
         mask: takes secrets out of texts, before they are cut.
     """
 
-    files: tuple[SuiteFile, ...]
+    tests: frozenset[str]
     text_of: Callable[[str], str | None]
     mask: Mask = _SHAPES_ALONE
 
-    def file(self, staged: str) -> SuiteFile | None:
-        """The test file that was staged under a path."""
-        return next((file for file in self.files if file.staged == staged), None)
-
-    def path(self, staged: str) -> str:
-        """A path of the run as its owner knows it."""
-        found = self.file(staged)
-        return found.path if found else staged
-
-    def id(self, nodeid: str) -> str:
-        """A test's id as its owner knows it."""
-        path, _, rest = nodeid.partition("::")
-        name, bracket, parameters = rest.partition("[")
-        found = self.file(path)
-        name = found.names.get(name, name) if found else name
-        shown = f"{name}{bracket}{parameters}".replace("\u27e6", "[")  # as it stands in titles of node:test
-        return f"{self.path(path)}::{shown}" if rest else self.path(path)
-
     def text(self, raw: str) -> str:
-        """A message cleaned: own names, no secrets, addresses, times or folders of the run, nothing unprintable."""
+        """A message cleaned: no secrets, addresses, times or folders of the run, nothing unprintable."""
         raw = self.mask(raw[:MAX_RAW])
-        for file in self.files:
-            raw = raw.replace(file.staged, file.path).replace(_module(file.staged), _module(file.path))
-            for staged, name in file.names.items():
-                if staged != name:
-                    raw = raw.replace(staged.rpartition("::")[2], name.rpartition("::")[2])
         raw = _TEMPORARY.sub("/tmp/", _WORK.sub("", raw))  # noqa: S108 (a text, not a file)
         raw = _SECONDS.sub(r"\1 … s", _ADDRESS.sub("0x…", raw))
         return printable(raw, max_chars=MAX_MESSAGE).strip()
 
 
-def failure(nodeid: str, fault: Fault, output: str, names: Names, *, collecting: bool = False) -> Failure:
+def show_id(nodeid: str) -> str:
+    """A test's id as its owner knows it: a bracket in titles of node:test is escaped in the run."""
+    return nodeid.replace("\u27e6", "[")
+
+
+def failure(nodeid: str, fault: Fault, output: str, texts: Texts, *, collecting: bool = False) -> Failure:
     """One failure with its last own frame and some lines around it.
 
     Args:
         nodeid: the test's or file's id in the run.
         fault: what it failed of.
         output: what it printed.
-        names: to turn names back.
+        texts: of the run.
         collecting: the file could not even be collected.
     """
     own = [frame for frame in fault.frames if not frame[0].startswith(("/", "<"))]
     path, line, function = own[-1] if own else ("", 0, "")
-    path = names.path(path)
-    lines = (names.text_of(path) or "").split("\n") if path else []
-    message = names.text(fault.message)
+    lines = (texts.text_of(path) or "").split("\n") if path else []
+    message = texts.text(fault.message)
     if not message and 0 < line <= len(lines):
         message = lines[line - 1].strip()
     kind = fault.kind if not collecting or fault.kind in _IMPORT_KINDS else f"CollectionError: {fault.kind}"
     return Failure(
-        id=names.id(nodeid),
+        id=show_id(nodeid),
         kind=kind,
         message=message,
-        frame=names.text(f"{path}:{line} in {function}") if path else "",
+        frame=texts.text(f"{path}:{line} in {function}") if path else "",
         excerpt=_excerpt(lines, line),
-        output=tail(names.text(output)),
+        output=tail(texts.text(output)),
     )
 
 
@@ -134,7 +114,3 @@ def _excerpt(lines: list[str], line: int) -> str:
 
 def _hides_others(kind: str) -> bool:
     return kind in _IMPORT_KINDS or kind.startswith(("CollectionError", "Timeout", "OutOfMemory", "OutputLimit"))
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").rpartition("/")[2]

@@ -73,7 +73,7 @@ def staged(
         "files": files,
         "gone": below.gone,
         **_modes(plan, base, digests),
-        "watched": sorted(digests.keys() & {file.staged for file in plan.files}),
+        "watched": sorted(digests.keys() & {file.path for file in plan.files}),
         "split": None,
     }
     entry = _entry(plan)
@@ -141,12 +141,12 @@ def _instructions(
             "secret": secret,
             "preload": plan.preload,
             "without": plan.without,
-            "standing": [file.staged for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
+            "standing": [file.path for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
             "traced": plan.is_traced,
             "budget": {
                 "cpu_s": share * time.cpu_s,
                 "wall_s": share * time.wall_s,
-                "files": [file.staged for file in plan.files if file.role is Role.REGRESSION],
+                "files": [file.path for file in plan.files if file.role is Role.REGRESSION],
             },
         },
         "token": token,
@@ -195,5 +195,5 @@ def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimit
 
 def _digest(plan: Plan, digests: dict[str, str]) -> str:
     seen = dict(digests)
-    tests = {file.path: packing.sha256(encode(file.original)) for file in plan.files}
+    tests = {file.path: packing.sha256(encode(file.text)) for file in plan.files}
     return packing.digest_of({**seen, **tests})

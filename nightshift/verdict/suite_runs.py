@@ -34,7 +34,7 @@ from nightshift.verdict.languages.plan import Plan
 from nightshift.verdict.languages.test_config import LIBRARY_NAMES
 from nightshift.verdict.native import Reported, read_run
 from nightshift.verdict.run import NativeRun
-from nightshift.verdict.shaping import Names
+from nightshift.verdict.shaping import Texts
 from nightshift.verdict.stage import Staged, staged
 from nightshift.verdict.time_limits import SuiteTimes, TimeLimit
 
@@ -150,14 +150,14 @@ class SuiteRuns:
             plan=planned,
             result=result,
             answer=answered,
-            names=self._names(job, planned),
+            texts=self._texts(job, planned),
             limits=job.sandbox_limits(self._limits),
             time=time,
             digest=ready.digest,
         )
 
-    def _names(self, job: SuiteJob, planned: Plan) -> Names:
-        return Names(planned.files, _reader(planned, job.base), self.mask)
+    def _texts(self, job: SuiteJob, planned: Plan) -> Texts:
+        return Texts(frozenset(planned.order), _reader(planned, job.base), self.mask)
 
     async def executed(
         self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
@@ -261,11 +261,11 @@ def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
 
 def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
     """Reads files for excerpts as their owner knows them."""
-    originals = {file.path: file.original for file in planned.files}
+    tests = {file.path: file.text for file in planned.files}
 
     def text_of(path: str) -> str | None:
-        if path in originals:
-            return originals[path]
+        if path in tests:
+            return tests[path]
         raw = planned.texts[path] if path in planned.texts else base.read(path) if path in base.entries() else None
         return None if raw is None else raw.decode("utf-8", "replace")
 

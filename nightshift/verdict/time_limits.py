@@ -87,7 +87,7 @@ class SuiteTimes:
         """What the first run of a suite gets."""
         known = self._longest.get(_key(planned))
         if known is None:
-            return whole.at_most(FIRST_S + sum(len(file.original) for file in planned.files) // LENGTH)
+            return whole.at_most(FIRST_S + sum(len(file.text) for file in planned.files) // LENGTH)
         cpu_s, idle_s = (max(SHORTEST_S, FACTOR * seconds) for seconds in (known.cpu_s, known.wall_s))
         return whole.at_most(cpu_s, known, idle_s)
 
@@ -121,7 +121,7 @@ class _Kept:
 
 
 def _key(planned: Plan) -> str:
-    files = {file.path: packing.sha256(encode(file.original)) for file in planned.files}
+    files = {file.path: packing.sha256(encode(file.text)) for file in planned.files}
     return packing.digest_of({**files, "": packing.sha256(encode("\0".join(planned.command)))})
 
 

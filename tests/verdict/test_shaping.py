@@ -5,32 +5,26 @@ from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label,
 from nightshift.core.text.masking import MAX_LINE
 from nightshift.verdict import shaping
 from nightshift.verdict.answer import Fault
-from nightshift.verdict.languages.plan import Role, SuiteFile
-from nightshift.verdict.shaping import Names
+from nightshift.verdict.shaping import Texts
 
 TEXT = "from app import f\n\n\ndef test_one():\n    assert f(1) == 1\n"
-FILE = SuiteFile(
-    role=Role.GIVEN, path="tests/test_a.py", staged="tests/test_0a1b2c3d.py", text=TEXT, original=TEXT,
-    names={"test_9f8e7d6c": "test_one"},
-)  # fmt: skip
-NAMES = Names((FILE,), {"tests/test_a.py": TEXT, "app.py": "def f(n):\n    return 1 / 0\n"}.get)
+TEXTS = Texts(frozenset({"tests/test_a.py"}), {"tests/test_a.py": TEXT, "app.py": "def f(n):\n    return 1 / 0\n"}.get)
 
 
 def shaped(message: str = "", frames: tuple[tuple[str, int, str], ...] = (), output: str = "", **more: bool) -> Failure:
     fault = Fault(kind="ValueError", message=message, frames=frames)
-    return shaping.failure("tests/test_0a1b2c3d.py::test_9f8e7d6c[1-a]", fault, output, NAMES, **more)
+    return shaping.failure("tests/test_a.py::test_one[1-a]", fault, output, TEXTS, **more)
 
 
-def test_names_are_turned_back_everywhere() -> None:
-    found = shaped("in test_9f8e7d6c of tests/test_0a1b2c3d.py, module test_0a1b2c3d")
-    assert found.id == "tests/test_a.py::test_one[1-a]"
-    assert found.message == "in test_one of tests/test_a.py, module test_a"
+def test_a_test_is_named_as_its_owner_knows_it() -> None:
+    assert shaped().id == "tests/test_a.py::test_one[1-a]"
+    assert shaping.show_id("a.test.mjs::sum of \u27e61, 2]") == "a.test.mjs::sum of [1, 2]"
 
 
 def test_the_last_frame_of_ones_own_is_shown_with_lines_around_it() -> None:
     frames = (
         ("/opt/x.py", 1, "run"),
-        ("tests/test_0a1b2c3d.py", 5, "test_9f8e7d6c"),
+        ("tests/test_a.py", 5, "test_one"),
         ("app.py", 2, "f"),
         ("/usr/y.py", 9, "g"),
     )
@@ -42,7 +36,7 @@ def test_the_last_frame_of_ones_own_is_shown_with_lines_around_it() -> None:
 
 
 def test_an_assertion_without_a_message_shows_its_line() -> None:
-    assert shaped("", (("tests/test_0a1b2c3d.py", 5, "test_9f8e7d6c"),)).message == "assert f(1) == 1"
+    assert shaped("", (("tests/test_a.py", 5, "test_one"),)).message == "assert f(1) == 1"
 
 
 def test_what_changes_from_run_to_run_is_taken_out() -> None:
@@ -62,7 +56,7 @@ def test_what_comes_from_the_program_is_printable_and_short() -> None:
 def test_errors_of_collection_say_so() -> None:
     assert shaped(collecting=True).kind == "CollectionError: ValueError"
     broken = Fault(kind="SyntaxError", message="expected ':'")
-    assert shaping.failure("t", broken, "", NAMES, collecting=True).kind == "SyntaxError"
+    assert shaping.failure("t", broken, "", TEXTS, collecting=True).kind == "SyntaxError"
 
 
 def failure(kind: str, frame: str = "", message: str = "") -> Failure:

@@ -12,7 +12,7 @@ WHOLE = TimeLimit.of(RunLimits(cpu_s=60))
 
 
 def planned(text: str = "x", path: str = "test_a.py", command: tuple[str, ...] = ()) -> Plan:
-    file = SuiteFile(role=Role.GIVEN, path=path, staged="test_0.py", text="", original=text)
+    file = SuiteFile(role=Role.GIVEN, path=path, text=text)
     return Plan(
         files=() if command else (file,), texts={}, removed=(), closure=None, dropped={}, paths=(), command=command,
     )  # fmt: skip

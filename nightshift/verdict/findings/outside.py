@@ -34,7 +34,7 @@ async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Fin
     if not isinstance(launch, NodeLaunch):
         return []
     files = [file for file in planned.files if file.role is not Role.REGRESSION]
-    asked = {file.path: made for file in files if (made := replay(file.path, file.original))}
+    asked = {file.path: made for file in files if (made := replay(file.path, file.text))}
     alone = replace(plan.calls_alone(planned, job.base.entries(), ()), launch=replace(launch, is_bare=True))
 
     async def ask(path: str, made: Replay) -> Finding | None:

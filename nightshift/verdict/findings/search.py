@@ -73,12 +73,12 @@ class Search:
 
     def _judging_files(self) -> dict[str, str]:
         """The files of tests that the task brought, path to text."""
-        return {file.path: file.original for file in self.planned.files if file.role is Role.GIVEN}
+        return {file.path: file.text for file in self.planned.files if file.role is Role.GIVEN}
 
     def _compare(self) -> Iterator[Finding]:
         job, base = self.job, self.base
         settled = {*job.given, *job.own, *job.gone}
-        brought = {file.path: file.original for file in self.planned.files if file.role in {Role.GIVEN, Role.OWN}}
+        brought = {file.path: file.text for file in self.planned.files if file.role in {Role.GIVEN, Role.OWN}}
         given = {file.path: self._list_required(file) for file in self.planned.files if file.role is Role.GIVEN}
         if base and not base.stopped:
             yield from gone.compare(self.native, base, settled, self._before, self._now)
@@ -100,7 +100,7 @@ class Search:
         """The files of the task that make tests while they run, and made none."""
         ran = set(self.native.ends)
         for file in self.planned.files:
-            known = {f"{file.path}::{name}" for name in file.names.values()}
+            known = {f"{file.path}::{name}" for name in file.names}
             is_made = file.outline is not None and not file.outline.is_closed
             if file.role is Role.GIVEN and is_made and not any(file_of(test) == file.path for test in ran - known):
                 says = f"{file.path} makes tests while it runs, and made none"
@@ -110,7 +110,7 @@ class Search:
         """The tests that a file of the task must have."""
         if self.job.language is not Language.PYTHON:
             return file.outline.required if file.outline else frozenset()
-        tree = parse_quietly(file.original)
+        tree = parse_quietly(file.text)
         return outline(tree, pytest_settings.read(self._now)).required if tree else frozenset()
 
     def _ask(self, finding: Finding) -> Finding:

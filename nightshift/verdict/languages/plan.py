@@ -6,7 +6,7 @@ These values stand between the languages, which make them, and the verdict, whic
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -44,11 +44,9 @@ class SuiteFile:
     Attributes:
         role: whose tests it holds.
         path: where its owner has it.
-        staged: its path in this run.
-        text: what is staged.
-        original: what its owner wrote: the same lines with other names.
+        text: what it says.
         outline: its tests; None for a file that does not parse, and for one whose tests are not listed beforehand.
-        names: the tests' names in this run to those that their owner knows.
+        names: its tests, where they are listed.
         must_fail_text: its must-fail copy; empty without one.
         must_fail_names: the tests that are changed in it, as their owner knows them.
         mirrored: whether the tests that the file makes while it runs are changed as well.
@@ -57,11 +55,9 @@ class SuiteFile:
 
     role: Role
     path: str
-    staged: str
     text: str
-    original: str
     outline: Listing | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
     must_fail_text: str = ""
     must_fail_names: frozenset[str] = frozenset()
     mirrored: bool = False
@@ -159,7 +155,7 @@ class Plan:
     @property
     def order(self) -> tuple[str, ...]:
         """What is run, in this order."""
-        return self.only or tuple(file.staged for file in self.files)
+        return self.only or tuple(file.path for file in self.files)
 
     @property
     def framework(self) -> str:
@@ -180,12 +176,12 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
         base: the paths of the base.
         calls: module, function, arguments and named arguments, packed.
     """
-    staged, mine = {file.staged for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
+    files, mine = {file.path for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
     gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
     return replace(
         plan, files=(), command=(), words=None, calls=tuple(calls),
         removed=tuple(sorted({*plan.removed, *gone})),
-        texts={path: text for path, text in plan.texts.items() if path not in staged | mine},
+        texts={path: text for path, text in plan.texts.items() if path not in files},
     )  # fmt: skip
 
 
@@ -198,7 +194,7 @@ def copies(plan: Plan) -> Plan | None:
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:
     """A run of some of the base's tests, which another run has left."""
-    files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.staged in paths)
+    files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.path in paths)
     if plan.words is not None:
         return with_files(plan, files)
     return replace(plan, files=files)

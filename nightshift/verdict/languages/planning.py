@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from nightshift.core.code.dependencies import ImportCache, closure
 from nightshift.core.code.paths import is_test_path
@@ -66,12 +67,29 @@ class JobFiles:
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
         if self._job.whole_tree or self._job.command:
             return None
-        tests = {file.path: file.original for file in files} | dict(self._tests) | dict(self._job.held.probe)
+        tests = {file.path: file.text for file in files} | dict(self._tests) | dict(self._job.held.probe)
         found = closure(self._job.base, {**self._job.start, **self._sifted.kept}, tests, self._imports)
         if not found.complete:
             return None
         of_runner = {*support, *self._configuration()}
         return frozenset(path for path in found.paths | of_runner if path in self._entries)
+
+    def _lay_out(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> Plan:
+        """The plan of a run of these files, without what starts it."""
+        seen = self._closure(files, support)
+        gone = {path for path, text in self._over.items() if text is None}
+        return Plan(
+            files=files,
+            texts={path: encode(text) for path, text in self._over.items() if text is not None},
+            removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
+            closure=seen,
+            dropped=self._dropped,
+            paths=self._paths(),
+        )
+
+    def _paths(self) -> tuple[str, ...]:
+        """Folders of the tree that modules are imported from."""
+        return ()
 
     def _before(self, path: str) -> str | None:
         """A file's text without the change."""
@@ -90,16 +108,8 @@ class Planner(JobFiles, ABC):
         """The plan."""
         named = self._of_command()
         files = tuple(self._files(named))
-        support = self._support([file.path for file in files])
-        seen = self._closure(files, support)
-        texts = {path: encode(text) for path, text in self._over.items() if text is not None}
-        gone = {path for path, text in self._over.items() if text is None}
-        return Plan(
-            files=files, texts=texts, closure=seen, dropped=self._dropped,
-            removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
-            paths=self._paths(),
-            command=() if named is not None or self._tests else self._job.command,
-        )  # fmt: skip
+        plan = self._lay_out(files, self._support([file.path for file in files]))
+        return replace(plan, command=() if named is not None or self._tests else self._job.command)
 
     @abstractmethod
     def _prepared(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
@@ -134,8 +144,4 @@ class Planner(JobFiles, ABC):
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
         text = self._text(path) or ""
-        return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
-
-    def _paths(self) -> tuple[str, ...]:
-        """Folders of the tree that modules are imported from."""
-        return ()
+        return SuiteFile(role=role, path=path, text=text)

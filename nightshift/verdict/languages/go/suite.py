@@ -43,7 +43,7 @@ def prepare(role: Role, path: str, text: str) -> SuiteFile:
         return file
     copy = edited(encode(golang.node_text(root)), turned)
     return SuiteFile(
-        role=role, path=path, staged=path, text=text, original=text, outline=file.outline, names=file.names,
+        role=role, path=path, text=text, outline=file.outline, names=file.names,
         must_fail_text=copy, must_fail_names=names - set(forced),
     )  # fmt: skip
 
@@ -54,8 +54,8 @@ def as_is(role: Role, path: str, text: str) -> SuiteFile:
     is_built = not root.has_error and constraints.is_built(path, text)
     found = outline(root) if is_built else Outline(names=frozenset())
     return SuiteFile(
-        role=role, path=path, staged=path, text=text, original=text, outline=found,
-        names={name: name for name in (*found.names, *found.examples)},
+        role=role, path=path, text=text, outline=found,
+        names=frozenset((*found.names, *found.examples)),
     )  # fmt: skip
 
 

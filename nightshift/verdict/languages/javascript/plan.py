@@ -164,7 +164,7 @@ class _NodePlanner(Planner):
     def _as_is(self, role: Role, path: str) -> SuiteFile:
         """A file without a copy; what it has to report is not read from its text, but that it is a script."""
         found = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
-        return found if suite.scripts([found]) else replace(found, outline=None, names={})
+        return found if suite.scripts([found]) else replace(found, outline=None, names=frozenset())
 
     def roots(self, planned: Plan) -> Mapping[str, str]:
         """The files of a run to the folders of their packages, where these are not the tree's root."""

@@ -52,7 +52,7 @@ def prepare(role: Role, path: str, text: str, framework: Framework = Framework.N
     if not root.has_error:
         with contextlib.suppress(RecursionError):
             return _prepared(role, path, text, root, framework)
-    return SuiteFile(role=role, path=path, staged=path, text=text, original=text)
+    return SuiteFile(role=role, path=path, text=text)
 
 
 def _prepared(role: Role, path: str, text: str, root: Node, framework: Framework) -> SuiteFile:
@@ -61,15 +61,12 @@ def _prepared(role: Role, path: str, text: str, root: Node, framework: Framework
     if framework is Framework.NODE and not (known.tests or known.runners) and _checks(root, known):
         found = script(path, root)
     copy, copied = must_fail_copy(text, root, found, known, is_typed=path.endswith(TYPED))
-    listed = {escaped(case.name): case.name for case in found.cases if case.name}
     return SuiteFile(
         role=role,
         path=path,
-        staged=path,
         text=text,
-        original=text,
         outline=found,
-        names=listed,
+        names=frozenset(case.name for case in found.cases if case.name),
         must_fail_text=copy if copied else "",
         must_fail_names=frozenset(case.name for case in copied if case.name),
         mirrored=bool(copied) and len(copied) == len(found.cases),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.tree import Tagged
@@ -44,18 +45,14 @@ class _PytestPlanner(JobFiles):
         """The plan."""
         files = tuple(self._files_as_they_are())
         support = self._support([file.path for file in files])
-        seen = self._closure(files, support)
-        texts = {path: encode(text) for path, text in self._over.items() if text is not None}
-        texts |= {path: encode(text) for path, text in self._built() if path not in self._present}
-        gone = {path for path, text in self._over.items() if text is None}
+        plan = self._lay_out(files, support)
+        built = {path: encode(text) for path, text in self._built() if path not in self._present}
         words = None if self._as_it_is else self._words(files)
         command = self._as_it_is
         if words is not None and self._hides_a_library():
             command, words = ("python", "-m", "pytest", *words), None
-        return Plan(
-            files=files, texts=texts, closure=seen, dropped=self._dropped,
-            removed=tuple(sorted(p for p in gone if p in self._entries and (seen is None or p in seen))),
-            paths=self._paths(), command=command, words=words,
+        return replace(
+            plan, texts={**plan.texts, **built}, command=command, words=words,
             is_module=self._command is None or self._command.is_module,
             has_conftest=bool(support), preloads=self._preloads(files),
         )  # fmt: skip
@@ -72,8 +69,7 @@ class _PytestPlanner(JobFiles):
         order = dict.fromkeys((*given, *own, *named, *mine))
         for path in order:
             if not self._job.only or path in self._job.only:
-                text = self._text(path) or ""
-                yield SuiteFile(role=roles[path], path=path, staged=path, text=text, original=text)
+                yield SuiteFile(role=roles[path], path=path, text=self._text(path) or "")
 
     def _words(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
         """What pytest is told: the owner's words, and files that they do not name."""

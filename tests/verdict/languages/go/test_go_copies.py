@@ -90,7 +90,7 @@ def test_the_tests_of_a_file_are_those_that_go_test_runs() -> None:
 def test_a_file_keeps_its_names_and_has_a_copy_beside_its_text() -> None:
     text = HEAD + "func TestA(t *testing.T) { if f() != 3 { t.Error() } }\nfunc TestB(*testing.T) { f() }\n"
     file = suite.prepare(Role.GIVEN, "sums/a_linux_test.go", text)
-    assert (file.staged, file.text) == ("sums/a_linux_test.go", text)
+    assert (file.path, file.text) == ("sums/a_linux_test.go", text)
     assert sorted(file.names) == ["TestA", "TestB"]
     assert file.must_fail_names == {"TestA"}
     assert "!(f() != 3)" in file.must_fail_text

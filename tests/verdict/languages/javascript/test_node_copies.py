@@ -216,7 +216,7 @@ def test_every_changed_literal_is_another_value_to_node() -> None:
 def test_a_file_that_is_nested_beyond_reason_is_run_as_it_is() -> None:
     text = HEAD + "test('x', () => { equal(" + "[" * 3000 + "]" * 3000 + ", 1); });\n"
     found = prepare(Role.GIVEN, "test/a.test.mjs", text)
-    assert (found.staged, found.outline) == ("test/a.test.mjs", None)
+    assert (found.path, found.outline) == ("test/a.test.mjs", None)
 
 
 FUNCTIONS = """export function total(numbers, limit = 3) {

@@ -36,7 +36,7 @@ def make(change: dict[str, str | None] | None = None, base: dict[str, str] | Non
 def test_tests_lie_where_their_owner_puts_them() -> None:
     found = make({"app.py": "x = 1\n"})
     (file,) = found.files
-    assert file.staged == file.path == "tests/test_given.py"
+    assert file.path == "tests/test_given.py"
     assert found.texts == {"app.py": b"x = 1\n", **{path: text.encode() for path, text in GIVEN.items()}}
     assert found.removed == ()
     assert found.closure is None
