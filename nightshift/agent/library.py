@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from nightshift.agent.machine import FIRST, Machine
 from nightshift.agent.services import AgentServices, AgentSettings
@@ -21,7 +21,6 @@ from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Emitter, Event, Sink
 from nightshift.core.ports import Suite
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
-from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
@@ -87,7 +86,6 @@ async def solve(
     if not tests:
         raise InvalidTask({"tests": "at least one test file is needed to decide"})
     spec = parse_spec({"description": description, "tests": dict(tests), "files": dict(files or {})})
-    spec = replace(spec, language=choose_language(spec))
     return await _attempt(spec, _Functions(spec, generate, fix), suite, limits or Limits(), emit)
 
 

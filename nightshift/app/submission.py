@@ -38,17 +38,20 @@ def machine_check(settings: Settings) -> MachineCheck:
 
 
 def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
-    """Choose the language of a task that names none by the files of its repository, or of its project."""
-    folder = spec.repo or (str(settings.workspace) if spec.project else None)
-    if folder is None:
-        return choose_language(spec)
-    try:
-        paths = list_paths(folder, spec.base, settings.process_environment)
-    except GitError:  # the check of the machine tells it
-        paths = []
-    if spec.project:
-        paths = [path.removeprefix(f"{spec.project}/") for path in paths if path.startswith(f"{spec.project}/")]
-    return choose_language(spec, paths)
+    """Choose the language of a task that says none by the files of its repository, or of its project."""
+
+    def list_files() -> Collection[str]:
+        folder = spec.repo or (str(settings.workspace) if spec.project else None)
+        if folder is None:
+            return ()
+        try:
+            paths = list_paths(folder, spec.base, settings.process_environment)
+        except GitError:  # the check of the machine tells it
+            return ()
+        prefix = f"{spec.project}/" if spec.project else ""
+        return [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+
+    return choose_language(spec, list_files)
 
 
 def _programs(settings: Settings) -> Callable[[], Collection[str]] | None:

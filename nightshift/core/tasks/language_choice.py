@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import PurePosixPath
 
 from nightshift.core.code import golang, javascript
+from nightshift.core.code.file_names import folders_above
 from nightshift.core.tasks.task import Language, TaskSpec
 
 _MARKERS = {
@@ -56,25 +57,25 @@ def _read_language(spec: TaskSpec) -> Language | None:
     )
 
 
-def choose_language(spec: TaskSpec, paths: Collection[str] = ()) -> Language:
-    """Choose the language of a task that names none: that of the folders that it names, else of all files.
+def choose_language(spec: TaskSpec, list_files: Callable[[], Collection[str]] = tuple) -> Language:
+    """Choose the language of a task: what it names, else that of the folders that it names, else of all files.
 
     Args:
         spec: the task.
-        paths: the files of its repository, relative to its root.
+        list_files: lists the files of its repository, relative to its root; called where nothing is named.
     """
     if language := _read_language(spec):
         return language
-    folders = [path.rstrip("/") for path in _list_paths(spec.description) if "/" in path]
-    for folder in folders:
-        if language := _language_within(folder, paths):
-            return language
-    return _language_within("", paths) or Language.PYTHON
+    files = list_files()
+    folders = {folder for path in files for folder in folders_above(path)}
+    named = [f"{path.rstrip('/')}/" for path in _list_paths(spec.description) if "/" in path]
+    found = (_language_within(folder, files) for folder in (*named, "") if folder in folders)
+    return next(filter(None, found), Language.PYTHON)
 
 
-def _language_within(folder: str, paths: Collection[str]) -> Language | None:
-    prefix = f"{folder}/" if folder else ""
-    within = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+def _language_within(folder: str, files: Collection[str]) -> Language | None:
+    """The language of a folder, whose name ends with a slash; the root is the empty text."""
+    within = [path.removeprefix(folder) for path in files if path.startswith(folder)]
     counts = Counter(
         language for path in within if (language := language_of(path)) and not _FOREIGN.intersection(path.split("/"))
     )

@@ -42,7 +42,7 @@ MONOREPO = ("pyproject.toml", "api/app.py", "web/package.json", "web/src/cart.ts
 def test_names_go_before_folders_and_folders_before_the_repository(
     said: dict[str, object], paths: tuple[str, ...], language: Language
 ) -> None:
-    assert choose_language(parse_spec(said), paths) is language
+    assert choose_language(parse_spec(said), lambda: paths) is language
 
 
 @pytest.mark.parametrize("said", ["python", "javascript", "go"])
@@ -59,3 +59,10 @@ def test_a_task_that_says_none_is_left_to_its_repository_or_project() -> None:
         assert parse_spec(as_input(spec)) == spec
     assert parse_spec({"description": "Fix app.js"}).language is JAVASCRIPT
     assert parse_spec({"description": "Fix the discount"}).language is PYTHON
+
+
+def test_the_files_of_a_repository_are_listed_only_where_nothing_is_named() -> None:
+    def list_files() -> tuple[str, ...]:
+        raise AssertionError
+
+    assert choose_language(parse_spec({"description": "Fix app.js", "repo": "/shop"}), list_files) is JAVASCRIPT
