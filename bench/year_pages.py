@@ -48,12 +48,12 @@ MORE = (
     "/api/approvals?open=1", "/api/reports?limit=20",
 )  # fmt: skip
 """Addresses with searches, filters and orders."""
-NOT_TIMED = re.compile("stream|export|download|verif|proof|/hub|/file$|/repositories/settings$")
+NOT_TIMED = re.compile("resolve$|stream|export|download|verif|proof|/hub|/file$|/repositories/settings$")
 """Addresses that do not end, take the whole database, run something, or need what a home may not have."""
 OFF = {"REVIEW_DEBT": "1000000", "GIT_AUTO_PUSH": "false", "CHECKPOINT_DAYS": "3650"}
 """Settings under which the daemon has nothing to do."""
 START_S, STOP_S, ANSWER_S = 600, 300, 120
-SETTLE_S = 5
+SETTLE_S = 40
 """After its start the daemon looks through its home once."""
 SLOW_MS = 20_000
 """An address that takes longer is not asked again and again."""

@@ -57,17 +57,17 @@ class Reviewing:
             # Points that were counted know nothing of tests that fail since, which outweigh all else around a commit.
             riskiest=regressed(self._database, self._clock()) if by_risk else None,
         )
-        rows = self._rows(found if by_risk else found[: query.limit], by_risk=by_risk)[: query.limit]
+        rows = self._rows(found, query.limit, by_risk=by_risk)
         return Commits(
             commits=rows,
             next_after=rows[-1].id if len(found) > len(rows) and not by_risk else None,
             unread=self._state.unread_count(),
         )
 
-    def _rows(self, found: Sequence[Commit], *, by_risk: bool = False) -> list[CommitRow]:
-        """The commits with their ranks, in their order or the riskiest first."""
+    def _rows(self, found: Sequence[Commit], limit: int | None = None, *, by_risk: bool = False) -> list[CommitRow]:
+        """The first commits with their ranks, in their order or the riskiest first."""
         ranked, by_id = ranks(self._database, [each.id for each in found], self._clock()), {c.id: c for c in found}
-        return [commit_row(by_id[each], ranked[each], self._mask) for each in (ranked if by_risk else by_id)]
+        return [commit_row(by_id[n], ranked[n], self._mask) for n in list(ranked if by_risk else by_id)[:limit]]
 
     def reverted_by(self, task_id: int) -> str | None:
         """The commit that reverts what a task integrated last, None where it stands or there is nothing."""

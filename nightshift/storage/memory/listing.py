@@ -122,10 +122,10 @@ def page(
 ) -> tuple[list[Key], int]:
     """The lessons that are wanted from `offset` on, and how many there are in all."""
     source, values = _source(wanted)
-    # All ids are read, since a search for words would read every text once more to count what it found.
-    select = f"SELECT kind, id FROM ({source}) AS lessons ORDER BY {_ORDERS[order]}, kind, id DESC"  # noqa: S608  our own names
-    rows = conn.execute(select, values).fetchall()
-    return [(row[0], int(row[1])) for row in rows[offset : offset + limit]], len(rows)
+    select = f"SELECT kind, id FROM ({source}) AS lessons ORDER BY {_ORDERS[order]}, kind, id DESC LIMIT ? OFFSET ?"  # noqa: S608  our own names
+    rows = conn.execute(select, (*values, limit, offset)).fetchall()
+    (count,) = conn.execute(f"SELECT count(*) FROM ({source})", values).fetchone()  # noqa: S608  as above
+    return [(row[0], int(row[1])) for row in rows], int(count)
 
 
 def _source(wanted: Wanted) -> tuple[str, list[object]]:

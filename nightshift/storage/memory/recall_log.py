@@ -158,15 +158,16 @@ def uplift(conn: Connection) -> MemoryUplift:
     lessons and saw none, because the only one near was on probation, counts with those that saw some. So nothing but
     the random assignment differs between the two groups.
     """
+    # All rows of an attempt say the same of its end, and all or none are of the control group.
     select = (
-        "SELECT MAX(arm = 'control'), MAX(solved), MAX(iterations), MAX(tokens) FROM recalls "
+        "SELECT arm = 'control', solved, iterations, tokens FROM recalls "
         "WHERE solved IS NOT NULL GROUP BY task_id, attempt"
     )
-    groups: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
-    for row in conn.execute(select):
-        groups[bool(row[0])].append((int(row[1]), int(row[2]), int(row[3])))
-    control, shown = groups[True], groups[False]
-    share_shown, share_control = (Share(sum(one[0] for one in group), len(group)) for group in (shown, control))
+    groups: tuple[list[list[int]], ...] = ([], [])
+    for is_control, *end in conn.execute(select):
+        groups[is_control].append(end)
+    shown, control = groups
+    share_shown, share_control = (Share(sum(one[0] for one in group), len(group)) for group in groups)
     return MemoryUplift(
         shown=share_shown,
         control=share_control,
