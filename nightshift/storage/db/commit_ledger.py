@@ -137,33 +137,28 @@ class CommitLedger:
 
     def review(self, *, task_id: int | None = None, entries: Sequence[int] | None = None) -> Future[list[Commit]]:
         """Mark commits as read: those of a task, those with these ids, or all. Gives those that were unread."""
-
-        def job(conn: Connection) -> list[Commit]:
-            query = "SELECT * FROM git_commits WHERE reviewed_at IS NULL AND (? IS NULL OR task_id = ?) ORDER BY id"
-            rows = conn.execute(query, (task_id, task_id)).fetchall()
-            found = [commit_of(row, workspace_of(conn)) for row in rows]
-            found = [each for each in found if entries is None or each.id in entries]
-            at = to_text(self._clock())
-            for each in found:
-                conn.execute("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", (at, each.id))
-            if found:
-                self._events.append(conn, _tell_reviewed(found))
-            return found
-
-        return self._db.write(job)
+        return self._mark("NULL", to_text(self._clock()), "read by the owner", task_id, entries)
 
     def unread(self, entries: Sequence[int]) -> Future[list[Commit]]:
         """Take back that commits were marked as read, by their ids. Gives those that were."""
+        return self._mark("NOT NULL", None, "marked as unread again", None, entries)
+
+    def _mark(
+        self, was: str, at: str | None, message: str, task_id: int | None, entries: Sequence[int] | None
+    ) -> Future[list[Commit]]:
+        ids = None if entries is None else json.dumps(list(entries))
+        query = (
+            f"SELECT * FROM git_commits WHERE reviewed_at IS {was} AND (? IS NULL OR task_id = ?) "  # noqa: S608  constants
+            "AND (? IS NULL OR id IN (SELECT value FROM json_each(?))) ORDER BY id"
+        )
 
         def job(conn: Connection) -> list[Commit]:
-            query = "SELECT * FROM git_commits WHERE reviewed_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
-            rows = conn.execute(query, (json.dumps(list(entries)),)).fetchall()
-            found = [commit_of(row, workspace_of(conn)) for row in rows]
-            for each in found:
-                conn.execute("UPDATE git_commits SET reviewed_at = NULL WHERE id = ?", (each.id,))
+            rows, workspace = conn.execute(query, (task_id, task_id, ids, ids)).fetchall(), workspace_of(conn)
+            found = [replace(commit_of(row, workspace), reviewed_at=None) for row in rows]
+            conn.executemany("UPDATE git_commits SET reviewed_at = ? WHERE id = ?", [(at, each.id) for each in found])
             if found:
-                self._events.append(conn, _tell_reviewed(found, "marked as unread again"))
-            return [replace(each, reviewed_at=None) for each in found]
+                self._events.append(conn, _tell_reviewed(found, message))
+            return found
 
         return self._db.write(job)
 
@@ -174,8 +169,7 @@ class CommitLedger:
 
     def begin(self, pending: Pending | None) -> Future[None]:
         """Note a revert before its branch is moved; None forgets one that did not come to it."""
-        kept = pending and {"entry": pending.entry, "by": pending.by, "reapply": pending.reapply}
-        return self._db.write_retrying(lambda conn: write_state(conn, _PENDING, kept, self._clock()))
+        return self._note(_PENDING, pending)
 
     def settle(self, done: Pending, event: Event) -> Future[None]:
         """Enter a revert whose branch was moved, with its event, and forget that it was under way."""
@@ -197,8 +191,11 @@ class CommitLedger:
 
     def begin_integrating(self, pending: PendingIntegration | None) -> Future[None]:
         """Note an integration before its target is moved; None forgets one whose target was not moved."""
+        return self._note(_INTEGRATING, pending)
+
+    def _note(self, key: str, pending: Pending | PendingIntegration | None) -> Future[None]:
         noted = pending and asdict(pending)
-        return self._db.write_retrying(lambda conn: write_state(conn, _INTEGRATING, noted, self._clock()))
+        return self._db.write_retrying(lambda conn: write_state(conn, key, noted, self._clock()))
 
     def settle_integration(
         self,
@@ -254,12 +251,12 @@ class CommitLedger:
         return [commit_of(row, workspace) for row in rows]
 
 
-def _tell_reviewed(found: Sequence[Commit], what: str = "read by the owner") -> Event:
+def _tell_reviewed(found: Sequence[Commit], message: str) -> Event:
     tasks = sorted({each.task_id for each in found})
     many = f"{len(found)} commits" if len(found) > 1 else found[0].commit[:10]
     return Event(
         kind=Kind.REVIEWED,
-        message=f"{many} {what}",
+        message=f"{many} {message}",
         task_id=tasks[0] if len(tasks) == 1 else None,
         data={"commits": [each.commit for each in found[:50]], "count": len(found)},
     )

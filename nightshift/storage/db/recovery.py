@@ -425,27 +425,18 @@ def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], no
 def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
     """Copy the newest backup that is sound and fits; None where the new database begins empty."""
     build.parent.mkdir(parents=True, exist_ok=True)
-    for backup in backups.kept(backups_dir, now):
-        if found := faults(backup):
-            log.warning("the backup %s is not sound: %s", backup, found[0])
-            continue
-        _copy(backup, build)
-        with closing(connect_draft(build)) as conn:
-            try:
-                migrations.pending(conn, backup)
-            except StoreError as error:
-                log.warning("the backup %s cannot be used: %s", backup, error)
-                continue
-        return backup
     build.unlink(missing_ok=True)
+    for backup in backups.kept(backups_dir, now):
+        try:
+            found = find_faults(backup)
+        except StoreError as error:
+            found = (str(error),)
+        if not found:
+            make_private(build)
+            shutil.copyfile(backup, build)
+            return backup
+        log.warning("the backup %s cannot be used: %s", backup, found[0])
     return None
-
-
-def _copy(source: Path, to: Path) -> None:
-    """Copy a file, so that only its owner can read the copy."""
-    to.unlink(missing_ok=True)
-    make_private(to)
-    shutil.copyfile(source, to)
 
 
 def _name_aside(path: Path, now: datetime) -> Path:
