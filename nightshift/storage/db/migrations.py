@@ -76,6 +76,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0028_own_commits", _make_step(schema.OWN_COMMITS)),
     ("0029_spans", _make_step(schema.SPANS)),
     ("0030_risk", _make_step(schema.RISK)),
+    ("0031_no_metrics", _make_step(schema.NO_METRICS)),
 )
 
 

@@ -560,5 +560,8 @@ RISK = (
     "CREATE INDEX git_commits_uncounted ON git_commits (id) WHERE points IS NULL",
 )
 
+# The thirty-first migration: nothing was ever written to this table; its figures are in `iterations` and `model_stats`.
+NO_METRICS = ("DROP TABLE metrics",)
+
 # The twenty-sixth migration: vectors are compared as they are, without sketches of them.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

@@ -26,13 +26,15 @@ def filled(path: Path, value: int) -> None:
 
 
 def note(db: Database, value: int) -> None:
-    insert = "INSERT INTO metrics (at, name, value) VALUES ('2026-03-20T12:00:00Z', 'n', ?)"
+    insert = (
+        "INSERT INTO patterns (created_at, problem, solution, times_used) VALUES ('2026-03-20T12:00:00Z', '', '', ?)"
+    )
     db.write(lambda conn: conn.execute(insert, (value,)).rowcount).result()
 
 
 def values(path: Path) -> list[float]:
     with Database(path, readonly=True) as db:
-        return [row[0] for row in db.reader().execute("SELECT value FROM metrics ORDER BY id")]
+        return [row[0] for row in db.reader().execute("SELECT times_used FROM patterns ORDER BY id")]
 
 
 def damage(path: Path) -> None:

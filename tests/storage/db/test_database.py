@@ -12,11 +12,11 @@ from nightshift.storage.db.sqlite import Connection, ProgrammingError, connect
 
 
 def note(conn: Connection) -> None:
-    conn.execute("INSERT INTO metrics (at, name, value) VALUES ('', '', 1)")
+    conn.execute("INSERT INTO patterns (created_at, problem, times_used, solution) VALUES ('', '', 1, '')")
 
 
 def count(conn: Connection) -> int:
-    return int(conn.execute("SELECT COUNT(*) FROM metrics").fetchone()[0])
+    return int(conn.execute("SELECT COUNT(*) FROM patterns").fetchone()[0])
 
 
 def test_each_thread_reads_through_a_connection_of_its_own(tmp_path: Path) -> None:

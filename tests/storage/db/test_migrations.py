@@ -13,18 +13,8 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import IntegrityError, connect
 
 TABLES = {
-    *(
-        "tasks",
-        "task_dependencies",
-        "steps",
-        "replies",
-        "tool_calls",
-        "artifacts",
-        "iterations",
-        "execution_logs",
-        "failures",
-    ),
-    *("patterns", "approvals", "git_commits", "model_stats", "metrics", "system_state", "holds"),
+    *("tasks", "task_dependencies", "steps", "replies", "tool_calls", "artifacts", "iterations", "execution_logs"),
+    *("failures", "patterns", "approvals", "git_commits", "model_stats", "system_state", "holds"),
 }
 
 

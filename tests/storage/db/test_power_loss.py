@@ -24,7 +24,10 @@ HEADER, FRAME_HEADER = 32, 24
 
 def add(value: int) -> Job[None]:
     def job(conn: Connection) -> None:
-        conn.execute("INSERT INTO metrics (at, name, value) VALUES (?, ?, ?)", (to_text(NOW), "n" * 700, value))
+        conn.execute(
+            "INSERT INTO patterns (created_at, problem, times_used, solution) VALUES (?, ?, ?, '')",
+            (to_text(NOW), "n" * 700, value),
+        )
 
     return job
 
@@ -65,7 +68,7 @@ def check(life: Life, path: Path, length: int) -> None:
     looked = ensure_sound(path, path.parent / "backups", path.parent / "agent.log", NOW)
     assert looked.restored is None, "a log that was cut short is no damage"
     with Database(path) as db:
-        values = [row[0] for row in db.reader().execute("SELECT value FROM metrics ORDER BY id")]
+        values = [row[0] for row in db.reader().execute("SELECT times_used FROM patterns ORDER BY id")]
         db.write(add(99)).result()
     assert values == list(range(sum(1 for acknowledged in life.lengths if acknowledged <= length)))
     assert faults(path) == []

@@ -23,7 +23,10 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 def add(value: int, size: int = 10) -> Job[int]:
     def job(conn: Connection) -> int:
-        conn.execute("INSERT INTO metrics (at, name, value) VALUES ('', ?, ?)", ("n" * size, value))
+        conn.execute(
+            "INSERT INTO patterns (created_at, problem, times_used, solution) VALUES ('', ?, ?, '')",
+            ("n" * size, value),
+        )
         return value
 
     return job
@@ -40,7 +43,7 @@ def room(pages: int) -> Job[None]:
 
 
 def stored(db: Database) -> list[int]:
-    return [int(row[0]) for row in db.reader().execute("SELECT value FROM metrics ORDER BY id")]
+    return [int(row[0]) for row in db.reader().execute("SELECT times_used FROM patterns ORDER BY id")]
 
 
 class Heard:
@@ -60,9 +63,9 @@ class Heard:
 def test_what_can_wait_waits_for_room_and_what_cannot_fails_at_once(db: Database) -> None:
     heard = Heard(db)
     db.write(room(0)).result()
-    waiting = [db.write_retrying(add(n, 9000)) for n in range(3)]
+    waiting = [db.write_retrying(add(n, 40_000)) for n in range(3)]
     with pytest.raises(StoreFull):
-        db.write(add(9, 9000)).result(10)
+        db.write(add(9, 40_000)).result(10)
     assert not any(future.done() for future in waiting)
     assert db.write_failure is not None
     assert stored(db) == []
@@ -76,7 +79,7 @@ def test_what_can_wait_waits_for_room_and_what_cannot_fails_at_once(db: Database
 
 def test_a_write_that_changes_nothing_is_no_sign_of_room(db: Database) -> None:
     db.write(room(0)).result()
-    waiting = db.write_retrying(add(1, 9000))
+    waiting = db.write_retrying(add(1, 40_000))
     db.write(lambda _: None).result()
     assert db.write_failure is not None
     db.write(room(1000)).result()
@@ -100,18 +103,18 @@ def test_a_lock_that_another_process_keeps_is_waited_for(db: Database) -> None:
 def test_nothing_waits_when_the_program_ends(tmp_path: Path, how: str) -> None:
     with Database(tmp_path / "a.sqlite") as db:
         db.write(room(0)).result()
-        waiting = [db.write_retrying(add(n, 9000)) for n in range(3)]
+        waiting = [db.write_retrying(add(n, 40_000)) for n in range(3)]
         db.hurry() if how == "hurry" else db.close()
         for future in waiting:
             with pytest.raises(StoreFull):
                 future.result(20)
-        late = db.write_retrying(add(9, 9000))
+        late = db.write_retrying(add(9, 40_000))
         assert late.exception(20) is not None
 
 
 def test_nothing_is_written_to_a_database_that_shows_damage(db: Database) -> None:
     heard = Heard(db)
-    page = db.reader().execute("SELECT rootpage FROM sqlite_master WHERE name = 'metrics'").fetchone()[0]
+    page = db.reader().execute("SELECT rootpage FROM sqlite_master WHERE name = 'patterns'").fetchone()[0]
     conn = connect(db.path)
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     conn.close()

@@ -26,7 +26,9 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 def add(value: float) -> Job[float]:
     def job(conn: Connection) -> float:
-        conn.execute("INSERT INTO metrics (at, name, value) VALUES ('', '', ?)", (value,))
+        conn.execute(
+            "INSERT INTO patterns (created_at, problem, times_used, solution) VALUES ('', '', ?, '')", (value,)
+        )
         return value
 
     return job
@@ -41,7 +43,7 @@ def failing(value: float) -> Job[float]:
 
 
 def stored(db: Database) -> list[float]:
-    return [row[0] for row in db.reader().execute("SELECT value FROM metrics ORDER BY id")]
+    return [row[0] for row in db.reader().execute("SELECT times_used FROM patterns ORDER BY id")]
 
 
 def together(db: Database, jobs: list[Job[float]]) -> list[Future[float]]:
@@ -64,7 +66,7 @@ def together(db: Database, jobs: list[Job[float]]) -> list[Future[float]]:
 
 def test_jobs_that_wait_share_one_commit(db: Database) -> None:
     commits: list[int] = []
-    db.listen(lambda conn: commits.append(conn.execute("SELECT COUNT(*) FROM metrics").fetchone()[0]))
+    db.listen(lambda conn: commits.append(conn.execute("SELECT COUNT(*) FROM patterns").fetchone()[0]))
     together(db, [add(n) for n in range(50)])
     db.write(lambda _: None).result()
     db.write(lambda _: None).result()
@@ -94,7 +96,7 @@ def test_a_future_resolves_after_the_commit(db: Database) -> None:
     other = connect(db.path, readonly=True)
     for value in range(20):
         db.write(add(value)).result()
-        assert other.execute("SELECT COUNT(*) FROM metrics").fetchone()[0] == value + 1
+        assert other.execute("SELECT COUNT(*) FROM patterns").fetchone()[0] == value + 1
     other.close()
 
 
@@ -217,7 +219,7 @@ def test_writers_that_come_back_are_served_in_groups(tmp_path: Path) -> None:
 
 def test_damage_that_shows_while_writing_is_told(tmp_path: Path) -> None:
     with Database(tmp_path / "a.sqlite") as db:
-        page = db.reader().execute("SELECT rootpage FROM sqlite_master WHERE name = 'metrics'").fetchone()[0]
+        page = db.reader().execute("SELECT rootpage FROM sqlite_master WHERE name = 'patterns'").fetchone()[0]
     with (tmp_path / "a.sqlite").open("r+b") as file:
         file.seek(4096 * (page - 1))
         file.write(b"\xff" * 4096)
