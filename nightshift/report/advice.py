@@ -208,8 +208,8 @@ def _budget(summary: Summary) -> Markup | None:
     if not reached:
         return None
     most = max(reached, key=lambda name: reached[name])
-    form = "Budgets were reached {}, most often that of {}: the work is parked, not lost; raise it or let it wait."
-    return sentence(form, many(sum(reached.values()), "time"), code(cut(most, 40)))
+    form = "The budget of {} was reached {}: the work is parked, not lost; raise it or let it wait."
+    return sentence(form, code(cut(most, 40)), many(reached[most], "time"))
 
 
 def _idle_engine(summary: Summary) -> Markup | None:

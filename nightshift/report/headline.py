@@ -55,7 +55,7 @@ def needs(summary: Summary) -> list[str]:
     asks, failed = summary.guards.asks.still_open, summary.tasks.count(Status.FAILED)
     found = [
         _to_read(summary),
-        many(asks, "question") + " to answer" if asks else "",
+        many(asks, "decision") if asks else "",
         many(failed, "failed task") if failed else "",
         _held(summary),
     ]

@@ -1,4 +1,4 @@
-"""A forecast in words, as the page, the terminal and notices say it; times are by the clock on the machine's wall."""
+"""A forecast in words, as the page, the terminal and notices say it; times are of the machine's zone, and name it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nightshift.storage.db.sqlite import Connection
 class Outlook:
     """A forecast in sentences.
 
-    `line` is the whole in brief (`14 tasks, done about 04:20, $0.80 of $5.00 left today`), empty where nothing is open.
+    `line` is the whole in brief (`14 tasks, done about 04:20 CET, $0.80 of $5 left`), empty where nothing is open.
     `range` says between which times and costs eight of ten courses lie, and on what that rests; empty where nothing was
     measured. `warning` says that the day's budget will not be enough; empty where it likely is.
     """
@@ -119,9 +119,9 @@ def _about(at: datetime | None, now: datetime) -> str:
 
 
 def _when(at: datetime | None, now: datetime) -> str:
-    """A time to the minute; of another day than today with the day, but not in the night that comes."""
+    """A time to the minute with its zone; of another day than today with the day, but not in the night that comes."""
     if at is None:
         return "two weeks from now"
-    own = at.astimezone()
     is_near = at - now < timedelta(hours=18)
-    return own.strftime("%H:%M" if is_near else "%a %H:%M" if at - now < timedelta(days=6) else "%Y-%m-%d %H:%M")
+    form = "%H:%M" if is_near else "%a %H:%M" if at - now < timedelta(days=6) else "%Y-%m-%d %H:%M"
+    return at.astimezone().strftime(f"{form} %Z")

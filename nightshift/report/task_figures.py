@@ -40,8 +40,6 @@ class TaskFigures:
     iterations: Spread
     duration_s: Spread
     queue_wait_s: Spread
-    work_s: float
-    """Of all together, first start to end."""
     slowest: Sequence[EndedTask]
     causes: Sequence[Cause]
     """Of those that failed, as the brief has them."""
@@ -83,7 +81,6 @@ def fold(
     `failures` are those of the span, oldest first, `needed` what tasks depend on that failed for another one.
     """
     worked = [task for task in ended if task.started_at]
-    durations = [duration_s(task) for task in worked]
     return TaskFigures(
         submitted=submitted,
         open_at_end=open_at_end,
@@ -92,9 +89,8 @@ def fold(
         kinds=[_kind(kind, [t for t in ended if t.kind == kind]) for kind in counted(task.kind for task in ended)],
         first_try=sum(map(at_first_try, ended)),
         iterations=spread(float(task.iterations) for task in worked),
-        duration_s=spread(durations),
+        duration_s=spread(map(duration_s, worked)),
         queue_wait_s=spread(map(wait_s, worked)),
-        work_s=sum(durations),
         slowest=sorted(worked, key=lambda task: (-duration_s(task), task.id))[:SLOWEST],
         causes=clustered(_failed(ended, failures, needed)),
     )

@@ -12,7 +12,7 @@ DAY_END = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 def local(at: datetime) -> str:
-    return f"{at.astimezone():%H:%M}"
+    return f"{at.astimezone():%H:%M %Z}"
 
 
 def hours(number: float) -> datetime:
@@ -43,7 +43,7 @@ def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> 
 def test_a_day_further_away_is_named() -> None:
     far = hours(30)
     found = outlook(known(done_at=TimeEstimate(low=far, middle=far, high=None)), NOW)
-    assert f"done about {far.astimezone():%a %H:%M}" in found.line
+    assert f"done about {far.astimezone():%a %H:%M %Z}" in found.line
     assert "two weeks from now" in found.range
 
 

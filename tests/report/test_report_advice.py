@@ -122,4 +122,4 @@ def test_crashes_holds_and_troubles_of_the_machine_are_told(second: History) -> 
     assert "1 notice could not be sent" in found
     assert "1 restore of the database" in found
     assert "1 regression" in found
-    assert "Budgets were reached 1 time, most often that of day" in found
+    assert "The budget of day was reached 1 time" in found
