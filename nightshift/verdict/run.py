@@ -62,11 +62,6 @@ class NativeRun:
     wall_s: float = 0.0
     notes: tuple[str, ...] = ()
 
-    @property
-    def is_complete(self) -> bool:
-        """Tell whether every test that was collected has an end, and the ends agree with the exit status."""
-        return not self.missing and (self.exit_code == 0 or bool(self.failed) or self.tests is None)
-
     @cached_property
     def ends(self) -> Mapping[str, Result]:
         """Test id to its end."""

@@ -13,28 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_STEPS = (1, 2, 4)
-
-
-def among(value: Any, chance: random.Random) -> list[Any]:
-    """A value among up to seven close ones, all different, in random order; itself alone where it has none.
-
-    Three small changes are made or not made, in all combinations. So each of the values has the same neighbours as the
-    given one has, and nothing in the set tells which one it was made of.
-    """
-    import random  # noqa: PLC0415 (slow to import, and not needed where values only differ)
-
-    found = [value]
-    for step in _STEPS:
-        seed = chance.getrandbits(64)  # the same change to all of them
-        moved = [_changed(one, step, random.Random(seed)) for one in found]  # noqa: S311 (the seed is chance enough)
-        found += [other for one, other in zip(found, moved) if other is not one]  # noqa: B905 (as many)
-    different: list[Any] = []
-    for one in found:
-        if not any(type(one) is type(other) and one == other for other in different):
-            different.append(one)
-    chance.shuffle(different)
-    return different
 
 
 def close(value: Any, chance: random.Random) -> Any:
