@@ -153,6 +153,11 @@ class Runtime:
         """The variables that tests have because of services."""
         return {name: value for service in self.services for name, value in service.exports.items()}
 
+    @property
+    def pth_lines(self) -> tuple[str, str]:
+        """The lines of a `.pth` file by which a Python finds our code for the inside and begins with it."""
+        return self.code, f"import {_PACKAGE}.start"
+
     def begun_with(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
         """The runtime that a command is of, and which trusted parent it starts; None for another command.
 
@@ -188,11 +193,6 @@ class Runtime:
     def mounts_for(self, entry: str) -> tuple[Mount, ...]:
         """What a run that is started so is shown."""
         return (*self.mounts, *(mount for name, mount in self.programs if name == entry))
-
-    def entry_of(self, argv: tuple[str, ...]) -> str:
-        """Which trusted parent a command starts; empty for another command."""
-        found = self.begun_with(argv, self.mounts)
-        return found[1] if found and argv == self.argv(found[1]) else ""
 
     def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
         """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""

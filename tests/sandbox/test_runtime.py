@@ -131,7 +131,7 @@ async def test_a_program_of_another_package_runs_beside_our_code(runner: Path, p
     argv, mounts = found.argv(program.entry), found.mounts_for(program.entry)
     result = await bubblewrap().run(SandboxJob(argv=argv, mounts=mounts, stdin=b"told"))
     assert result.stdout.decode() == f"told nightshift_inside.files {list(found.libraries)}\n", result.stderr
-    assert found.entry_of(argv) == program.entry
+    assert (found.begun_with(argv, mounts) or (None, ""))[1] == program.entry
 
 
 def test_a_run_is_shown_no_program_but_its_own(runner: Path, program: Program) -> None:

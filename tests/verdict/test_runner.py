@@ -393,6 +393,35 @@ async def test_a_pytest_command_becomes_a_run_that_can_be_trusted(judge: Judge) 
     assert set(left.failing) >= {"tests/test_broken.py::test_broken"}
 
 
+UNIT = {
+    "app/__init__.py": "", "app/sums.py": "def add(a, b):\n    return a + b\n", "tests/__init__.py": "",
+    "tests/test_unit.py": (
+        "import unittest\n\nfrom app.sums import add\n\n\nclass AddTest(unittest.TestCase):\n"
+        "    def test_two(self):\n        self.assertEqual(add(1, 1), 2)\n\n"
+        "    def test_three(self):\n        self.assertEqual(add(1, 2), 3)\n"
+    ),
+    "run.py": "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-m', 'pytest', '-q']))\n",
+    "manage.py": "import unittest\nunittest.main('tests.test_unit')\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("python", "-m", "unittest"), ("python3", "manage.py"), ("sh", "-c", "PYTHONPATH=app python3 -m unittest -v"),
+        ("python", "run.py"),
+    ],
+)  # fmt: skip
+async def test_tests_are_told_however_their_runner_is_started(judge: Judge, command: tuple[str, ...]) -> None:
+    right, wrong = await asyncio.gather(
+        judge({"app/new.py": ""}, base=UNIT, command=command), judge(BREAKS, base=UNIT, command=command)
+    )
+    assert right.passed, right.reason
+    names = {f"tests/test_unit.py::AddTest::{name}" for name in ("test_two", "test_three")}
+    assert (right.evidence.label, set(right.evidence.ids)) == (Label.TESTS_PASSED, names)
+    assert (wrong.reason, {failure.kind for failure in wrong.failures}) == ("2 failed of 2 tests", {"AssertionError"})
+
+
 async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:
     code = "from app.sums import add; print('sum', add(1, 1)); raise SystemExit(add(1, 1) != 2)"
     right, wrong = await asyncio.gather(

@@ -6,8 +6,9 @@ Reporters of all runners write into it; what they write is described in `recorde
 import json
 import os
 
-VARIABLE, NAME = "NIGHTSHIFT_RECORDER", f"{__package__}.recorder"
-OPTIONS = f"-p {NAME} -p no:randomly --continue-on-collection-errors --maxfail=0"
+from . import VARIABLE
+
+OPTIONS = f"-p {__package__}.recorder -p no:randomly --continue-on-collection-errors --maxfail=0"
 """What pytest is told besides the owner's words; of several options of a kind the owner's last word does not count."""
 
 
@@ -22,6 +23,43 @@ def environment(descriptor, told, environ):
     words = " ".join(filter(None, (OPTIONS, environ.get("PYTEST_ADDOPTS"))))
     text = json.dumps({"fd": descriptor, "addopts": environ.get("PYTEST_ADDOPTS"), **told})
     return {**environ, "PYTEST_ADDOPTS": words, VARIABLE: text}
+
+
+def take():
+    """Take what a recorder is told out of the environment, so that programs which tests start find the owner's own.
+
+    Returns:
+        None where no run is recorded in this process.
+    """
+    told = json.loads(os.environ.pop(VARIABLE, "null"))
+    if told is not None:
+        restore_options(told)
+    return told
+
+
+def restore_options(told):
+    """Have the owner's own options for pytest in the environment."""
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    if told["addopts"] is not None:
+        os.environ["PYTEST_ADDOPTS"] = told["addopts"]
+
+
+class Pipe:
+    """A named pipe for the events of one run, because programs between us and the tests hand no descriptor on."""
+
+    def __init__(self):
+        folder = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (of the sandbox)
+        self.path = os.path.join(folder, f"report-{os.urandom(8).hex()}")  # noqa: PTH118
+        os.mkfifo(self.path, 0o600)
+
+    def attach(self, child):
+        """Have a child's events come from the pipe, which has an end only when we close it."""
+        os.close(child.events)
+        child.events = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def close(self):
+        """Take the pipe away."""
+        os.unlink(self.path)  # noqa: PTH108
 
 
 class Channel:

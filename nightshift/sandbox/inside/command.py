@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from . import virtual
+from . import channel, virtual
 from .child import Child, Ends
 
 PRINTED = 8 << 20
@@ -34,14 +34,18 @@ def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
     """Run the job's command; returns what `watch` does."""
     env, told = _env(job, libraries), job["session"]["recorder"]
     if job["node"] is None:
-        return watch(Child(become, (job["command"], env, told)), job)
-    from . import node  # noqa: PLC0415 (only where it is needed)
+        pipe = channel.Pipe()
+    else:
+        from . import node  # noqa: PLC0415 (only where it is needed)
 
-    channel = node.Channel(job, told["secret"])
-    child = Child(become, (job["command"], channel.variables(env), {**told, "path": channel.path}))
-    channel.attach(child)
+        pipe = node.Channel(job, told["secret"])
+        env = pipe.variables(env)
+    child = Child(become, (job["command"], env, {**told, "path": pipe.path}))
+    pipe.attach(child)
     found = watch(child, job)
-    channel.close()
+    pipe.close()
+    if job["node"] is None:
+        return found
     return {**found, "events": node.events_of_command(found["events"], told["secret"], job)}
 
 
@@ -73,10 +77,7 @@ def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
 
 def become(_instructions: int, events: int, argument: tuple[Sequence[str], dict[str, str], dict[str, Any]]) -> NoReturn:
     """In the child: any command at all, which may start pytest somewhere below."""
-    from . import channel  # noqa: PLC0415 (not before the job is there)
-
     argv, env, told = argument
-    os.set_inheritable(events, True)
     os.execvpe(argv[0], list(argv), channel.environment(events, told, env))  # noqa: S606 (argv of the owner's, no shell)
 
 

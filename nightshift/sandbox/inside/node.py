@@ -4,7 +4,7 @@ This is part of the trusted parent. Reporters write into a named pipe, because N
 what it starts. Each line bears the run's secret, and becomes an event as `recorder` writes them.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH100, PTH103, PTH108, PTH109, PTH110, PTH118, PTH119, PTH120
+# ruff: noqa: PTH100, PTH103, PTH109, PTH110, PTH118, PTH119, PTH120
 
 import json
 import os
@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
+from .channel import Pipe
 from .child import Child
 from .segments import KEPT as KEPT_OUTPUT
 
@@ -33,7 +34,7 @@ _THROWN = re.compile(r"(?m)^(?:Uncaught )?([A-Za-z$_][\w$]*)(?: \[(\w+)\])?: (.*
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class Channel:
+class Channel(Pipe):
     """The named pipe of the reporters of one run.
 
     Args:
@@ -43,10 +44,9 @@ class Channel:
     """
 
     def __init__(self, job: Job, secret: str, token: str = "") -> None:
+        super().__init__()
         self._node = job["node"]
-        self.path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"report-{secrets.token_hex(8)}")  # noqa: S108
         self._told = f"{secret} {self.path} {token}"
-        os.mkfifo(self.path, 0o600)
 
     def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The environment variables of a run, by which processes of Node.js find their reporter."""
@@ -63,15 +63,6 @@ class Channel:
             "PATH": path,
             "npm_config_update_notifier": "false",
         }
-
-    def attach(self, child: Child) -> None:
-        """Have a child's events come from the pipe, which has an end only when we close it."""
-        os.close(child.events)
-        child.events = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-
-    def close(self) -> None:
-        """Take the pipe away."""
-        os.unlink(self.path)
 
 
 def suite(job: Job) -> Found:

@@ -12,11 +12,9 @@ files that ran), `collect` (a file could not be collected), `left` (files that a
 Its own assertions need no explanation: PYTEST_DONT_REWRITE.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH100, PTH109
 
 import contextlib
 import importlib.util
-import json
 import os
 import sys
 import time
@@ -24,13 +22,12 @@ import time
 import pytest
 from _pytest.config import hookimpl
 
-from . import coroutines, lines, seal
-from .channel import OPTIONS, VARIABLE, Channel
+from . import coroutines
+from .channel import OPTIONS, Channel, restore_options, take
+from .observer import MESSAGE, Observer, details, in_short
 
-MESSAGE, OUTPUT, FRAMES = 4000, 3000, 40
+OUTPUT = 3000
 DETAILS = 6 << 20  # bytes of events that tell of failures at length; later ones are told in short
-SHORT = 300
-MOST_READ = 2000
 PLUGIN = "nightshift_recorder"
 MARKS = ("no_cover", "xdist_group", "flaky", "limit_memory")
 _xfailed = pytest.xfail.Exception
@@ -55,24 +52,15 @@ class Attached:
 @hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config, parser, args):
     """Begin before a conftest can import tested code."""
-    text = os.environ.pop(VARIABLE, None)
-    if text is None:
+    told = take()
+    if told is None:
         return (yield)
-    told = json.loads(text)
     channel = Channel(told)
-    restore_options(told)
     recorder = Recorder(channel, told, early_config)
     early_config.pluginmanager.register(recorder, PLUGIN)
     done = yield
     recorder.drop_options(parser, args)
     return done
-
-
-def restore_options(told):
-    """Have programs that tests start find the owner's own options."""
-    os.environ.pop("PYTEST_ADDOPTS", None)
-    if told["addopts"] is not None:
-        os.environ["PYTEST_ADDOPTS"] = told["addopts"]
 
 
 @hookimpl(optionalhook=True)
@@ -97,7 +85,7 @@ def pytest_configure(config):
         config.pluginmanager.register(Recorder(Attached(), told, config), PLUGIN)
 
 
-class Recorder(coroutines.Coroutines):
+class Recorder(Observer, coroutines.Coroutines):
     """Records one session.
 
     Args:
@@ -109,47 +97,18 @@ class Recorder(coroutines.Coroutines):
     """
 
     def __init__(self, channel, told, config):
-        self.told, self._channel = told, channel
-        self._root = os.getcwd() + os.sep
+        super().__init__(channel, told)
+        self.told = told
         self._budget, self._details = Budget(**told["budget"]), DETAILS
         self._standing, self._without = frozenset(told["standing"]), frozenset(told["without"])
         self._rows, self._fail, self._output, self._raised = {}, {}, {}, None
         self._marked, self._session = set(), None
-        self._read, self._lines = {}, lines.Lines(self._root, traced=told["traced"])
-        for name in told["preload"]:
-            with contextlib.suppress(ImportError):
-                __import__(name)
-        if "hypothesis" in told["preload"]:
-            steady_hypothesis()
-        self._seal = seal.taken()
-        self._usual = {*self._seal.changed()}  # by plugins, which are there by now
-        self._calm = calm_hypothesis()
         options = config.known_args_namespace
         if getattr(options, "cov_source", None):
             options.no_cov = True
             self._emit(e="note", text="coverage gates are off")
         if importlib.util.find_spec("pytest_randomly"):
             self._emit(e="note", text="random order is off")
-        sys.addaudithook(self._hear)
-
-    def _emit(self, **event):
-        self._channel.send(event)
-
-    def _hear(self, event, arguments):
-        """Note which files of the tree the frames of tests open."""
-        if event != "open" or not isinstance(arguments[0], str) or len(self._read) > MOST_READ:
-            return
-        path = os.path.abspath(arguments[0])
-        if not path.startswith(self._root) or path.endswith((".py", ".pyc")) or path in self._read:
-            return
-        frame = sys._getframe(1)  # noqa: SLF001 (there is no other way)
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if name.startswith(self._root):
-                if self._lines.is_test(name):
-                    self._read[path] = name
-                return
-            frame = frame.f_back
 
     def drop_options(self, parser, args):
         """Take out the options of plugins that are not here, and name them; pytest would not begin with them."""
@@ -302,21 +261,11 @@ class Recorder(coroutines.Coroutines):
     def pytest_sessionfinish(self, session, exitstatus):
         """Report what was seen besides tests, and the end of the session."""
         done = yield
-        changed = [name for name in self._seal.changed() if name not in self._usual]
-        if self._calm is not None and calm_hypothesis() != self._calm:
-            changed.append("hypothesis.settings")
-        files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-        own = sorted({self._short(name) for name in files if isinstance(name, str) and name.startswith(self._root)})
-        read = {self._short(path): self._short(name) for path, name in self._read.items()}
         if not isinstance(self._channel, Attached):
-            self._emit(e="seen", read=read, modules=own, changed=changed[:20])
-            self._emit(e="finish", exit=int(exitstatus))
+            self._finish(int(exitstatus))
         if "hypothesis" not in sys.modules:  # whose plugin imports it now, to say that it has nothing to say
             session.config.pluginmanager.unregister(name="hypothesispytest")
         return done
-
-    def _short(self, path):
-        return path.removeprefix(self._root)
 
 
 class Ignored(pytest.File):
@@ -374,50 +323,3 @@ def is_marked(item):
 def file_of(item):
     """The file of a test."""
     return item.nodeid.partition("::")[0]
-
-
-def calm_hypothesis():
-    """What Hypothesis makes of a test unless the test says otherwise; None where it is not there."""
-    if "hypothesis" not in sys.modules:
-        return None
-    usual = getattr(sys.modules["hypothesis"].settings, "default", None)
-    return None if usual is None else (usual.max_examples, str(usual.phases))
-
-
-def steady_hypothesis():
-    """Have the same examples in every run, and no verdict by the clock."""
-    from hypothesis import HealthCheck, settings  # noqa: PLC0415 (slow to import; only where tests use it)
-
-    calm = {"database": None, "deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
-    settings.register_profile("judged", **calm)
-    settings.load_profile("judged")
-
-
-def details(raised, otherwise, workspace):
-    """What was raised: kind, message and frames, paths of the workspace relative; `otherwise` where nothing was."""
-    if raised is None:
-        return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
-    if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:
-        raised = raised.__cause__
-    try:
-        message = str(raised)
-    except Exception as error:  # noqa: BLE001 (a tested class may not be printable)
-        message = f"(its message could not be made: {type(error).__name__})"
-    return {"kind": type(raised).__name__, "message": message[:MESSAGE], "frames": _frames(raised, workspace)}
-
-
-def in_short(fail):
-    """A failure with the beginning of its message and the innermost frames of the workspace."""
-    own = [frame for frame in fail["frames"] if not frame[0].startswith(("/", "<"))]
-    return {**fail, "message": fail["message"][:SHORT], "frames": own[-2:]}
-
-
-def _frames(raised, workspace):
-    frames, trace = [], raised.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        frames.append([code.co_filename.removeprefix(workspace), trace.tb_lineno, code.co_name])
-        trace = trace.tb_next
-    if isinstance(raised, SyntaxError) and raised.filename:
-        frames.append([str(raised.filename).removeprefix(workspace), raised.lineno or 0, "<module>"])
-    return frames[-FRAMES:]

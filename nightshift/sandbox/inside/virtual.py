@@ -49,7 +49,7 @@ def make(folder: str, shown: Sequence[str]) -> None:
     settings = f"home = {os.path.dirname(sys.executable)}\ninclude-system-site-packages = false\n"
     for path, text in (
         (f"{folder}/pyvenv.cfg", settings),
-        (f"{packages}/shown.pth", "".join(f"{path}\n" for path in shown)),
+        (f"{packages}/shown.pth", "".join(f"{line}\n" for line in (*shown, f"import {__package__}.start"))),
     ):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

@@ -102,7 +102,7 @@ def written(
         folder: empty so far.
         files: path to text.
         scripts: name to text of each program.
-        shown: import paths inside, which the Python of the folder has besides its own.
+        shown: the lines of its `.pth` file, import paths inside above all.
         python: the interpreter inside.
     """
     series = next(iter(re.findall(r"python(\d+\.\d+)$", python)), "")

@@ -208,7 +208,7 @@ class PythonMaker:
         }
         texts = own_metadata.files_of(own, modules, runtime.series)
         left = f"{own_metadata.SETUP}/{own_metadata.site(runtime.series)}"
-        imported = (*libraries, left, WORK, *(f"{WORK}/{root}" for root in roots))
+        imported = (*libraries, left, WORK, *(f"{WORK}/{root}" for root in roots), *runtime.pth_lines)
         name = f"{OWN}-{own_metadata.digest(_FORMAT, texts, scripts, imported, runtime.python)}"
         mine = await self._own_folder(name, texts, dict(own_metadata.programs(scripts.items())), imported, runtime)
         site = f"{own_metadata.INSIDE}/{own_metadata.site(runtime.series)}"

@@ -146,7 +146,9 @@ def _kept(left: tuple[Path, Path], folder: Path, runtime: Runtime, own: frozense
     site = own_metadata.site(runtime.series)
     found = clean(env, site, node, own)
     own_metadata.begin(env, own_metadata.with_series(runtime.python[-1], runtime.series))
-    (env / site / own_metadata.SHOWN).write_text("".join(f"{one}\n" for one in runtime.libraries))
+    (env / site / own_metadata.SHOWN).write_text(
+        "".join(f"{one}\n" for one in (*runtime.libraries, *runtime.pth_lines))
+    )
     env.rename(folder / "env")
     if found.node_modules:
         node.rename(folder / FOLDER)

@@ -167,7 +167,8 @@ class Noting:
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         """Run it."""
-        self.parents.append(runtime().entry_of(job.argv))
+        begun = runtime().begun_with(job.argv, ())
+        self.parents.append(begun[1] if begun else "")
         return await self._sandbox.run(job)
 
 

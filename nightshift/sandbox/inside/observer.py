@@ -1,0 +1,114 @@
+"""Sees what a run of tests does besides: files that tests open, lines of theirs, functions that others replace."""
+# Importing pathlib would cost every start of the sandbox some milliseconds.
+# ruff: noqa: PTH100, PTH109
+
+import contextlib
+import os
+import sys
+
+from . import lines, seal
+
+MESSAGE, FRAMES, SHORT = 4000, 40, 300
+MOST_READ = 2000
+
+
+class Observer:
+    """Observes one run in its process.
+
+    Args:
+        channel: takes the events.
+        told: `preload` (modules that are imported first), `traced` (whether the lines of test files are recorded).
+    """
+
+    def __init__(self, channel, told):
+        self._channel, self._root = channel, os.getcwd() + os.sep
+        self._read, self._lines = {}, lines.Lines(self._root, traced=told["traced"])
+        for name in told["preload"]:
+            with contextlib.suppress(ImportError):
+                __import__(name)
+        if "hypothesis" in told["preload"]:
+            steady_hypothesis()
+        self._seal = seal.taken()
+        self._usual = {*self._seal.changed()}  # by plugins, which are there by now
+        self._calm = calm_hypothesis()
+        sys.addaudithook(self._hear)
+
+    def _emit(self, **event):
+        self._channel.send(event)
+
+    def _short(self, path):
+        return path.removeprefix(self._root)
+
+    def _hear(self, event, arguments):
+        """Note which files of the tree the frames of tests open."""
+        if event != "open" or not isinstance(arguments[0], str) or len(self._read) > MOST_READ:
+            return
+        path = os.path.abspath(arguments[0])
+        if not path.startswith(self._root) or path.endswith((".py", ".pyc")) or path in self._read:
+            return
+        frame = sys._getframe(1)  # noqa: SLF001 (there is no other way)
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name.startswith(self._root):
+                if self._lines.is_test(name):
+                    self._read[path] = name
+                return
+            frame = frame.f_back
+
+    def _finish(self, exit_code):
+        """Report what was seen besides tests, and the end of the session."""
+        changed = [name for name in self._seal.changed() if name not in self._usual]
+        if self._calm is not None and calm_hypothesis() != self._calm:
+            changed.append("hypothesis.settings")
+        files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        own = sorted({self._short(name) for name in files if isinstance(name, str) and name.startswith(self._root)})
+        read = {self._short(path): self._short(name) for path, name in self._read.items()}
+        self._emit(e="seen", read=read, modules=own, changed=changed[:20])
+        self._emit(e="finish", exit=exit_code)
+
+
+def calm_hypothesis():
+    """What Hypothesis makes of a test unless the test says otherwise; None where it is not there."""
+    if "hypothesis" not in sys.modules:
+        return None
+    usual = getattr(sys.modules["hypothesis"].settings, "default", None)
+    return None if usual is None else (usual.max_examples, str(usual.phases))
+
+
+def steady_hypothesis():
+    """Have the same examples in every run, and no verdict by the clock."""
+    from hypothesis import HealthCheck, settings  # noqa: PLC0415 (slow to import; only where tests use it)
+
+    calm = {"database": None, "deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("judged", **calm)
+    settings.load_profile("judged")
+
+
+def details(raised, otherwise, workspace):
+    """What was raised: kind, message and frames, paths of the workspace relative; `otherwise` where nothing was."""
+    if raised is None:
+        return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
+    if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:
+        raised = raised.__cause__
+    try:
+        message = str(raised)
+    except Exception as error:  # noqa: BLE001 (a tested class may not be printable)
+        message = f"(its message could not be made: {type(error).__name__})"
+    return {"kind": type(raised).__name__, "message": message[:MESSAGE], "frames": _frames(raised, workspace)}
+
+
+def in_short(fail):
+    """A failure with the beginning of its message and the innermost frames of the workspace."""
+    own = [frame for frame in fail["frames"] if not frame[0].startswith(("/", "<"))]
+    return {**fail, "message": fail["message"][:SHORT], "frames": own[-2:]}
+
+
+def _frames(raised, workspace):
+    frames, trace = [], raised.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append([code.co_filename.removeprefix(workspace), trace.tb_lineno, code.co_name])
+        trace = trace.tb_next
+    if isinstance(raised, SyntaxError) and raised.filename:
+        frames.append([str(raised.filename).removeprefix(workspace), raised.lineno or 0, "<module>"])
+    return frames[-FRAMES:]
