@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,6 +43,7 @@ from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import digest
 from nightshift.core.tasks.verdicts import Verdict
+from nightshift.core.text.faults import name_first
 
 _SUMMARY = re.compile(r"^\W{0,4}Summary\W{0,4}[:=][ \t]*(\S.{2,})$", re.MULTILINE | re.IGNORECASE)
 _FIRST_BLOCK = re.compile(r"^[ \t]*(?:```|~~~|<{5,9} )", re.MULTILINE)
@@ -283,7 +284,9 @@ def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, 
             after = replace(after, change={})
         note = f"nothing to write: {left.summary}"[:300]
         return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
-    note = f"wrote {_names(draft.taken)}" + (f"; dropped {_names(draft.refused)}" if draft.refused else "")
+    note = f"wrote {name_first(draft.taken, 4) or 'nothing'}" + (
+        f"; dropped {name_first(draft.refused, 4)}" if draft.refused else ""
+    )
     return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note, data={"files": draft.taken[:50]})
 
 
@@ -292,13 +295,8 @@ def _redo(state: AttemptState, text: str, verdict: Verdict | None, note: str) ->
     return Step(phase=Phase.CODING, outcome=Outcome.REDO, state=after, note=note[:300])
 
 
-def _names(paths: Iterable[str]) -> str:
-    shown = list(paths)
-    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "") or "nothing"
-
-
 def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None:
-    text = f"the model wrote files that it may not: {_names(refused)}"
+    text = f"the model wrote files that it may not: {name_first(refused, 4)}"
     data = DroppedData(dropped=dict(list(refused.items())[:20]))
     services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 
 from nightshift.agent.prompt.context import estimate_tokens
 from nightshift.core.tasks.verdicts import Failure, Result, SuiteReport, Verdict
+from nightshift.core.text.faults import name_first
 
 MAX_FAILURES = 5
 MAX_TOKENS = 1500
@@ -33,7 +34,7 @@ def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int =
     left = max(200, max_tokens - sum(map(estimate_tokens, head)))
     body = [_failure(n, failure, left // max(1, len(shown))) for n, failure in enumerate(shown, 1)]
     hidden = sorted(verdict.failing - {failure.id for failure in shown}, key=lambda name: (name in known, name))
-    tail = [f"{'Also failing' if shown else 'Failing'}: {_some(hidden)}"] if hidden else []
+    tail = [f"{'Also failing' if shown else 'Failing'}: {name_first(hidden, MAX_NAMES)}"] if hidden else []
     return "\n\n".join([" ".join(head), *body, *tail])
 
 
@@ -75,12 +76,6 @@ def _baseline(verdict: SuiteReport) -> str:
     count, mended = len(verdict.before), len(verdict.mended)
     left = f"{count} more failed before the change already and are not counted." if count else ""
     return " ".join(part for part in (left, f"{mended} that failed before pass now." if mended else "") if part)
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first names, and how many there are beyond them."""
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def _dropped(verdict: SuiteReport) -> str:

@@ -21,6 +21,7 @@ from nightshift.core.events import Emitter, EnvironmentData, Kind, Level
 from nightshift.core.tasks.change_checks import Ask, AskKind, holding, setup_subject
 from nightshift.core.tasks.projects import place_of
 from nightshift.core.tasks.task import Task
+from nightshift.core.text.faults import name_first
 from nightshift.core.text.masking import printable
 
 _SHOWN = 12
@@ -63,7 +64,7 @@ class EnvironmentChoice:
         except SandboxUnready:
             raise
         except SandboxError as error:
-            await self._say_failed(found, [f"{_list(found.sources)}: {error}"], place)
+            await self._say_failed(found, [f"{name_first(found.sources)}: {error}"], place)
             return NO_ENVIRONMENT
         await self._say_failed(found, making.failed, place)
         for one in making.new:
@@ -75,9 +76,8 @@ class EnvironmentChoice:
     async def _say_used(self, found: Environment, place: str) -> None:
         """Say of a repository, or a project in it, once that what it declares is used without a question."""
         if await self._is_new(f"{_USED}{place}", True):
-            text = (
-                f"what {_list(found.sources)} declares is used from now on; with ENVIRONMENTS=ask you are asked first"
-            )
+            used = f"what {name_first(found.sources)} declares is used from now on"
+            text = f"{used}; with ENVIRONMENTS=ask you are asked first"
             self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(found))
 
     async def _say_failed(self, found: Environment, failed: Sequence[str], place: str) -> None:
@@ -112,7 +112,7 @@ class EnvironmentChoice:
         trusted = self._services.defaults.environments == "trust"
         if trusted or not found.digest or _subject(found) in self._answers():
             return ()
-        text = f"May packages be installed from {_list(found.sources)} of this repository? Only wheels are, and "
+        text = f"May packages be installed from {name_first(found.sources)} of this repository? Only wheels are, and "
         question = f"{text}nothing of them runs while they are."
         return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(found), question=question),)
 
@@ -144,13 +144,13 @@ def _subject(found: Environment) -> str:
 
 def _question(script: SetupScript) -> str:
     """What its owner has to know of a script to decide, and all of its text."""
-    named = f" It names {_list(script.named)}, which may run as well." if script.named else ""
+    named = f" It names {name_first(script.named)}, which may run as well." if script.named else ""
     remarks = "".join(f" {remark}." for remark in script.remarks)
     return (
         f"May {script.path} of this repository run, to prepare the environment of its tests? It runs once for this "
         f"content, in a sandbox of its own with a copy of the commit's files, without secrets or your home, and can "
-        f"reach {_list(script.reach)} alone. What it leaves is shown read-only to later runs, which have no network."
-        f"{named}{remarks}\n\n{printable(script.text)}"
+        f"reach {name_first(script.reach)} alone. What it leaves is shown read-only to later runs, which have no "
+        f"network.{named}{remarks}\n\n{printable(script.text)}"
     )
 
 
@@ -159,12 +159,7 @@ def _tell(made: MadeEnvironment) -> str:
     what = f"{count} package{'' if count == 1 else 's'}" if count else "no packages"
     what = f"services {', '.join(made.services)}" if made.services else what
     left_out = f"; {'; '.join(made.remarks)}" if made.remarks else ""
-    return f"made an environment of {_list(made.sources)}: {what}{left_out}"
-
-
-def _list(paths: tuple[str, ...]) -> str:
-    more = len(paths) - _SHOWN
-    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return f"made an environment of {name_first(made.sources)}: {what}{left_out}"
 
 
 def _data(found: Environment) -> EnvironmentData:

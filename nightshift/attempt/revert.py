@@ -36,6 +36,7 @@ from nightshift.core.tasks.revert import FORCED, Reverted, revert_message
 from nightshift.core.tasks.revisions import Commit, LogLine, Workspace
 from nightshift.core.tasks.task import Language, Limits, TaskSpec
 from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
+from nightshift.core.text.faults import name_first
 from nightshift.git.manager import GitManager
 from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.commit_ledger import CommitLedger, Pending
@@ -429,7 +430,7 @@ def conflicts_with_later(entry: Entry, paths: Sequence[str], later: Sequence[Log
     """Later commits changed the same lines."""
     return NotReverted(
         "\n".join([
-            f"later commits changed the same lines in {_some(paths)}; nothing was changed",
+            f"later commits changed the same lines in {name_first(paths, SHOWN)}; nothing was changed",
             *_commits(later),
             f"take those back first, or do it by hand with `git -C {quote(entry.repo)} revert {entry.commit[:10]}`",
         ])
@@ -441,7 +442,7 @@ def breaks_tests(entry: Entry, broken: Sequence[str], later: Sequence[LogLine], 
     how, option = ("with", "reapply") if reapply else ("without", "revert")
     return NotReverted(
         "\n".join([
-            f"{how} it other tests fail, so nothing was changed: {_some(broken)}",
+            f"{how} it other tests fail, so nothing was changed: {name_first(broken, SHOWN)}",
             *(["later commits touch its files or those tests:", *_commits(later)] if later else []),
             f"`{typed(f'{option} {entry.task_id} --force')}` does it all the same",
         ])
@@ -464,8 +465,3 @@ def _commits(lines: Sequence[LogLine]) -> list[str]:
 
 def _whose(line: LogLine) -> str:
     return f"by {line.author}" if line.task_id is None else f"of task {line.task_id}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

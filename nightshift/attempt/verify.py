@@ -29,6 +29,7 @@ from nightshift.core.tasks.revert import FORCED, undoes
 from nightshift.core.tasks.revisions import CommitFacts
 from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import Evidence, Label, Result, SuiteJob, Verdict
+from nightshift.core.text.faults import name_first
 from nightshift.core.text.formats import duration
 from nightshift.core.version import VERSION
 from nightshift.git.manager import GitManager
@@ -217,7 +218,7 @@ def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Seale
     """The seal, what this version cannot read, the trailers, and the paths that the commit changes."""
     yield _seal(sealed)
     if note.strange:
-        yield unchecked("fields", f"this version does not know {listed(list(note.strange))}")
+        yield unchecked("fields", f"this version does not know {name_first(note.strange)}")
     yield _trailers(note, facts)
     yield _paths(note, differing(base, tree))
 
@@ -243,9 +244,9 @@ def _paths(note: Note, found: frozenset[str]) -> Check:
         return failed("files", "the commit changes no file")
     judged = {note.scope.full(path) for path in (*note.tests, *note.own_tests, *note.removed_tests, *note.changed)}
     if left_out := sorted(found & set(map(note.scope.full, note.evidence.dropped))):
-        return failed("files", f"the run left out {listed(left_out)}, which the commit changes")
+        return failed("files", f"the run left out {name_first(left_out)}, which the commit changes")
     if note.format == FORMAT and (stray := sorted(found - judged)):
-        return failed("files", f"the commit changes {listed(stray)}, which was not judged")
+        return failed("files", f"the commit changes {name_first(stray)}, which was not judged")
     return ok("files", f"the commit changes {len(found)} file{'' if len(found) == 1 else 's'}, all of them judged")
 
 
@@ -330,12 +331,12 @@ def _tests(note: Note, verdict: Verdict) -> Check:
     bad = sorted(verdict.failing)
     if bad or (not verdict.passed and not verdict.results):
         first = verdict.failures[0] if verdict.failures else None
-        detail = f"{first.id}: {first.message}".partition("\n")[0] if first else listed(bad)
+        detail = f"{first.id}: {first.message}".partition("\n")[0] if first else name_first(bad)
         return failed("tests", f"{verdict.reason}: {detail}" if detail else verdict.reason)
     if gone := sorted(then - now):
-        return failed("tests", f"{listed(gone)} ran then and not now")
+        return failed("tests", f"{name_first(gone)} ran then and not now")
     if new := sorted(now - then):
-        return failed("tests", f"the note does not know {listed(new)}")
+        return failed("tests", f"the note does not know {name_first(new)}")
     if note.passed != verdict.count(Result.PASSED):
         return failed("tests", f"the note counts {note.passed}, {verdict.count(Result.PASSED)} passed")
     if note.evidence.label is Label.REMOVED and not now:
@@ -393,11 +394,11 @@ def _label(then: Evidence, now: Evidence) -> Check:
 def _check_dropped(then: Evidence, now: Evidence) -> Check:
     if now.dropped:
         shown = [f"{path} ({why})" for path, why in sorted(now.dropped.items())]
-        return failed("dropped", f"not used in the run: {listed(shown)}")
+        return failed("dropped", f"not used in the run: {name_first(shown)}")
     count = len(then.dropped)
     if count:
         files = f"{count} file{'' if count == 1 else 's'}"
-        return ok("dropped", f"{files} left out then ({listed(sorted(then.dropped))}), not in the commit")
+        return ok("dropped", f"{files} left out then ({name_first(sorted(then.dropped))}), not in the commit")
     return ok("dropped", "nothing was left out, then or now")
 
 
@@ -519,9 +520,3 @@ def unchecked(what: str, detail: str) -> Check:
 def same(what: str, then: object, now: object) -> Check:
     """A property of the run that may change without harm."""
     return ok(what, f"{now}") if then == now else changed(what, f"{then} then, {now} now")
-
-
-def listed(names: list[str], most: int = 3) -> str:
-    """A few names, and how many more there are."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from nightshift.attempt.verify import listed
 from nightshift.core.errors import BranchRefused
 from nightshift.core.program import typed
 from nightshift.core.tasks.commit_message import draft_of
 from nightshift.core.tasks.revisions import Commit, CommitFacts, LogLine, Workspace
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Verdict
+from nightshift.core.text.faults import name_first
 from nightshift.storage.db.state_store import Commit as Entry
 
 SHOWN = 10
@@ -118,7 +118,7 @@ def stays(waiting: Waiting, why: str) -> BranchRefused:
 
 def conflicts(waiting: Waiting, paths: Sequence[str]) -> BranchRefused:
     """Newer work changed the same lines."""
-    entry, where = waiting.entry, listed(list(paths), SHOWN)
+    entry, where = waiting.entry, name_first(paths, SHOWN)
     return BranchRefused(
         f"{waiting.target} has changed the same lines in {where}; the commit stays on {entry.branch}\n"
         f"`{typed(f'fork {entry.task_id}')}` has a task make the change again; {_by_hand(waiting)}"
@@ -154,7 +154,7 @@ def not_judged(waiting: Waiting, why: str) -> BranchRefused:
 
 def fails(waiting: Waiting, verdict: Verdict) -> BranchRefused:
     """The tests say no, or the words of the task."""
-    failing = f": {listed(sorted(verdict.failing), SHOWN)}" if verdict.failing else ""
+    failing = f": {name_first(sorted(verdict.failing), SHOWN)}" if verdict.failing else ""
     why = "; ".join(verdict.unmet) or f"{verdict.reason}{failing}"
     return BranchRefused(
         f"it does not pass on {waiting.target}, so nothing was moved: {why}\n"

@@ -22,7 +22,7 @@ from nightshift.core.tasks.queueing import RetryPolicy, Submitted
 from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status, may_move
 from nightshift.core.tasks.subtasks import SubtaskSpec, part_key, whole_of
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
-from nightshift.core.text.faults import listed
+from nightshift.core.text.faults import name_first
 from nightshift.core.text.formats import duration
 from nightshift.queue import outbox, store
 from nightshift.queue.outbox import Wish
@@ -63,7 +63,7 @@ def submit(
         return Submitted(task_id=known, status=task.status, created=False, differs=_differing(task.spec, spec))
     needed = store.statuses(tx.conn, spec.depends_on)
     if unknown := [str(other) for other in spec.depends_on if other not in needed]:
-        raise InvalidTask({field: f"there is no task {listed(unknown)}"})
+        raise InvalidTask({field: f"there is no task {name_first(unknown)}"})
     if fault := _unmet(needed):
         raise InvalidTask({field: fault})
     if old and (circle := store.waiting_for(tx.conn, old.id) & needed.keys()):
@@ -545,7 +545,7 @@ def _first_status(needed: Mapping[int, Status], not_before: datetime | None, now
 def _unmet(needed: Mapping[int, Status]) -> str:
     """Name the dependencies that will not be done any more, in a sentence; empty for none."""
     ended = [f"{other} ({status})" for other, status in needed.items() if status in ENDED - {Status.DONE}]
-    return f"depends on what did not succeed: task {listed(ended)}" if ended else ""
+    return f"depends on what did not succeed: task {name_first(ended)}" if ended else ""
 
 
 def _differing(stored: TaskSpec, sent: TaskSpec) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from enum import StrEnum
 from nightshift.core.program import typed
 from nightshift.core.tasks.remarks import Gravity, Remark
 from nightshift.core.tasks.verdicts import Label
+from nightshift.core.text.faults import name_first
 from nightshift.storage.db.report_queries import CommitRow
 
 
@@ -174,8 +175,8 @@ def _of_change(commit: CommitRow) -> list[Reason]:
     return [
         *_reason("size", math.log2(max(lines, 1) / _LINES), f"{lines} lines changed"),
         *_reason("spread", files - _FILES, f"{files} files"),
-        *_reason("sensitive", sum(points[name] for name in areas), "touches " + _listed([
-            f"{name} ({_short(paths)})" for name, paths in areas.items()])),
+        *_reason("sensitive", sum(points[name] for name in areas), "touches " + name_first([
+            f"{name} ({name_first(paths, 2)})" for name, paths in areas.items()], 4)),
     ]  # fmt: skip
 
 
@@ -187,7 +188,7 @@ def lines_of(commit: CommitRow) -> int:
 def _of_attempt(commit: CommitRow) -> list[Reason]:
     signs, tries = commit.signs, commit.iterations
     found = [
-        *_reason("allowed", len(commit.allowed), f"may break {_listed(commit.allowed)}"),
+        *_reason("allowed", len(commit.allowed), f"may break {name_first(commit.allowed, 4)}"),
         *_reason("owners", bool(commit.asked_repo), "in a repository of yours"),
         *_reason("iterations", tries - _ITERATIONS, f"needed {tries} iterations"),
         *_reason("attempt", commit.attempt - 1, f"attempt {commit.attempt} of its task"),
@@ -203,10 +204,12 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
         *_reason("stuck", signs.escalations, f"repeated itself, started anew {_times(signs.escalations)}"),
         *_reason("critical_left", len(critical), _said(critical)),
         *_reason("high_left", len(others), _said(others)),
-        *_reason("finding", len(signs.findings), f"noted by the checker: {_listed(rules)}"),
-        *_reason("changed_tests", bool(signs.changed_tests), f"changed existing tests: {_short(signs.changed_tests)}"),
-        *_reason("removed_tests", bool(signs.removed_tests), f"removed tests: {_short(signs.removed_tests)}"),
-        *_reason("left_out", bool(signs.left_out), f"left out of it: {_short(signs.left_out)}"),
+        *_reason("finding", len(signs.findings), f"noted by the checker: {name_first(rules, 4)}"),
+        *_reason(
+            "changed_tests", bool(signs.changed_tests), f"changed existing tests: {name_first(signs.changed_tests, 2)}"
+        ),
+        *_reason("removed_tests", bool(signs.removed_tests), f"removed tests: {name_first(signs.removed_tests, 2)}"),
+        *_reason("left_out", bool(signs.left_out), f"left out of it: {name_first(signs.left_out, 2)}"),
     ]
 
 
@@ -218,24 +221,15 @@ def _said(found: Sequence[Remark]) -> str:
 def _of_surroundings(around: Around) -> list[Reason]:
     tasks = ", ".join(map(str, around.later_failures[:4]))
     return [
-        *_reason("regression", bool(around.regressions), f"fails since: {_short(around.regressions)}"),
-        *_reason("granted", len(around.granted), f"you granted {_listed(around.granted)}"),
-        *_reason("package", len(around.first_packages), f"first to use {_listed(around.first_packages)}"),
+        *_reason("regression", bool(around.regressions), f"fails since: {name_first(around.regressions, 2)}"),
+        *_reason("granted", len(around.granted), f"you granted {name_first(around.granted, 4)}"),
+        *_reason("package", len(around.first_packages), f"first to use {name_first(around.first_packages, 4)}"),
         *_reason("later_failures", len(around.later_failures), f"later work on its files failed (task {tasks})"),
     ]
 
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _short(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return ", ".join(names[:2]) + more
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

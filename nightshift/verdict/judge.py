@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.verdicts import Label
+from nightshift.core.text.faults import name_first
 from nightshift.verdict.run import NativeRun, file_of
 
 _REFUSES = {
@@ -28,7 +29,6 @@ DOUBTS = frozenset({
     FindingKind.GREEN_BEFORE, FindingKind.VALUE,
 })  # fmt: skip
 """What makes a passing change doubtful where it does not refuse it."""
-MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
         return replace(refused, reason=reason)
     if not native.tests:
         return replace(doubtful, reason="nothing judges this: no test ran")
-    excused = f"failing before the change already: {listed(sorted(native.failed))}" if native.failed else ""
+    excused = f"failing before the change already: {name_first(sorted(native.failed))}" if native.failed else ""
     reason = f"{passed.reason}; {excused}" if excused else passed.reason
     return replace(passed, reason=reason, notes=(excused,) if excused else ())
 
@@ -152,9 +152,3 @@ def _praise(native: NativeRun) -> str:
 def exit_words(code: int) -> str:
     """An exit status in words; negative is a signal."""
     return f"signal {-code}" if code < 0 else f"exit status {code}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{more}"

@@ -17,6 +17,7 @@ from nightshift.core.errors import BadReply
 from nightshift.core.isolation import Ended
 from nightshift.core.shell import ShellJob, ShellResult
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.text.faults import name_first
 from nightshift.core.text.formats import duration
 
 OUTPUT_CHARS = 10_000
@@ -63,14 +64,9 @@ def _report(result: ShellResult, written: list[str], refused: list[str]) -> str:
     text = head_and_tail(result.output.rstrip("\n")) or "(no output)"
     ended = _ENDED.get(result.ended)
     lines = [text, f"({ended}, after {duration(result.duration_s)})" if ended else f"(exit code {result.exit_code})"]
-    lines += [f"(now part of the change: {_some(written)})"] if written else []
-    lines += [f"(not kept: {_some(refused, '; ')})"] if refused else []
+    lines += [f"(now part of the change: {name_first(written)})"] if written else []
+    lines += [f"(not kept: {name_first(refused, between='; ')})"] if refused else []
     return "\n".join(lines)
-
-
-def _some(names: list[str], between: str = ", ") -> str:
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return between.join(names[:12]) + more
 
 
 def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
@@ -94,8 +90,8 @@ async def run_tests(
     trial = await services.suite.try_out(replace(job, only=only))
     unseen = [f"{path} {why}" for path, why in trial.dropped.items()]
     lines = [feedback.shape(trial) if trial.reason else feedback.passed(trial)]
-    lines += [f"(failed without your change already, left out: {_some(list(trial.before))})"] if trial.before else []
-    lines += [f"(not seen by the run: {_some(unseen, '; ')})"] if unseen else []
+    lines += [f"(failed without your change already, left out: {name_first(trial.before)})"] if trial.before else []
+    lines += [f"(not seen by the run: {name_first(unseen, between='; ')})"] if unseen else []
     return "\n".join([*lines, f"(took {duration(trial.duration_s)}; {NO_VERDICT})"]), not trial.reason
 
 

@@ -9,7 +9,7 @@ from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.task import Change, Files
 from nightshift.core.tasks.verdicts import Result, Verdict
-from nightshift.core.text.faults import listed
+from nightshift.core.text.faults import name_first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,5 +61,5 @@ def tests_in_words(passed: int, total: int) -> str:
 
 def describe_tests(passed: int, total: int, failing: Sequence[str], reason: str) -> str:
     """Say how the tests of a draft ended: the counts, and those that fail, or why it is none the less no result."""
-    why = f"failing: {listed(failing)}" if failing else reason
+    why = f"failing: {name_first(failing)}" if failing else reason
     return "; ".join(filter(None, (tests_in_words(passed, total), why)))

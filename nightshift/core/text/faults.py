@@ -31,8 +31,8 @@ def and_more(left_out: int) -> str:
     return f"and {left_out:,} more" if left_out else ""
 
 
-def listed(names: Iterable[object]) -> str:
-    """Some names for a sentence: the first few, and how many more there are."""
+def name_first(names: Iterable[object], most: int = MOST_NAMED, between: str = ", ") -> str:
+    """Write the first of some names, each cut to its length, and how many more there are."""
     texts = [str(name) for name in names]
-    shown = [cut(text, NAME_CHARS) for text in texts[:MOST_NAMED]]
-    return ", ".join(shown) + (f" {and_more(len(texts) - MOST_NAMED)}" if len(texts) > MOST_NAMED else "")
+    shown = between.join(cut(text, NAME_CHARS) for text in texts[:most])
+    return f"{shown} {and_more(len(texts) - most)}" if len(texts) > most else shown

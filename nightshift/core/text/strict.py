@@ -29,5 +29,5 @@ class Strict(BaseModel):
         if isinstance(data, Mapping) and len(data) > len(cls.model_fields) + faults.MOST:
             known = ", ".join(cls.model_fields)
             unknown = [name for name in data if name not in cls.model_fields]
-            raise ValueError(f"unknown fields: {faults.listed(unknown)}; known are {known}")
+            raise ValueError(f"unknown fields: {faults.name_first(unknown)}; known are {known}")
         return data

@@ -22,7 +22,7 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,6 +37,7 @@ from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.change_checks import AskKind
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
+from nightshift.core.text.faults import name_first
 from nightshift.core.text.formats import coarse
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.storage.db import backups, migrations
@@ -106,7 +107,10 @@ class Restored:
             ("task {}, which failed since it depends on one of these", self.failed),
             ("{} pages or rows that could not be read", [self.unreadable] if self.unreadable else []),
         )
-        return "; ".join(text.format(_join_ids(ids)) for text, ids in parts if ids) or "nothing that is known"
+        return (
+            "; ".join(text.format(name_first(ids, _MOST_NAMED)) for text, ids in parts if ids)
+            or "nothing that is known"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -634,12 +638,6 @@ def _record(conn: Connection, restored: Restored) -> None:
 # An event's data is small JSON: it names so many ids at most.
 _MOST_NAMED = 300
 _FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
-
-
-def _join_ids(ids: Iterable[object]) -> str:
-    names = [str(each) for each in ids]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _end_as_logged(conn: Connection, now: datetime) -> set[int]:

@@ -25,6 +25,6 @@ def test_long_names_and_reasons_are_cut() -> None:
 
 
 def test_a_list_of_names_says_how_many_more_there_are() -> None:
-    assert faults.listed([1, 2]) == "1, 2"
-    assert faults.listed(range(1000)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 990 more"
-    assert len(faults.listed(["x" * 10_000] * 1000)) < 2000
+    assert faults.name_first([1, 2]) == "1, 2"
+    assert faults.name_first(range(1000)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 990 more"
+    assert len(faults.name_first(["x" * 10_000] * 1000)) < 2000
