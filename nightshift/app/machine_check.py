@@ -14,8 +14,10 @@ from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy, unknown
 from nightshift.verdict.languages.python import commands
 
-_OURS = frozenset({"python", "python3", "node", "nodejs", "npm", "go"})
-"""Programs that stand for what the sandbox brings along, or whose lack is told elsewhere."""
+_OURS = frozenset({
+    "python", "python3", "node", "nodejs", "npm", "go", "coverage", "inv", "invoke", "nose2", "nox", "poe", "tox",
+})  # fmt: skip
+"""Programs that stand for what the sandbox or an environment brings along, or whose lack is told elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

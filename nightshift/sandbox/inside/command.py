@@ -4,7 +4,7 @@ It is part of the trusted parent. A report counts if it was written while the co
 of the command is gone. What stands in it is the tested code's word, which is weighed outside of the sandbox.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH116, PTH118, PTH123
+# ruff: noqa: PTH100, PTH116, PTH118, PTH120, PTH123
 
 import os
 import re
@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from . import channel, virtual
+from . import channel, environment_makers, virtual
 from .child import Child, Ends
 
 PRINTED = 8 << 20
@@ -66,12 +66,13 @@ def watch(child: Child, job: Job) -> dict[str, Any]:
 
 
 def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
-    more = {}
+    session, inside = job["session"], os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    own = (os.path.abspath(path) for path in session["paths"])
+    more = environment_makers.variables((*own, *libraries, inside))
     if job["go"] is not None:
         from . import go  # noqa: PLC0415 (only where it is needed)
 
-        more = go.environment(job["go"], go.work_folder())
-    session = job["session"]
+        more |= go.environment(job["go"], go.work_folder())
     return virtual.environment(libraries, session["paths"], executable=session["executable"], more=more)
 
 

@@ -1,10 +1,11 @@
-"""Begins in each Python of an environment, by a line of its `shown.pth`: has unittest followed in a recorded run."""
+"""Begins in each Python of an environment, by a line of its `shown.pth`: prepares what starts recorded tests."""
 
 import os
 
 from . import VARIABLE
 
 if VARIABLE in os.environ:
-    from . import unittest_recorder
+    from . import environment_makers, unittest_recorder
 
+    environment_makers.attach()
     unittest_recorder.attach()
