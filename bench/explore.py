@@ -71,6 +71,8 @@ class Script:
         """Never called."""
         raise AssertionError(job.change)
 
+    run_base = try_out
+
 
 def services_for(tree: Any, model: Script) -> AgentServices:
     """The agent's services around a tree."""

@@ -19,6 +19,7 @@ from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
 from nightshift.core.program import typed
 from nightshift.core.tasks.benchmarked import Benchmarked
+from nightshift.core.tasks.preflight import Preflight, state_key
 from nightshift.core.tasks.repository_settings import (
     BENCHMARK,
     RepositoryOptions,
@@ -28,6 +29,7 @@ from nightshift.core.tasks.repository_settings import (
     readable,
 )
 from nightshift.core.tasks.task import Language, TaskSpec
+from nightshift.core.text.from_plain import from_plain
 from nightshift.core.text.masking import Masker
 from nightshift.git.manager import GitManager
 from nightshift.sandbox import orphans
@@ -35,6 +37,7 @@ from nightshift.storage.db import repositories
 from nightshift.storage.db.codec import plain
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.state_store import read_state, write_state
 from nightshift.verdict.checks.catalogue import RULES
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import unknown
@@ -122,6 +125,16 @@ class RepositoryService:
             )
         return self._change(self.show(repo).repo, changes)
 
+    def store_check(self, check: Preflight) -> None:
+        """Store how the suite of a repository ran before any change."""
+        key = state_key(check.repo, check.language)
+        self._db.write(lambda conn: write_state(conn, key, check, self._clock())).result(WRITE_WALL_S)
+
+    def _checks(self, repo: str) -> tuple[Preflight, ...]:
+        """The last runs of its suites before any change, one for each language."""
+        stored = (read_state(self._db.reader(), state_key(repo, language)) for language in Language)
+        return tuple(from_plain(Preflight, row) for row in stored if row)
+
     def use(self, repo: str, measured: Sequence[Benchmarked]) -> None:
         """Take over what a benchmark of a repository has shown, in the place of what was taken over before.
 
@@ -199,6 +212,7 @@ class RepositoryService:
             linters=found.linters,
             faults=readable(kept)[1],
             error=error,
+            checks=self._checks(repo),
         )
 
 

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from nightshift.agent.kinds import kind_of
+from nightshift.agent.kinds import asks_for_documents, kind_of
 from nightshift.agent.machine import FIRST, Machine
 from nightshift.agent.services import AgentServices, EditFormat
 from nightshift.attempt import landed_packages, subtasks
@@ -20,6 +20,7 @@ from nightshift.attempt.draft import LEAVES_DRAFT, leave_draft
 from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.integration import Integration, Landed
 from nightshift.attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
+from nightshift.attempt.preflight import SuiteCheck, choose_command
 from nightshift.attempt.recovery import landed_before
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.services import AttemptServices
@@ -28,14 +29,12 @@ from nightshift.attempt.tool_log import AttemptToolLog
 from nightshift.attempt.trouble import find_lack, find_trouble
 from nightshift.core.code.environments import Environment
 from nightshift.core.code.paths import at_or_below, is_test_path
-from nightshift.core.code.repository_commands import Purpose
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.errors import (
     BudgetSpent,
     CommandBlocked,
     GitError,
-    InvalidTask,
     NeedsApproval,
     NightshiftError,
     PlaceUnready,
@@ -46,10 +45,11 @@ from nightshift.core.ports import Model
 from nightshift.core.program import typed
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.benchmarked import Benchmarked, WorkSettings
-from nightshift.core.tasks.change_checks import holding, package_subject
+from nightshift.core.tasks.change_checks import Ask, AskKind, holding, package_subject
 from nightshift.core.tasks.forking import begin_with_draft, begun
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.messages import OwnerMessage
+from nightshift.core.tasks.preflight import state_key
 from nightshift.core.tasks.projects import WHOLE, Scope, beginning
 from nightshift.core.tasks.repository_settings import RepositorySettings
 from nightshift.core.tasks.revisions import Commit, Workspace
@@ -61,7 +61,7 @@ from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 from nightshift.verdict.held.holding import hold
 from nightshift.verdict.languages.authoring import CodeReader
-from nightshift.verdict.languages.repository_commands.find import find, judged_here
+from nightshift.verdict.languages.repository_commands.find import find
 
 _MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
 
@@ -232,26 +232,47 @@ class Attempt:
     def _apply_found(self, workspace: Workspace) -> None:
         """Take what the files of a repository of the owner's say about its tests, where nobody said anything.
 
-        Its command judges a task alone where our own runs of its tests would find none, and only one that may run here.
+        Its command judges a task alone where our own runs of its tests would find none.
         """
         if workspace.is_own:
             return
-        found, spec = find(workspace.tree), self.task.spec
+        found = find(workspace.tree)
         self._test_paths = self._kept.test_paths or (found.test_paths.paths if found.test_paths else ())
-        command = found.command(Purpose.TEST)
-        judged = spec.tests or spec.test_command or spec.cases or spec.oracle
-        if judged or command is None or judged_here(workspace.tree.entries(), spec.language):
-            return
-        said, with_it = shlex.join(command.words), replace(spec, test_command=command.words)
-        try:
-            self.services.queue.check_new(with_it)
-        except InvalidTask as error:
-            if why := error.fields.get("test_command"):
-                text = f"{said} ({command.place}) does not judge the task: {why}"
-                self.events.emit(Kind.REPOSITORY_READ, text[:500], level=Level.WARNING)
-                return
-        self.task = replace(self.task, spec=with_it)
-        self.events.emit(Kind.REPOSITORY_READ, f"the task is judged by {said} ({command.place})"[:500])
+        command = choose_command(workspace.tree, self.task.spec, found)
+        if command is not None:
+            self.task = replace(self.task, spec=replace(self.task.spec, test_command=command.words))
+            text = f"the task is judged by {shlex.join(command.words)} ({command.place})"
+            self.events.emit(Kind.REPOSITORY_READ, text[:500])
+
+    async def _check_suite(self, workspace: Workspace, state: AttemptState) -> str:
+        """Run the suite of a repository of the owner's before its first task; say why the task may not go on.
+
+        Raises:
+            NeedsApproval: nothing can be judged there.
+        """
+        services, spec = self.services, self.task.spec
+        check = SuiteCheck(
+            repo=str(workspace.repo), tree=workspace.tree, spec=spec, test_paths=self._test_paths,
+            environment=Environment(digest=state.environment, sources=state.environment_from),
+            limits=self.limits.of_run(),
+        )  # fmt: skip
+        key = state_key(check.repo, spec.language)
+        stored = services.state.get(key)
+        if stored and stored["surroundings"] == check.surroundings and not stored["fault"]:
+            return ""
+        assert self._time, "an attempt runs under its limit"
+        async with self._time.stopped():
+            result = await check.run(services.suite, services.clock())
+        await asyncio.wrap_future(services.state.set(key, result))
+        self.events.emit(Kind.REPOSITORY_READ, f"before any change: {result.summary}"[:500])
+        subject = f"{AskKind.ENVIRONMENT}:suite:{check.surroundings}"
+        answer = self._environments.answers().get(subject)
+        if not result.fault or answer or asks_for_documents(spec):
+            return ""
+        if answer is False:
+            return result.fault
+        question = f"{result.fault[0].upper()}{result.fault[1:]}. Shall its tasks be worked on all the same?"
+        raise NeedsApproval(result.fault, (Ask(kind=AskKind.ENVIRONMENT, subject=subject, question=question),))
 
     def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
         """What a benchmark of the repository says of models under the settings that each would work by."""
@@ -328,6 +349,8 @@ class Attempt:
         state = self._going_on(stored) if stored else self._new_state(workspace)
         if state.phase is not Phase.COMMIT:  # there the note tells of the environment that the verdict had
             state = await self._with_environment(workspace, state)
+        if not (stored or workspace.is_own) and (why := await self._check_suite(workspace, state)):
+            return self.ended(Ending.REFUSED, why)
         self._state = state
         return await self._until_landed(workspace, model, state)
 

@@ -95,7 +95,7 @@ class EnvironmentChoice:
         await asyncio.wrap_future(self._services.state.set(key, value))
         return True
 
-    def _answers(self) -> dict[str, bool]:
+    def answers(self) -> dict[str, bool]:
         """What its owner decided for this task and its repository: subject to whether it was granted."""
         queue, mine = self._services.queue, self._task.id
         own = queue.approvals(open_only=False, task_id=mine)
@@ -106,11 +106,11 @@ class EnvironmentChoice:
 
     def _is_denied(self, found: Environment) -> bool:
         asked = self._services.defaults.environments == "ask"
-        return asked and self._answers().get(_subject(found)) is False
+        return asked and self.answers().get(_subject(found)) is False
 
     def _ask_of_packages(self, found: Environment) -> tuple[Ask, ...]:
         trusted = self._services.defaults.environments == "trust"
-        if trusted or not found.digest or _subject(found) in self._answers():
+        if trusted or not found.digest or _subject(found) in self.answers():
             return ()
         text = f"May packages be installed from {name_first(found.sources)} of this repository? Only wheels are, and "
         question = f"{text}nothing of them runs while they are."

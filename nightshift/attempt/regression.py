@@ -34,6 +34,10 @@ class WithRegression(Suite):
         """Try the job out, with its regression tests unless it names its tests; raises what the suite raises."""
         return await self.suite.try_out(job if job.only else await asyncio.to_thread(self._with_dependants, job))
 
+    async def run_base(self, job: SuiteJob) -> Trial:
+        """Run the base's tests that the job names; raises what the suite raises."""
+        return await self.suite.run_base(job)
+
     def _with_dependants(self, job: SuiteJob) -> SuiteJob:
         changed = self.changed | job.change.keys()
         if not changed:

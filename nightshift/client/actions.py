@@ -79,6 +79,7 @@ ACTIONS: Mapping[str, Callable[[Session, Values], int]] = {
     "answer": lambda s, v: approvals.answer(s, v["id"], text_or_stdin(" ".join(v["text"]))),
     "proof": lambda s, v: commits.proof(s, v["name"], v["repo"] or "", v["out"]),
     "verify": lambda s, v: commits.verify(s, v["name"], v["repo"] or ""),
+    "check": lambda s, v: repository.check_suite(s, v["path"]),
     "repo-settings": lambda s, v: repository.repository_settings(s, v["path"], v["changes"]),
     "report": lambda s, v: daemon.report(s, v["week"]),
     "bench run": lambda s, v: benchmark.run(

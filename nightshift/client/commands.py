@@ -541,8 +541,11 @@ def _daemon() -> Iterator[click.Command]:
     yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", **here)
     yield _command("repo-settings", "The effective settings of a repository.\n\nNAME=VALUE sets a value, NAME= removes "
                    "it.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
-                   listed="repo-settings PATH", short_help="A repository's effective settings; sets them.",
+                   listed="repo-settings, check PATH",
+                   short_help="A repository's settings; whether its tests can run.",
                    **here)  # fmt: skip
+    yield _command("check", "Run a repository's suite as it is, and say what can be judged.\n\nIts first task does "
+                   "the same before a model is asked.", _argument("path"), **here)  # fmt: skip
     yield _command("environments", "What repositories declare that their code needs, as it is kept.",
                    listed="environments, forges",
                    short_help="Packages kept for repositories; GitHub, GitLab, Gitea.",

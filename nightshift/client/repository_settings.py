@@ -6,6 +6,7 @@ is let through cannot be set over its API.
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -17,6 +18,7 @@ from nightshift.client.errors import Exit
 from nightshift.client.new_task import FRACTIONS
 from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell
 from nightshift.client.session import Session
+from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.repository_settings import HELP, RepositoryOptions, Source
 from nightshift.core.tasks.task import Limits
 
@@ -43,6 +45,35 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
         found = service.change(repo, changes) if changes else service.show(repo)
     session.print(found, _tabulate(found))
     return Exit.OK
+
+
+def check_suite(session: Session, repo: str) -> int:
+    """Run the suite of a repository, without the daemon, and show what can be judged there.
+
+    Returns 0 where something can be judged, 1 where nothing can.
+
+    Raises:
+        GitError: it is no repository.
+        SandboxError: nothing can be executed here.
+        CommandBlocked: its command is one of those that never run.
+    """
+    from nightshift.app.check import check_repository  # noqa: PLC0415  # the other actions need none of it
+
+    check = asyncio.run(check_repository(repo, session.settings))
+    session.print(check, _tabulate_check(check))
+    return Exit.FAILED if check.fault else Exit.OK
+
+
+def _tabulate_check(check: Preflight) -> list[Block]:
+    rows = [
+        ("language", check.language), ("command", shlex.join(check.command)),
+        ("environment", ", ".join(check.environment) or _NOTHING), ("tests", check.summary),
+        *((f"cannot run: {count}", why) for why, count in check.idle.items()),
+        *([("failing", check.note)] if check.note and check.collected else []),
+    ]  # fmt: skip
+    end = Cell(check.fault, Tone.BAD) if check.fault else Cell("tasks can be judged here", Tone.GOOD)
+    table = Table(head=("what", "value"), rows=[[cell(name), cell(str(value))] for name, value in rows])
+    return [table, Lines(lines=[end])]
 
 
 def _change(word: str) -> tuple[str, Any]:
@@ -102,6 +133,7 @@ def _tabulate(found: RepositoryOptions) -> list[Block]:
     if found.commands:
         listed = [[cell(str(c.purpose)), cell(shlex.join(c.words)), cell(c.place, Tone.DIM)] for c in found.commands]
         blocks.append(Table(head=("found for", "command", "in"), rows=listed))
+    blocks += [block for check in found.checks for block in _tabulate_check(check)]
     if found.setup_draft:
         said = "Steps for another agent are never run. As .nightshift/setup.sh, committed by you, they would be:"
         blocks.append(Lines(lines=[Cell(said), *map(Cell, found.setup_draft.splitlines())]))

@@ -99,6 +99,14 @@ class Suite(Protocol):
         """
         ...
 
+    async def run_base(self, job: SuiteJob) -> Trial:
+        """Run the job's tests without its change, once for a commit, a command and its surroundings.
+
+        Raises:
+            SandboxError: nothing could be run.
+        """
+        ...
+
 
 class Memory(Protocol):
     """Long-term memory."""

@@ -20,7 +20,7 @@ _NETWORK = re.compile(
     r"(?i)\b(?:connection refused|connection reset|network is unreachable|temporary failure in name resolution"
     r"|could not resolve host|no such host|name or service not known|enotfound|econnrefused)\b"
 )
-_MISSING = re.compile(r"No module named '([\w.]+)'")
+_MISSING = re.compile(r"(?:No module named|Cannot find (?:module|package)) '(@?\w[\w./-]*)'")
 _SUITE = frozenset({"test", "tests", "suite", "pytest", "ci"})
 _MENDING = frozenset({"pass", "passes", "fail", "fails", "failing", "green", "red", "broken", "fix", "mend", "repair"})
 
@@ -48,6 +48,11 @@ def is_to_blame(failure: Failure, task: Task) -> bool:
     if missing and missing in task.modules:
         return False
     return not (_named(failure) | {missing}) & words and not (words & _SUITE and words & _MENDING)
+
+
+def describe_lack(failure: Failure) -> str:
+    """The line of a failure that says what is not there."""
+    return f"{failure.kind}: {failure.message}".partition("\n")[0]
 
 
 def _missing(failure: Failure) -> str:

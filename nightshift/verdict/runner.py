@@ -172,15 +172,28 @@ class SuiteRunner(Suite):
         Raises:
             SandboxError: nothing could be run.
         """
-        started = time.monotonic()
         planned = plan.tests_alone(await self._runs.plan(job))
-        native = await self._runs.run(job, planned)
+        return self._tell_run(await self._runs.run(job, planned))
+
+    async def run_base(self, job: SuiteJob) -> Trial:
+        """Run the job's tests without its change, once for a commit, a command and its surroundings.
+
+        Raises:
+            SandboxError: nothing could be run.
+            CommandBlocked: its command is one of those that never run.
+        """
+        self._check_command(job)
+        return self._tell_run(await self._runs.base(job) or NativeRun(command=()))
+
+    def _tell_run(self, native: NativeRun) -> Trial:
+        """Tell of a run by itself: nothing is excused."""
         decided = judge(native, None)
+        ended = (native.describe_exit(),) if native.tests is None and native.exit_code else ()
         trial = Trial(
-            reason="" if decided.passed else decided.reason, results=native.tests or (), failures=native.failures,
-            dropped=planned.dropped,
+            reason="" if decided.passed else decided.reason, results=native.tests or (),
+            failures=native.failures or ended, duration_s=native.wall_s, command=native.command,
         )  # fmt: skip
-        return cleaned(replace(trial, duration_s=time.monotonic() - started), self._mask)
+        return cleaned(trial, self._mask)
 
     async def _tried(self, job: SuiteJob, planned: Plan) -> Trial:
         if not (planned.files or planned.command):

@@ -31,6 +31,7 @@ from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label
 from nightshift.queue.status import stored_status
 from tests.support.answers import RIGHT, Answers, job
+from tests.support.counting import Counting
 from tests.support.git_repo import make_repo
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
@@ -209,6 +210,32 @@ async def test_a_test_command_that_never_runs_fails_its_task_before_anything_is_
     assert not answers.counts
     (event,) = told(site, refused.id, Kind.COMMAND_BLOCKED)
     assert (event.data["argv"], event.data["pattern"]) == (["rm", "-rf", "~"], "rm-outside")
+
+
+@pytest.mark.parametrize(("granted", "ending"), [(True, Ending.COMMITTED), (False, Ending.REFUSED)])
+async def test_a_repository_whose_tests_cannot_run_is_asked_about_before_a_model_is(
+    site: Site, answers: Answers, tmp_path: Path, granted: bool, ending: Ending
+) -> None:
+    repo = make_repo(tmp_path / "shop", {"web.py": "import flask\n", "tests/test_all.py": "import web\n"})
+    async with site.working():
+        task_id = site.submit(6, repo=str(repo))
+        asked = await site.waiting(task_id)
+        assert (asked.ask.kind, "No module named 'flask'" in asked.ask.question) == (AskKind.ENVIRONMENT, True)
+        assert not answers.counts
+        site.store.queue.decide(asked.id, granted).result()
+        done = await site.ended(task_id)
+    assert done.ending is ending, done.reason
+    assert bool(answers.counts) is granted
+
+
+async def test_a_suite_runs_before_the_first_task_of_its_repository_alone(site: Site, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop", {"tests/test_all.py": "def test_all():\n    assert True\n"})
+    suite = Counting(site.parts.suite)
+    site.parts = replace(site.parts, suite=suite)
+    async with site.working():
+        ended = [await site.ended(site.submit(number, repo=str(repo))) for number in (7, 8)]
+    assert [task.ending for task in ended] == [Ending.COMMITTED] * 2
+    assert [job.regression for job in suite.jobs if not job.change] == [("tests/test_all.py",)]
 
 
 async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(site: Site, answers: Answers) -> None:

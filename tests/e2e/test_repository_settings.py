@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.answers import PLAN, REFLECTION, Answers, job
-from tests.support.daemon import Daemon, git, settings_for
+from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.git_repo import make_repo
 from tests.support.wire_server import WireServer
 
@@ -39,7 +39,9 @@ def test_a_program_in_another_language_is_judged_by_the_command_that_its_files_n
     assert task["ending"] == "committed", task["reason"]
     events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
     told = [event["message"] for event in events if event["event"] == "repository_read"]
-    assert told == ["the task is judged by make test (Makefile:1)"]
+    assert told == [
+        "the task is judged by make test (Makefile:1)", "before any change: `make test` ended with exit status 2",
+    ]  # fmt: skip
     note = git(repo, "notes", "--ref=nightshift", "show", task["commit"])
     assert '"make"' in note
 
@@ -90,14 +92,19 @@ def test_a_branch_that_is_gone_ends_the_task_before_anything_is_spent(daemon: Da
     assert task["spent"]["model_calls"] == 0
 
 
-def test_a_found_command_whose_program_is_not_there_is_told_and_not_used(daemon: Daemon, tmp_path: Path) -> None:
+def test_a_found_command_whose_program_is_not_there_is_asked_about_before_a_model_is(
+    daemon: Daemon, tmp_path: Path
+) -> None:
     repo = make_repo(tmp_path / "shop", {"build.zig": "", "AGENTS.md": "`zig test all.zig`\n", "answer.txt": "no\n"})
-    (task,) = daemon.wait(daemon.submit(description="Write right into answer.txt", repo=str(repo)))
-    events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
-    (told,) = [event["message"] for event in events if event["event"] == "repository_read"]
-    assert told.startswith(
-        "zig test all.zig (AGENTS.md:1) does not judge the task: zig: the sandbox has no such program"
-    )
+    task_id = daemon.submit(description="Write right into answer.txt", repo=str(repo))
+    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "waiting", within_s=60)
+    (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
+    assert asked["question"].startswith("`zig test all.zig` cannot run here:")
+    assert daemon.get(f"/api/task/{task_id}")["spent"]["model_calls"] == 0
+    (check,) = daemon.get(f"/api/repositories/settings?repo={repo}")["checks"]
+    assert (check["command"], check["collected"], "repo-settings" in check["fault"]) == (
+        ["zig", "test", "all.zig"], 0, True,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("paths", "endings"), [("tests", {"committed"}), ("", {"gave_up", "stuck"})])

@@ -22,3 +22,7 @@ class Counting:
     async def try_out(self, job: SuiteJob) -> Trial:
         self.jobs.append(job)
         return await self.suite.try_out(job)
+
+    async def run_base(self, job: SuiteJob) -> Trial:
+        self.jobs.append(job)
+        return await self.suite.run_base(job)

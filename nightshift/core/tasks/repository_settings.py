@@ -16,6 +16,7 @@ from nightshift.core.code.paths import path_fault
 from nightshift.core.code.repository_commands import Found, FoundCommand, FoundLinter, Linter, Purpose
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.benchmarked import Benchmarked, Compared
+from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.submission import (
     MAX_NAMES,
     MAX_WORDS,
@@ -223,7 +224,8 @@ class Option:
 class RepositoryOptions:
     """All of a repository, with the commands and linters that were found in the files of a commit.
 
-    `setup_draft` is a setup script that its owner may want, of the steps that it has for another agent.
+    `setup_draft` is a setup script that its owner may want, of the steps that it has for another agent. `checks` tell
+    how its suites ran before anything was changed.
     `faults` are stored values that this version cannot read, `error` says why the files could not be read.
     """
 
@@ -233,6 +235,7 @@ class RepositoryOptions:
     commands: tuple[FoundCommand, ...] = ()
     linters: tuple[FoundLinter, ...] = ()
     setup_draft: str = ""
+    checks: tuple[Preflight, ...] = ()
     faults: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
 

@@ -79,12 +79,29 @@ const Commands = ({data}) => (data.commands.length ? html`<table aria-label="Com
     <td><code>${spelled('test_command', each.words)}</code></td><td>${each.path}:${each.line}</td></tr>`)}</tbody></table>`
   : html`<${Empty}>Its files name no commands.<//>`);
 
+/** How its suite runs before anything is changed, for each language; what can be judged there. */
+function Check({check}) {
+  const idle = Object.entries(check.idle);
+  return html`<table aria-label=${`Tests in ${check.language}`}><tbody>
+    <tr><th scope="row">Language</th><td>${check.language}</td></tr>
+    <tr><th scope="row">Command</th><td><code>${spelled('test_command', check.command)}</code></td></tr>
+    <tr><th scope="row">Environment</th><td>${check.environment.join(', ') || NONE}</td></tr>
+    <tr><th scope="row">Tests</th><td>${check.collected ? `${check.collected} collected, ${check.passed} passed, ${check.failed} failed` : check.note || 'not named by the command'}</td></tr>
+    ${idle.map(([why, count]) => html`<tr key=${why}><th scope="row">Cannot run</th><td>${count}: ${why}</td></tr>`)}
+    <tr><th scope="row">Looked at</th><td><code>${check.commit.slice(0, 12)}</code> <${Moment} at=${check.at} /></td></tr>
+    ${check.fault ? html`<tr><th scope="row">Nothing can be judged</th><td class="bad">${check.fault}</td></tr>` : null}</tbody></table>`;
+}
+
+const Checks = ({data}) => (data.checks.length ? data.checks.map((check) => html`<${Check} key=${check.language} check=${check} />`)
+  : html`<${Empty}>Its first task runs it, or <code>${typed(`check ${data.repo}`)}</code>.<//>`);
+
 function Repository({repo}) {
   const found = useData('/api/repositories/settings', {repo});
   return html`<${Loaded} of=${found}>${(data) => html`
     ${data.error ? html`<${Fault} error=${data.error} retry=${found.reload} />` : null}
     ${Object.entries(data.faults).map(([name, why]) => html`<${Fault} key=${name} error=${`${name} is left out: ${why}`} />`)}
     <${Card} title="Effective settings of its tasks" hint=${data.repo}><${Options} key=${data.repo} data=${data} keep=${found.keep} /><//>
+    <${Card} title="Its suite before any change" hint="what can be judged"><div class="scroll"><${Checks} data=${data} /></div><//>
     <${Card} title="Commands that its files name" hint="read, not executed"><div class="scroll"><${Commands} data=${data} /></div><//>`}<//>`;
 }
 

@@ -85,9 +85,12 @@ def judged_here(paths: Collection[str], language: Language) -> bool:
     """Tell whether our own runs find the tests of a tree, so that none of its commands is needed for that."""
     if any(is_test_path(path) and language_of(path) is language for path in paths):
         return True
-    if any(name in paths for name in _OF_OTHERS):
-        return False
-    return any(language_of(path) is language for path in paths)
+    return not is_foreign(paths) and any(language_of(path) is language for path in paths)
+
+
+def is_foreign(paths: Collection[str]) -> bool:
+    """Tell whether the root of a tree is that of a program in a language of which we run no tests by ourselves."""
+    return any(name in paths for name in _OF_OTHERS)
 
 
 class _Texts:

@@ -1,0 +1,162 @@
+"""Runs the suite of a repository before a model is asked for the first time, and says what can be judged there.
+
+It is the base run that the first verdict needs anyway (`verdict.suite_runs`). It is looked at again where language,
+command or environment are others, and where nothing could be judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from nightshift.core.code.dependencies import is_suite
+from nightshift.core.code.environments import Environment
+from nightshift.core.code.paths import at_or_below
+from nightshift.core.code.repository_commands import Found, FoundCommand, Purpose
+from nightshift.core.code.tree import Tree
+from nightshift.core.isolation import RunLimits
+from nightshift.core.ports import Suite
+from nightshift.core.program import typed
+from nightshift.core.tasks.preflight import Preflight
+from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.verdicts import Failure, Result, SuiteJob, Trial
+from nightshift.verdict.environment import Task, describe_lack, is_to_blame
+from nightshift.verdict.languages.repository_commands.find import is_foreign, judged_here
+from nightshift.verdict.run import FAILED, file_of
+
+MOST_REASONS, MOST_CHARS = 10, 300
+_ABSENT = re.compile(r"(?m)^.*(?:not found|No such file or directory|Cannot find module|No module named).*$")
+_NOT_STARTED = ("status 126", "status 127")
+
+
+def choose_command(tree: Tree, spec: TaskSpec, found: Found) -> FoundCommand | None:
+    """The command of a repository's files that judges a task; None where its owner names a judge, or we find its tests.
+
+    Args:
+        tree: of the base.
+        spec: the task, with what was set for its repository.
+        found: what the files of the tree say.
+    """
+    judged = spec.tests or spec.test_command or spec.cases or spec.oracle
+    return None if judged or judged_here(tree.entries(), spec.language) else found.command(Purpose.TEST)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteCheck:
+    """The suite of a base, which is to run before a model is asked.
+
+    Attributes:
+        repo: the root of the checkout.
+        tree: of the base.
+        spec: the task that it is for, with the command that judges it; its words may name what fails.
+        environment: what was installed for it.
+        test_paths: the places that tests lie in; empty is anywhere.
+        limits: of the run.
+    """
+
+    repo: str
+    tree: Tree
+    spec: TaskSpec
+    environment: Environment
+    test_paths: tuple[str, ...] = ()
+    limits: RunLimits | None = None
+
+    @cached_property
+    def job(self) -> SuiteJob:
+        """The run of the suite."""
+        spec, tests = self.spec, (path for path in sorted(self.tree.entries()) if is_suite(path))
+        return SuiteJob(
+            base=self.tree,
+            change={},
+            regression=tuple(path for path in tests if not self.test_paths or at_or_below((path,), self.test_paths)),
+            command=spec.test_command,
+            allow=spec.allow,
+            language=spec.language,
+            environment=self.environment.digest,
+            limits=self.limits,
+        )
+
+    @property
+    def surroundings(self) -> str:
+        """A digest of what decides whether tests can run at all: language, command and environment."""
+        words = (self.spec.language, self.environment.digest, *self.spec.test_command)
+        return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+
+    async def run(self, suite: Suite, at: datetime) -> Preflight:
+        """Run it and tell what came of it.
+
+        Args:
+            suite: runs it.
+            at: the time.
+
+        Raises:
+            SandboxError: nothing could be run.
+            CommandBlocked: the command is one of those that never run.
+        """
+        ran = await suite.run_base(self.job)
+        ends = Counter(case.result for case in ran.results)
+        lacking = self._list_lacking(ran)
+        idle = Counter(case.message[:MOST_CHARS] for case in ran.results if case.result is Result.SKIPPED)
+        idle.update(describe_lack(failure)[:MOST_CHARS] for failure in lacking)
+        return Preflight(
+            repo=self.repo,
+            commit=self.tree.commit,
+            at=at,
+            language=self.spec.language,
+            command=self.spec.test_command or ran.command[:1],
+            environment=self.environment.sources,
+            collected=len(ran.results),
+            passed=ends[Result.PASSED],
+            failed=sum(ends[result] for result in FAILED) - len(lacking),
+            idle=dict(idle.most_common(MOST_REASONS)),
+            note=ran.reason,
+            fault=self._find_fault(ran, lacking),
+            surroundings=self.surroundings,
+        )
+
+    def _list_lacking(self, ran: Trial) -> list[Failure]:
+        """The failures that no change of the code could mend."""
+        tops = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in self.tree.entries()}
+        # A module that a test is named after may be what a task is to write.
+        tested = {PurePosixPath(path).stem.removeprefix("test_") for path in self.job.regression}
+        task = Task(words=self.spec.description, modules=frozenset(tops | tested))
+        return [failure for failure in ran.failures if is_to_blame(failure, task)]
+
+    def _find_fault(self, ran: Trial, lacking: Sequence[Failure]) -> str:
+        """Say why nothing can be judged, and what mends it; empty where something can."""
+        if ran.count(Result.PASSED):
+            return ""
+        spec, paths = self.spec, self.tree.entries()
+        name = typed(f'repo-settings {shlex.quote(self.repo)} test_command="…"')
+        if not ran.results:
+            why = next(filter(None, map(_find_absent, ran.failures)), "")
+            mend = f"Commit a lock file that brings it along, or name another command: {name}"
+            command = shlex.join(spec.test_command or ran.command[:1])
+            if why:
+                return f"`{command}` cannot run here: {why}. {mend}"
+        if lacking and len(lacking) == len(ran.failures):
+            whys = "; ".join(dict.fromkeys(map(describe_lack, lacking[:3])))
+            count = len({file_of(failure.id) for failure in lacking})
+            mend = "Declare it in pyproject.toml, requirements.txt or a lock file of the repository"
+            return f"no test of this repository can run here ({count} file{'s' * (count > 1)}: {whys}). {mend}"
+        is_judged = self.job.regression or spec.test_command or spec.tests or spec.cases or spec.oracle
+        if not is_judged and is_foreign(paths) and not judged_here(paths, spec.language):
+            return (
+                f"nothing judges the code of this repository: its files name no command for its tests. Name one: {name}"
+            )
+        return ""
+
+
+def _find_absent(failure: Failure) -> str:
+    """The line by which a command says that a program or library is not there; empty where it says no such thing."""
+    lines = _ABSENT.findall(failure.output)
+    if lines:
+        return str(lines[-1].strip()[:MOST_CHARS])
+    return failure.message if failure.message.endswith(_NOT_STARTED) else ""
