@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from nightshift.agent.kinds import asks_for_documents
 from nightshift.agent.services import AgentServices
 from nightshift.agent.taking_away import only_takes_away
 from nightshift.core.code.documents import is_documentation
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+from nightshift.core.tasks.language_choice import language_of
 from nightshift.core.tasks.projects import LAID_OUT, start_of
 from nightshift.core.tasks.verdicts import SuiteJob
+
+_MOST_SOURCES = 5000
+"""So many files of code are looked through for what reads a page or a docstring."""
 
 
 def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:
@@ -51,6 +58,10 @@ def writes_documents(context: AttemptContext, state: AttemptState, services: Age
     def before(path: str) -> str | None:
         return given[path] if path in given else text_of(services.tree, path)
 
+    def sources() -> Iterator[tuple[str, str]]:
+        paths = (path for path in services.tree.entries() if language_of(path) and path not in state.change)
+        return ((path, text) for path in islice(paths, _MOST_SOURCES) if (text := before(path)))
+
     laid_out = {path for path in LAID_OUT if state.project and before(path) is None}
     written = {path: text for path, text in state.change.items() if path not in laid_out}
-    return asks_for_documents(context.task.spec) and is_documentation(written, before)
+    return asks_for_documents(context.task.spec) and is_documentation(written, before, sources)

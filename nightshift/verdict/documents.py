@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from nightshift.core.code.documents import is_markdown
+from nightshift.core.code.documents import is_document, is_markdown
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.task import digest
@@ -105,10 +105,10 @@ def _looked_at(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
         if not text or len(text) > _MAX_CHARS:
             continue
         before = _before(job, path) or ""
-        if is_markdown(path):
+        if is_document(path):
             known = {one.message for one in findings(path, before, files)}
             found += [one for one in findings(path, text, files) if one.message not in known]
-            for one in _of_page(path, text, before):
+            for one in _of_page(path, text, before) if is_markdown(path) else ():
                 if isinstance(one, Finding):
                     found.append(one)
                 else:

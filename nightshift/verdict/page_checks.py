@@ -34,6 +34,10 @@ _ENDINGS = re.compile(
 )
 _ANYWHERE = re.compile(r"(readme|index|__init__|__main__|main|setup|conftest|license)\b", re.IGNORECASE)
 _MADE_UP = re.compile(r"path/to|your|example|my_|foo|bar\b", re.IGNORECASE)
+_SCRIPT = re.compile(r"<(?:script|iframe|object|embed)\b|<[^>]*\son\w+\s*=|javascript:", re.IGNORECASE)
+_SCRIPT_LINK = re.compile(r"\s*(?:java|vb)script:", re.IGNORECASE)
+_BUILDS = re.compile(r"\s*\.\.\s+(?:program-output|command-output|exec(?:_code)?|runblock|jupyter-execute)::")
+_INCLUDES = re.compile(r"\s*(?:\.\.\s+(?:literal)?include::\s*|include::|:file:\s*)(?P<path>[^\s\[]+)")
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*|py")
 
 
@@ -78,13 +82,35 @@ class Files:
 
 def findings(path: str, text: str, files: Files) -> Iterator[Finding]:
     """All that is wrong with a page."""
-    page = read(text)
+    page = read(text) if is_markdown(path) else Page()
     checks = (_links(path, page, files), _commands(path, page, text, files), _spans(path, page, files))
-    for check in checks:
+    for check in (*checks, _find_active(path, page, text, files)):
         yield from (Finding(path=path, line=line, message=message) for line, message in check)
 
 
 _Wrong = Iterator[tuple[int, str]]
+
+
+def _find_active(path: str, page: Page, text: str, files: Files) -> _Wrong:
+    """Code that runs where a page is shown or built, and files of that machine which come into it."""
+    for piece in page.html:
+        if _SCRIPT.search(piece.text):
+            yield piece.line, "this runs code where the page is shown"
+    yield from ((link.line, "this link runs code") for link in page.links if _SCRIPT_LINK.match(link.text))
+    for number, line in enumerate(() if is_markdown(path) else text.split("\n"), start=1):
+        if _BUILDS.match(line):
+            yield number, f"`{line.strip()}` runs a program where the page is built"
+        elif (included := _INCLUDES.match(line)) and _leads_out(path, included["path"], files):
+            yield number, f"`{line.strip()}` reads a file outside of the repository"
+
+
+def _leads_out(path: str, target: str, files: Files) -> bool:
+    """Tell whether a file that a page includes is none of the repository; sites begin theirs with a slash as well."""
+    if target.startswith("/"):
+        return not any(f"/{each}".endswith(target) for each in files.paths)
+    return target.startswith("~") or posixpath.normpath(posixpath.join(posixpath.dirname(path), target)).startswith(
+        ".."
+    )
 
 
 def _links(path: str, page: Page, files: Files) -> _Wrong:

@@ -32,6 +32,7 @@ class Page:
     links: tuple[Piece, ...] = ()
     blocks: tuple[Piece, ...] = ()
     spans: tuple[Piece, ...] = ()
+    html: tuple[Piece, ...] = ()
     anchors: frozenset[str] = frozenset()
 
 
@@ -42,13 +43,14 @@ def plain(anchor: str) -> str:
 
 def read(text: str) -> Page:
     """The page in a text; every text is one."""
-    links, blocks, spans, anchors = list[Piece](), list[Piece](), list[Piece](), set[str]()
+    links, blocks, spans, html, anchors = list[Piece](), list[Piece](), list[Piece](), list[Piece](), set[str]()
     line, heads = 1, False
     for token in _reader().parse(text):
         line = token.map[0] + 1 if token.map else line
         if token.type == "fence":
             blocks.append(Piece(line=line, text=token.content, info=(token.info.split() or [""])[0].casefold()))
         elif token.type == "html_block":
+            html.append(Piece(line=line, text=token.content))
             anchors |= {plain(name) for name in _ANCHOR.findall(token.content)}
         elif token.type == "inline":
             anchors |= {plain("".join(child.content for child in token.children or ()))} if heads else set()
@@ -56,9 +58,16 @@ def read(text: str) -> Page:
                 target = child.attrGet("href") or child.attrGet("src") if child.type in {"link_open", "image"} else None
                 links += [Piece(line=at, text=str(target))] if target else []
                 spans += [Piece(line=at, text=child.content)] if child.type == "code_inline" else []
+                html += [Piece(line=at, text=child.content)] if child.type == "html_inline" else []
                 anchors |= {plain(name) for name in _ANCHOR.findall(child.content)} if "html" in child.type else set()
         heads = token.type == "heading_open"
-    return Page(links=tuple(links), blocks=tuple(blocks), spans=tuple(spans), anchors=frozenset(anchors - {""}))
+    return Page(
+        links=tuple(links),
+        blocks=tuple(blocks),
+        spans=tuple(spans),
+        html=tuple(html),
+        anchors=frozenset(anchors - {""}),
+    )
 
 
 def _lines(token: Token, line: int) -> Iterator[tuple[int, Token]]:

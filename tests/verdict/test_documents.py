@@ -55,6 +55,25 @@ def test_what_the_tree_contradicts_is_found_with_its_line(text: str, fault: str)
 
 
 @pytest.mark.parametrize(
+    ("path", "text", "answer"),
+    [
+        ("README.md", "# A\n\n<script>x()</script>\n", True),
+        ("README.md", "a <b onclick=x()>b</b>\n", True),
+        ("README.md", "write `<script>`\n\n```html\n<script>x()</script>\n```\n\n<b id='on'>a</b>\n", False),
+        ("docs/a.rst", ".. include:: /etc/passwd\n", True),
+        ("docs/a.rst", ".. literalinclude:: ../../../secret.txt\n", True),
+        ("docs/a.rst", ".. include:: ../README.rst\n", False),
+        ("docs/a.rst", ".. include:: /guide.md\n", False),
+        ("docs/a.rst", ".. program-output:: sh -c id\n", True),
+        ("docs/a.adoc", "include::/etc/passwd[]\n", True),
+        ("docs/a.rst", ".. code-block:: sh\n\n   python none.py\n", False),
+    ],
+)
+def test_a_page_that_runs_code_or_reads_files_of_others_is_found(path: str, text: str, answer: bool) -> None:
+    assert bool(faults(text, path)) is answer
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "[a](docs/guide.md#pay-now) [b](docs) [c](docs/) [d](LICENSE) [e](https://x.org/none) [f](mailto:a@b.c)",
@@ -98,13 +117,29 @@ def test_every_text_is_a_page_whose_pieces_lie_in_it(text: str) -> None:
         ("a.mjs", "f(1);\n", "// one\nf(1); /* it */\n", True),
         ("a.mjs", "f(1);\n", "// one\nf(2);\n", False),
         ("requirements.txt", "a\n", "b\n", False),
+        ("bin/changes", None, "#!/bin/sh\ntouch x\n", False),
+        ("shop/words.md", "a\n", "b\n", False),
+        ("docs/words.rst", "a\n", "b\n", True),
+        ("a.py", "x = 1\n", "# -*- coding: latin-1 -*-\nx = 1\n", False),
+        ("a.py", "x = 1\n", "# ruff: noqa\nx = 1\n", False),
+        ("a.py", "x = 1  # type: ignore\n", "# one\nx = 1\n", False),
+        ("a.py", "#!/bin/python3\nx = 1\n", "#!/bin/sh\nx = 1\n", False),
+        ("a.py", '"""One."""\nprint(__doc__)\n', '"""Two."""\nprint(__doc__)\n', False),
+        ("a.py", "def f(): pass\nprint(__doc__)\n", 'def f():\n    """One."""\nprint(__doc__)\n', True),
+        ("a.py", "def f(): pass\nprint(f.__doc__)\n", 'def f():\n    """One."""\nprint(f.__doc__)\n', False),
+        ("a.py", "import click\ndef f(): pass\n", 'import click\ndef f():\n    """One."""\n', False),
+        ("used.py", "class A: pass\n", 'class A:\n    """One."""\n', False),
+        ("a.mjs", "function f() { return 1; }\n", "function f() { return /* the\n one */ 1; }\n", False),
+        ("a.mjs", "f(1);\ng();\n", "/** Both.\n * Twice. */\nf(1); // one\n// two\ng();\n", True),
+        ("a.mjs", "f(1);\n", "// eslint-disable-next-line\nf(1);\n", False),
         ("a.toml", "a=1\n", "a=1\n# b\n", False),
     ],
 )
 def test_documentation_is_what_leaves_the_code_as_it_was(
     path: str, before: str | None, after: str | None, answer: bool
 ) -> None:
-    assert is_documentation({path: after}, lambda _: before) is answer
+    readers = [("b.py", "import used\nprint(used.A.__doc__, open('shop/words.md').read())\n")]
+    assert is_documentation({path: after}, lambda _: before, lambda: readers) is answer
 
 
 def page(*blocks: str) -> dict[str, str | None]:

@@ -1,14 +1,17 @@
-"""Whether a change is documentation alone: pages, docstrings and comments, and no line of code."""
+"""Whether a change is documentation alone: no token of code differs, and no line that a tool or program reads."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePosixPath
 
 from nightshift.core.code import javascript
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.task import Change
+from nightshift.core.text.encoding import encode
 
 _ENDINGS = (".md", ".markdown", ".rst", ".adoc")
 _NAMES = re.compile(
@@ -26,23 +29,101 @@ def is_document(path: str) -> bool:
     return path.casefold().endswith(_ENDINGS) or _NAMES.fullmatch(path.rpartition("/")[2]) is not None
 
 
-def is_documentation(change: Change, before: Callable[[str], str | None]) -> bool:
-    """Tell whether a change leaves all code as it was.
+_FOR_TOOLS = re.compile(
+    r"[-#/*\s]*(?:coding[:=]|-\*-|vim?:|noqa\b|(?:type|pragma|pylint|flake8|mypy|ruff|pyright|isort|fmt|yapf|doctest|cython"
+    r"|distutils|biome|webpack\w+|pyre)\s*:|nosec\b|nosemgrep|eslint-|eslint\s|prettier-ignore"
+    r"|(?:istanbul|[cv]8) ignore|@ts-|@jsx|@flow|@jest-|@vitest-|@preserve|@__|#__|<reference\b|<amd|#\s*source\w*url)",
+    re.IGNORECASE,
+)
+"""How a comment begins that a tool reads."""
+_CODING = re.compile(r"^[ \t\f]*#.*?coding[:=]")
+_HELP = re.compile(r"\b(?:import|from)\s+(?:click|typer|docopt|fire|cyclopts|plac|fastapi|flask_restx|apispec)\b")
+"""Libraries by which programs show docstrings to their users."""
+Sources = Callable[[], Iterable[tuple[str, str]]]
+"""Path and text of the files of code of a tree."""
+
+
+def is_documentation(change: Change, before: Callable[[str], str | None], sources: Sources = tuple) -> bool:
+    """Tell whether a change leaves all as it was that a machine reads.
 
     Args:
         change: path to new text, None for a removed file.
         before: gives the text of a file without the change.
+        sources: lists the files that may read what was changed; called where that matters.
     """
-    return all(is_document(path) or _same_code(path, before(path), text) for path, text in change.items())
+    return all(
+        _is_unread(path, text, sources) if is_document(path) else _is_same_code(path, before(path), text, sources)
+        for path, text in change.items()
+    )
 
 
-def _same_code(path: str, before: str | None, after: str | None) -> bool:
+def _is_unread(path: str, text: str | None, sources: Sources) -> bool:
+    """Tell whether a page is for people alone: it is no program, and none names it as its data."""
+    if (text or "").startswith("#!"):
+        return False
+    name = PurePosixPath(path).name
+    if _NAMES.match(name) or "/" not in path:
+        return True
+    return not any(
+        f"{quote}{name}{quote}" in code or f"/{name}{quote}" in code for _, code in sources() for quote in "'\""
+    )
+
+
+def _is_same_code(path: str, before: str | None, after: str | None, sources: Sources) -> bool:
     if before is None or after is None:
         return False
     if path.endswith(".py"):
         one, other = parse_quietly(before), parse_quietly(after)
-        return one is not None and other is not None and _bare(one) == _bare(other)
-    return javascript.is_source(path) and _leaves(path, before) == _leaves(path, after)
+        if one is None or other is None or _list_for_tools(before) != _list_for_tools(after):
+            return False
+        documented, now = _list_docstrings(one), _list_docstrings(other)
+        altered = {name for name in documented.keys() | now.keys() if documented.get(name) != now.get(name)}
+        return _bare(one) == _bare(other) and not _reads_docstrings(path, altered, other, after, sources)
+    return javascript.is_source(path) and _list_tokens(path, before) == _list_tokens(path, after)
+
+
+def _list_for_tools(text: str) -> tuple[str, Counter[str]]:
+    """The first line where it starts a program or names the encoding, and the comments that tools read, in any order.
+
+    A text in a string that looks like such a comment counts as one.
+    """
+    first = "\n".join(line for line in text.split("\n")[:2] if line.startswith("#!") or _CODING.match(line))
+    comments = (comment for line in text.split("\n") for comment in line.split("#")[1:])
+    return first, Counter(comment.strip() for comment in comments if _FOR_TOOLS.match(comment))
+
+
+def _list_docstrings(tree: ast.Module) -> dict[str, str | None]:
+    """The name of a module (empty), class or function to its docstring; of several of one name to that of the last."""
+    nodes = (
+        n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return {getattr(node, "name", ""): ast.get_docstring(node, clean=False) for node in nodes}
+
+
+def _reads_docstrings(path: str, altered: set[str], tree: ast.Module, text: str, sources: Sources) -> bool:
+    """Tell whether a program may read one of the docstrings that were altered."""
+    if not altered:
+        return False
+    if altered - {""} and _HELP.search(text):
+        return True
+    names = {getattr(node, "name", "") for node in ast.walk(tree)}
+    if any(name in altered or (name not in names and altered - {""}) for name in _list_read(tree, "")):
+        return True
+    names = altered - {""} | ({PurePosixPath(path).stem} if "" in altered else set())
+    others = (parse_quietly(code) for other, code in sources() if other != path and "__doc__" in code)
+    return any(name in names for other in others if other for name in _list_read(other, None))
+
+
+def _list_read(tree: ast.Module, own: str | None) -> Iterator[str]:
+    """The last names of what code reads the docstring of; `own` stands for the module itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "__doc__" and own is not None:
+            yield own
+        elif isinstance(node, ast.Attribute) and node.attr == "__doc__":
+            value = node.value
+            yield value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "?")
+        elif isinstance(node, ast.Attribute | ast.Name) and getattr(node, "attr", getattr(node, "id", "")) == "getdoc":
+            yield "?"
 
 
 def _bare(tree: ast.Module) -> str:
@@ -54,7 +135,19 @@ def _bare(tree: ast.Module) -> str:
     return ast.dump(tree)
 
 
-def _leaves(path: str, text: str) -> list[tuple[str, str]]:
-    """The tokens of a script without its comments."""
-    nodes = javascript.walk(javascript.parse(path, text))
-    return [(node.type, javascript.node_text(node)) for node in nodes if not node.children and node.type != "comment"]
+def _list_tokens(path: str, text: str) -> tuple[str, list[tuple[str, str, bool]], Counter[str]]:
+    """The first line that starts a script, its tokens, each with whether a line ends before it, and comments for tools.
+
+    A line that ends may end a statement, also within a comment.
+    """
+    tokens, comments, at = list[tuple[str, str, bool]](), Counter[str](), None
+    source = encode(text)
+    for node in javascript.walk(javascript.parse(path, text)):
+        if node.type == "comment":
+            lines = (line.strip().strip("/*").strip() for line in javascript.node_text(node).split("\n"))
+            comments.update(line for line in lines if _FOR_TOOLS.match(line))
+        elif not node.children:
+            is_next_line = at is not None and b"\n" in source[at : node.start_byte]
+            tokens.append((node.type, javascript.node_text(node), is_next_line))
+            at = node.end_byte
+    return text.partition("\n")[0] if text.startswith("#!") else "", tokens, comments
