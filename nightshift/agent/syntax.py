@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from nightshift.core.code import golang, javascript
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
+from nightshift.core.text.encoding import encode
 
 _MAX_CHARS = 400_000
 
@@ -17,7 +18,7 @@ def _python(path: str, text: str) -> None:
     """Compile without running: also finds what the grammar allows and the compiler does not, such as a stray return."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compile(text, path, "exec", dont_inherit=True)
+        compile(encode(text), path, "exec", dont_inherit=True)  # as the file's own first lines have it read
 
 
 def _javascript(path: str, text: str) -> None:
@@ -35,7 +36,7 @@ def _go(path: str, text: str) -> None:
 _CHECKS: dict[str, Callable[[str, str], object]] = {
     "py": _python,
     "pyi": _python,
-    "json": lambda _path, text: json.loads(text),
+    "json": lambda _path, text: json.loads(encode(text)),
     "toml": lambda _path, text: tomllib.loads(text),
     "go": _go,
     **dict.fromkeys(("js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), _javascript),

@@ -10,6 +10,7 @@ from nightshift.agent import protected_files, syntax
 from nightshift.agent.feedback import delta, headline, passed, shape
 from nightshift.agent.prompt.context import estimate_tokens
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.core.text.encoding import decode
 
 EVIDENCE = Evidence(tree="t", sandbox="s", label=Label.TESTS_PASSED)
 
@@ -109,6 +110,19 @@ def test_settings_may_change_but_not_how_tests_are_run() -> None:
 
 def test_settings_of_nothing_but_blank_lines_are_read() -> None:
     protected_files.refusal("pyproject.toml", "\n" * 300_000 + " " * 300_000, before=None, given=[], asked="")
+
+
+@pytest.mark.parametrize(
+    ("path", "raw"),
+    [
+        ("a.py", b"\xef\xbb\xbfx = 1\n"),
+        ("a.py", b"# -*- coding: cp1252 -*-\nx = '\x80'\n"),
+        ("a.json", b"\xef\xbb\xbf{}\n"),
+        ("a.mjs", b"\xef\xbb\xbff();\n"),
+    ],
+)
+def test_a_file_is_checked_as_its_own_first_bytes_have_it_read(path: str, raw: bytes) -> None:
+    assert syntax.fault(path, decode(raw)) is None
 
 
 def test_feedback_is_at_most_five_failures_within_its_length() -> None:

@@ -198,6 +198,7 @@ def test_a_first_comment_names_the_file_when_nothing_else_does_and_stays() -> No
 def test_a_path_with_spaces_may_be_quoted() -> None:
     assert list(read('```text path="my data/a file.txt"\nx\n```').files) == ["my data/a file.txt"]
     assert list(read("```text path=my data/a file.txt\nx\n```").files) == ["my data/a file.txt"]
+    assert list(read("```text path=my 'data' \"x\".txt\nx\n```").files) == ["my 'data' \"x\".txt"]
 
 
 def test_a_single_unnamed_block_is_the_one_expected_file() -> None:

@@ -85,7 +85,7 @@ def _value(rest: str) -> str:
     if looks_like_path(word.strip("\"'`")):
         return word
     whole = _DELETE.sub(" ", rest).strip(" }")
-    return whole if looks_like_path(tidy(whole).replace(" ", "_")) else word
+    return whole if looks_like_path(re.sub(r"[ '\"]", "_", tidy(whole))) else word
 
 
 def tidy(path: str) -> str:
