@@ -14,7 +14,7 @@ from engine.tests.support.tiny_solver import TinySolver, asked
 from nightshift.core.errors import ModelRefused, NeedsSettings, Parked, SandboxError
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tasks.task import Spent
+from nightshift.core.tasks.task import Limits, Spent
 from nightshift.core.tools import ToolSpec
 from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.budgets import SpendingLimits
@@ -192,7 +192,7 @@ async def test_it_stands_in_for_a_model_that_fails_and_that_is_told_as_any_fallb
 
 async def test_budgets_do_not_bind_it(setting: GatewaySetup) -> None:
     spent_up: dict[str, Any] = {
-        "budgets": SpendingLimits(day_tokens=1, total_cost_usd=0.0),
+        "budgets": SpendingLimits(day=Limits(tokens=1), total=Limits(cost_usd=0.0)),
         "spent_since": lambda since: Spent(tokens_in=5) if since else Spent(),
     }
     with WireServer() as server:

@@ -11,8 +11,9 @@ from nightshift.app.store import StoreServices
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock
 from nightshift.core.errors import ExtraMissing
+from nightshift.core.tasks.task import Limits
 from nightshift.core.text.masking import Masker
-from nightshift.models.base import BackendSettings, BaseModelHandler, SandboxRuns
+from nightshift.models.base import BackendSettings, BaseModelHandler, EnsureExtra, SandboxRuns
 from nightshift.models.budgets import Price, SpendingLimits
 from nightshift.models.call import CallPolicy
 from nightshift.models.chain import build_chain, phase_routes
@@ -24,9 +25,6 @@ from nightshift.storage.db.model_results import ModelResults
 from nightshift.storage.db.tool_forms import ToolForms
 from nightshift.storage.memory.embedders import Choice, EmbedderMissing, Endpoints, Provisioning, choose
 from nightshift.storage.memory.store import LongTermMemory
-
-EnsureExtra = Callable[[str], None]
-"""Returns when optional packages are installed, or raises `ExtraMissing`; blocks."""
 
 
 def nothing_runs() -> str:
@@ -131,12 +129,9 @@ def prices_of(settings: Settings) -> dict[str, Price]:
 
 def _spending_limits(settings: Settings) -> SpendingLimits:
     return SpendingLimits(
-        call_tokens=settings.call_tokens,
-        call_cost_usd=settings.call_cost_usd,
-        day_tokens=settings.day_tokens,
-        day_cost_usd=settings.day_cost_usd,
-        total_tokens=settings.total_tokens,
-        total_cost_usd=settings.total_cost_usd,
+        call=Limits(tokens=settings.call_tokens, cost_usd=settings.call_cost_usd),
+        day=Limits(tokens=settings.day_tokens, cost_usd=settings.day_cost_usd),
+        total=Limits(tokens=settings.total_tokens, cost_usd=settings.total_cost_usd),
     )
 
 

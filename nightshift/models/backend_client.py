@@ -37,8 +37,9 @@ from nightshift.models.errors import (
     TimedOut,
     ToolsRefused,
 )
+from nightshift.models.server_facts import PLAIN
 from nightshift.models.services import GatewayServices, RoutingConfig
-from nightshift.models.task_failures import Blame, TaskFailures
+from nightshift.models.task_failures import TaskFailures
 
 Room = Callable[[], AbstractAsyncContextManager[Reservation]]
 """Reserves room for one call in the budgets; each try needs its own, for what is lost was paid for."""
@@ -198,7 +199,7 @@ class BackendClient:
         if self._unusable_in_a_row < MOST_UNUSABLE or self.profile.is_plain:
             return False
         self._unusable_in_a_row = 0
-        self.backend.facts.note_plain()
+        self.backend.facts.note(PLAIN)
         self._store_facts()
         return True
 
@@ -354,7 +355,7 @@ class BackendClient:
                     raise
                 request = replace(request, protocol=ToolProtocol.TEXT)
             except RequestRefused as error:
-                blamed = self._assign_blame(request, error)
+                blamed = self._task_failures.note_refusal(request.task_id, error)
                 self._note_failure(request, blamed, tries)
                 raise blamed from error
             except ModelError as error:
@@ -369,16 +370,6 @@ class BackendClient:
             finally:
                 self._store_facts()
         raise AssertionError("the loop above ends by itself")
-
-    def _assign_blame(self, request: ModelRequest, error: RequestRefused) -> ModelRefused:
-        """The refusal as an error that says who is to blame; it stays as it is while that is open."""
-        match self._task_failures.note_refusal(request.task_id):
-            case Blame.BACKEND:
-                return BackendMisconfigured(f"{error}. Requests of several tasks were refused so")
-            case Blame.REQUEST:
-                return ModelRefused(str(error))
-            case _:
-                return error
 
     def _store_facts(self) -> None:
         if (facts := str(self.backend.facts)) != self._stored_facts:

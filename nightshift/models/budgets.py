@@ -22,17 +22,16 @@ from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.task import Limits, Spent
 from nightshift.core.text.formats import money
 
+UNLIMITED = Limits()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits:
-    """Limits of one call, of one UTC day, and of all time; None is unlimited. Tokens are prompt and reply."""
+    """Limits of one call, of one UTC day, and of all time: `tokens` (prompt and reply) and `cost_usd` are kept."""
 
-    call_tokens: int | None = None
-    call_cost_usd: float | None = None
-    day_tokens: int | None = None
-    day_cost_usd: float | None = None
-    total_tokens: int | None = None
-    total_cost_usd: float | None = None
+    call: Limits = UNLIMITED
+    day: Limits = UNLIMITED
+    total: Limits = UNLIMITED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,39 +115,27 @@ class Budget:
     Args:
         what: how the budget is called: “the task”, “today”.
         spent: what was used before.
-        calls, tokens, cost_usd: the limits; None is unlimited.
+        limits: `model_calls`, `tokens` and `cost_usd` are kept; None is unlimited.
 
     Attributes:
         reported: whether an event said that it is used up; kept here for whoever emits it.
     """
 
-    what: str
-
-    def __init__(
-        self,
-        what: str,
-        spent: Spent,
-        *,
-        calls: int | None = None,
-        tokens: int | None = None,
-        cost_usd: float | None = None,
-    ) -> None:
+    def __init__(self, what: str, spent: Spent, limits: Limits = UNLIMITED) -> None:
         self.what, self.spent = what, spent
-        self.reported = False
         self._reserved: list[Spent] = []
         self._settled = asyncio.Event()
-        self.limit(calls=calls, tokens=tokens, cost_usd=cost_usd)
+        self.limit(limits)
 
-    def limit(self, *, calls: int | None = None, tokens: int | None = None, cost_usd: float | None = None) -> None:
+    def limit(self, limits: Limits) -> None:
         """Set the limits anew; what was spent and what is reserved stays, and calls that wait for room check again."""
-        self._calls, self._tokens, self._cost_usd = calls, tokens, cost_usd
-        self.reported = False
+        self._limits, self.reported = limits, False
         self._wake_waiting()
 
     @property
     def is_limited(self) -> bool:
         """Whether it bounds how much is written."""
-        return self._tokens is not None or self._cost_usd is not None
+        return self._limits.tokens is not None or self._limits.cost_usd is not None
 
     @asynccontextmanager
     async def reserve(self, need: CallEstimate) -> AsyncIterator[CallEstimate]:
@@ -159,7 +146,7 @@ class Budget:
         Raises:
             BudgetExhausted: there is no room even when all others have settled.
         """
-        while (granted := self._longest_reply(need, sum(self._reserved, self.spent))) < need.reply and self._reserved:
+        while (granted := self._longest_reply(need)) < need.reply and self._reserved:
             await self._settled.wait()
         if granted < min(need.reply, LEAST_REPLY):
             raise BudgetExhausted(self, self._shortage(need))
@@ -179,19 +166,19 @@ class Budget:
         self._settled.set()
         self._settled = asyncio.Event()
 
-    def _longest_reply(self, need: CallEstimate, used: Spent) -> int:
+    def _longest_reply(self, need: CallEstimate) -> int:
         """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
-        return min([need.reply, *self._room(need, used).values()])
+        return min([need.reply, *self._room(need, sum(self._reserved, self.spent)).values()])
 
     def _room(self, need: CallEstimate, used: Spent) -> dict[Measure, int]:
         """The longest reply that each limit leaves room for, negative when not even the prompt fits."""
-        room = dict[Measure, int]()
-        if self._calls is not None:
-            room[Measure.MODEL_CALLS] = need.reply if used.model_calls < self._calls else -1
-        if self._tokens is not None:
-            room[Measure.TOKENS] = self._tokens - used.tokens - need.prompt
-        if self._cost_usd is not None:
-            room[Measure.COST_USD] = self._for_money(need, self._cost_usd - used.cost_usd)
+        limits, room = self._limits, dict[Measure, int]()
+        if limits.model_calls is not None:
+            room[Measure.MODEL_CALLS] = need.reply if used.model_calls < limits.model_calls else -1
+        if limits.tokens is not None:
+            room[Measure.TOKENS] = limits.tokens - used.tokens - need.prompt
+        if limits.cost_usd is not None:
+            room[Measure.COST_USD] = self._for_money(need, limits.cost_usd - used.cost_usd)
         return room
 
     def _for_money(self, need: CallEstimate, left_usd: float) -> int:
@@ -202,18 +189,17 @@ class Budget:
         return need.reply if each == 0 and left_usd >= 0 else int(left_usd * 1e6 / each) if each else -1
 
     def _shortage(self, need: CallEstimate) -> Shortage:
-        used, least = self.spent, min(need.reply, LEAST_REPLY)
+        used, limits, least = self.spent, self._limits, min(need.reply, LEAST_REPLY)
         measure = next(measure for measure, reply in self._room(need, used).items() if reply < least)
         if measure is Measure.MODEL_CALLS:
-            short: float = used.model_calls + 1 - (self._calls or 0)
-            text = f"{self._calls} model calls is reached ({used.model_calls} used)"
+            short: float = used.model_calls + 1 - (limits.model_calls or 0)
+            text = f"{limits.model_calls} model calls is reached ({used.model_calls} used)"
         elif measure is Measure.TOKENS:
-            short = used.tokens + need.prompt + least - (self._tokens or 0)
-            text = (
-                f"{self._tokens:,} tokens is reached ({used.tokens:,} used, the next prompt has about {need.prompt:,})"
-            )
+            short = used.tokens + need.prompt + least - (limits.tokens or 0)
+            next_call = f"the next prompt has about {need.prompt:,}"
+            text = f"{limits.tokens:,} tokens is reached ({used.tokens:,} used, {next_call})"
         else:
-            limit_usd, call_usd = self._cost_usd or 0.0, need.cost_usd(least)
+            limit_usd, call_usd = limits.cost_usd or 0.0, need.cost_usd(least)
             short = max(0.0, used.cost_usd + call_usd - limit_usd)
             next_call = f"the next call costs at least {money(call_usd)}"
             text = f"{money(limit_usd)} is reached ({money(used.cost_usd)} used, {next_call})"
@@ -289,20 +275,17 @@ class BudgetLedger:
         self.shared: SharedBudget | None = None
         self._over: SpentBudget | None = None
         self._today = self._new_day()
-        self._total = Budget(
-            "all time", spent_since(None), tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd
-        )
+        self._total = Budget("all time", spent_since(None), budgets.total)
 
     def set_limits(self, budgets: SpendingLimits) -> None:
         """Set other limits; what was spent stays."""
         self._limits, self._over = budgets, None
-        self._todays_budget().limit(tokens=budgets.day_tokens, cost_usd=budgets.day_cost_usd)
-        self._total.limit(tokens=budgets.total_tokens, cost_usd=budgets.total_cost_usd)
+        self._todays_budget().limit(budgets.day)
+        self._total.limit(budgets.total)
 
     def for_task(self, task_id: int | None, limits: Limits, spent: Spent) -> Budget:
         """A budget for a task's own limits."""
-        what = "outside a task" if task_id is None else f"task {task_id}"
-        return Budget(what, spent, calls=limits.model_calls, tokens=limits.tokens, cost_usd=limits.cost_usd)
+        return Budget("outside a task" if task_id is None else f"task {task_id}", spent, limits)
 
     @asynccontextmanager
     async def reserve(self, task: Budget, need: CallEstimate) -> AsyncIterator[Reservation]:
@@ -311,8 +294,7 @@ class BudgetLedger:
         Raises:
             BudgetExhausted: one of them has none.
         """
-        limits = self._limits
-        one_call = Budget(_ONE_CALL, Spent(), tokens=limits.call_tokens, cost_usd=limits.call_cost_usd)
+        one_call = Budget(_ONE_CALL, Spent(), self._limits.call)
 
         def charge(completion: Completion) -> None:
             # Today's is whichever it is by now: a call may end on another day than it began.
@@ -345,7 +327,8 @@ class BudgetLedger:
             charge(completion)
 
         while (room := await shared.reserve(need.as_spent(need.reply).tokens, need.cost_usd(need.reply))).lacks:
-            left = Budget(_ALL_NODES[room.lacks], Spent(), tokens=room.left_tokens, cost_usd=room.left_cost_usd)
+            limits = Limits(tokens=room.left_tokens, cost_usd=room.left_cost_usd)
+            left = Budget(_ALL_NODES[room.lacks], Spent(), limits)
             try:
                 async with left.reserve(need) as smaller:
                     # What lacks may be less than a token: then the same need would be refused again.
@@ -395,8 +378,7 @@ class BudgetLedger:
         return self._today
 
     def _new_day(self) -> Budget:
-        spent = self._spent_since(_midnight(self._day))
-        return Budget(_TODAY, spent, tokens=self._limits.day_tokens, cost_usd=self._limits.day_cost_usd)
+        return Budget(_TODAY, self._spent_since(_midnight(self._day)), self._limits.day)
 
     def _date(self) -> date:
         return self._clock().astimezone(UTC).date()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
@@ -16,22 +16,13 @@ from typing import TYPE_CHECKING, Any
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thought
 from nightshift.core.tools import ToolCall
 from nightshift.models.base import CallName, CallText, ThoughtText
+from nightshift.models.model_table import TABLE
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ModelResponseStreamEvent
     from pydantic_ai.models import Model, ModelRequestParameters
 
-ENDS = {
-    word: finish
-    for finish, words in (
-        (Finish.STOP, "stop eos eos_token end_turn stop_sequence pause_turn complete completed"),
-        (Finish.TOOL, "tool_calls function_call tool_use"),
-        (Finish.LENGTH, "length max_tokens max_output_tokens model_length model_context_window_exceeded"),
-        (Finish.FILTER, "content_filter refusal safety sensitive prohibited_content blocklist spii recitation"),
-    )
-    for word in words.split()
-}
-"""The vendors' words for why a reply ended, in lower case; any other word means that something cut it."""
+ENDS = {word: Finish(name) for name, words in TABLE["ends"].items() for word in words}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEFORE_NAME = re.compile(r"\A(?:.*\bto=)?[\s`'\"]*(?:(?:functions|default_api|tools?)\.)?", re.DOTALL)
 _BEHIND_NAME = re.compile(r"(?<=.)(?:<\||[\s(\[{<:`'\"]).*", re.DOTALL)
@@ -88,28 +79,24 @@ def pair_calls(messages: Iterable[Message], allowed: re.Pattern[str]) -> tuple[M
     `allowed` or come twice are replaced, the same way in each later request; a result whose call is not known becomes a
     turn of the user's.
     """
-    turns, used, waiting = list[Message](), set[str](), list[tuple[str, str]]()
+    turns, used, waiting = list[Message](), set[str](), dict[str, str]()  # calls without a result: new id to old
     for message in messages:
-        if message.role == "tool" and (pair := _find_call(waiting, message.call_id)):
-            waiting.remove(pair)
-            turns.append(replace(message, call_id=pair[1]))
+        wanted = message.call_id  # without one it answers the next call
+        answered = next((new for new, old in waiting.items() if old == wanted or not wanted), "")
+        if message.role == "tool" and answered:
+            del waiting[answered]
+            turns.append(replace(message, call_id=answered))
             continue
-        turns += _answer_rest(waiting)
-        ids = [_fresh(call.id, used, allowed) for call in message.tool_calls]
-        waiting = [(call.id, new) for call, new in zip(message.tool_calls, ids, strict=True)]
-        calls = tuple(replace(call, id=new) for call, new in zip(message.tool_calls, ids, strict=True))
+        turns += map(_answer_nothing, waiting)
+        calls = tuple(replace(call, id=_fresh(call.id, used, allowed)) for call in message.tool_calls)
+        waiting = {new.id: old.id for new, old in zip(calls, message.tool_calls, strict=True)}
         role = "user" if message.role == "tool" else message.role
         turns.append(replace(message, role=role, tool_calls=calls, call_id=""))
-    return (*turns, *_answer_rest(waiting))
+    return (*turns, *map(_answer_nothing, waiting))
 
 
-def _find_call(waiting: Sequence[tuple[str, str]], call_id: str) -> tuple[str, str] | None:
-    """The call that a result answers: the one of its id, or the next one where it names none."""
-    return next((pair for pair in waiting if pair[0] == call_id or not call_id), None)
-
-
-def _answer_rest(waiting: Iterable[tuple[str, str]]) -> list[Message]:
-    return [Message(role="tool", text=NO_RESULT, call_id=new) for _, new in waiting]
+def _answer_nothing(call_id: str) -> Message:
+    return Message(role="tool", text=NO_RESULT, call_id=call_id)
 
 
 def _fresh(call_id: str, used: set[str], allowed: re.Pattern[str]) -> str:

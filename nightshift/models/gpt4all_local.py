@@ -13,15 +13,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.errors import ModelRefused, ModelUnavailable
-from nightshift.models.base import BackendSettings, BaseModelHandler, EnsureExtra, OnText
-from nightshift.models.errors import BackendMisconfigured, too_long
+from nightshift.models.base import BackendSettings, BaseModelHandler, OnText
+from nightshift.models.errors import too_long
 from nightshift.models.llama_cpp import LlamaCppBackend
-from nightshift.models.model_files import GGUFHeader, ModelFileBackend, in_folder, read_header, write_chat
+from nightshift.models.model_files import GGUFHeader, ModelFileBackend, write_chat
 
 BATCH = 128
 """Tokens of the prompt that are read at a time, and so between two looks whether to stop."""
@@ -34,20 +33,20 @@ ERROR_TOKEN = -1
 """The library reports its own errors as a token of this id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Loaded:
+@dataclass(frozen=True, slots=True)
+class _Model:
     """A model in memory."""
 
-    engine: Any
     header: GGUFHeader
     num_ctx: int
+    engine: Any
 
 
 class _Call:
     """Listens to one run of the engine, counts its tokens, and stops it when it has to stop."""
 
-    def __init__(self, loaded: _Loaded, most: int, on_text: OnText, is_stopped: Callable[[], bool]) -> None:
-        self._loaded, self._most, self._on_text, self._is_stopped = loaded, most, on_text, is_stopped
+    def __init__(self, model: _Model, most: int, on_text: OnText, is_stopped: Callable[[], bool]) -> None:
+        self._model, self._most, self._on_text, self._is_stopped = model, most, on_text, is_stopped
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.text, self.fault = "", ""
         self.tokens_in = self.tokens_out = 0
@@ -65,11 +64,11 @@ class _Call:
             self.fault = raw.decode(errors="replace")
             return False
         # The engine may hand over a few tokens more that it held back.
-        if self.is_full or self._is_stopped() or token in self._loaded.header.control:
+        if self.is_full or self._is_stopped() or token in self._model.header.control:
             return False
         self.tokens_out += 1
         # At the end of its context the engine would go on by forgetting the beginning of the prompt.
-        at_end = self.tokens_in + self.tokens_out >= self._loaded.num_ctx - 1
+        at_end = self.tokens_in + self.tokens_out >= self._model.num_ctx - 1
         self.is_full = at_end or self.tokens_out >= self._most
         text = self._decode(raw)
         self.text += text
@@ -82,22 +81,15 @@ class GPT4AllBackend(ModelFileBackend):
 
     name = "gpt4all"
     setup = "set GPT4ALL_MODEL_PATH to a model file (.gguf)"
+    vendor = "GPT4All"
     package = "gpt4all"
-    variable = "GPT4ALL_MODEL_PATH"
+    variables = ("GPT4ALL_MODEL_PATH",)
 
-    def __init__(self, *, path: Path, num_ctx: int | None = None, ensure_extra: EnsureExtra | None = None) -> None:
-        super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gpt4all")
-        self._loaded: _Loaded | None = None
+        self._loaded: _Model | None = None
         self._closing = threading.Event()
-
-    @classmethod
-    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
-        """Needs the path of a model file, or of a folder in which the model names one, with or without `.gguf`."""
-        path = settings.gpt4all_model_path
-        if path is None:
-            return None
-        return cls(path=in_folder(path, model), num_ctx=settings.num_ctx, ensure_extra=settings.ensure_extra)
 
     def stand_in(self, settings: BackendSettings) -> BaseModelHandler:
         """llama.cpp with the same file, once this engine has refused it."""
@@ -138,13 +130,13 @@ class GPT4AllBackend(ModelFileBackend):
         def is_stopped() -> bool:
             return stop.is_set() or self._closing.is_set()
 
-        began, loaded = time.monotonic(), None if is_stopped() else self._load()
-        if loaded is None:
+        if is_stopped():
             raise ModelUnavailable("cancelled before it began")
-        call = _Call(loaded, request.max_tokens or loaded.num_ctx, on_text, is_stopped)
-        self._prompt(loaded, request, call)
+        began, model = time.monotonic(), self._load()
+        call = _Call(model, request.max_tokens or model.num_ctx, on_text, is_stopped)
+        self._prompt(model, request, call)
         if call.fault:
-            raise too_long(self.model, loaded.num_ctx) if "context window" in call.fault else ModelRefused(call.fault)
+            raise too_long(self.model, model.num_ctx) if "context window" in call.fault else ModelRefused(call.fault)
         if is_stopped():
             raise ModelUnavailable("GPT4All was stopped")
         return Completion(
@@ -157,32 +149,24 @@ class GPT4AllBackend(ModelFileBackend):
             finish=Finish.LENGTH if call.is_full else Finish.STOP,
         )
 
-    @property
-    def window(self) -> int | None:
-        """The context that the model was loaded with, once it was."""
-        return self._loaded.num_ctx if self._loaded else None
-
-    def _load(self) -> _Loaded:
+    def _load(self) -> _Model:
         if self._loaded is None:
             self._require_package()
+            header, num_ctx = self._read_file()
             try:
-                header = read_header(self._path)
-                num_ctx = self._choose_window(header)
-                self._loaded = _Loaded(engine=self._engine(num_ctx), header=header, num_ctx=num_ctx)
-            except (OSError, ValueError, RuntimeError) as error:
-                advice = "set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
-                if isinstance(error, RuntimeError):
-                    self.facts.note(f"no {self._loading}")
-                    advice = LLAMA_CPP_MAY
-                raise BackendMisconfigured(f"GPT4All cannot load {self._path}: {error}; {advice}") from error
+                self._loaded = _Model(header, num_ctx, self._start_engine(num_ctx))
+            except (OSError, ValueError) as error:
+                raise self._unloadable(error) from error
+            except RuntimeError as error:
+                self.facts.note(f"no {self._loading}")
+                raise self._unloadable(error, LLAMA_CPP_MAY) from error
             self.facts.learnt.pop(f"no {self._loading}", None)
         return self._loaded
 
-    def _engine(self, num_ctx: int) -> Any:
+    def _start_engine(self, num_ctx: int) -> Any:
         from gpt4all import GPT4All  # type: ignore[import-untyped]  # noqa: PLC0415 - no types; loads native libraries
 
-        where = {"model_path": self._path.parent, "allow_download": False}
-        model = GPT4All(self._path.name, n_ctx=num_ctx, **where)
+        model = GPT4All(self._path.name, n_ctx=num_ctx, model_path=self._path.parent, allow_download=False)
         try:
             model.model.thread_count()
         except Exception as error:  # the package raises a bare one
@@ -190,15 +174,15 @@ class GPT4AllBackend(ModelFileBackend):
             raise RuntimeError("the engine does not know this kind of model, or the file is damaged") from error
         return model
 
-    def _prompt(self, loaded: _Loaded, request: ModelRequest, call: _Call) -> None:
-        engine = loaded.engine.model
+    def _prompt(self, model: _Model, request: ModelRequest, call: _Call) -> None:
+        engine, header = model.engine.model, model.header
         engine._prompt_callback = call.take_prompt_token  # noqa: SLF001 - the only way to stop while the prompt is read
         engine._callback_decoder = lambda _callback: call.take_token  # noqa: SLF001 - the only hook for every token
         engine.prompt_model(
-            write_chat(request.messages, loaded.header.chat_template, loaded.header.control),
+            write_chat(request.messages, header.chat_template, header.control),
             "%1",
             None,
-            n_predict=request.max_tokens or loaded.num_ctx,
+            n_predict=request.max_tokens or model.num_ctx,
             temp=TEMPERATURE if request.temperature is None else request.temperature,
             top_p=0.95,
             repeat_penalty=1.05,

@@ -16,16 +16,16 @@ import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from nightshift.core.dialogue import Completion, ModelRequest
-from nightshift.core.errors import ModelRefused, ModelUnavailable
-from nightshift.models.base import BackendSettings, EnsureExtra, OnText
-from nightshift.models.errors import BackendMisconfigured, quote, too_long
-from nightshift.models.model_files import GGUFHeader, ModelFileBackend, defuse, in_folder, read_header
+from nightshift.core.errors import ModelUnavailable
+from nightshift.models.base import OnText
+from nightshift.models.errors import quote
+from nightshift.models.model_files import ModelFileBackend, defuse
 from nightshift.models.openai_api import OpenAIBackend
 
 PROGRAM = Path(__file__).with_name("llama_cpp_process.py")
@@ -41,44 +41,26 @@ class LlamaCppBackend(ModelFileBackend):
     """One model file, in a process that is started with the first request.
 
     Args:
-        path: the model file.
-        num_ctx: the context in tokens, where the model was not made for less; None is what fits.
-        ensure_extra: brings the package.
         needed: whether this backend is to be asked at all; None always.
         idle_s: how long the process stays without a request.
+        more: see `ModelFileBackend`.
     """
 
     name = "llama_cpp"
     setup = "set LLAMA_CPP_MODEL_PATH to a model file (.gguf)"
+    vendor = "llama.cpp"
     package = "xllamacpp"
-    variable = "LLAMA_CPP_MODEL_PATH"
+    variables = ("LLAMA_CPP_MODEL_PATH", "GPT4ALL_MODEL_PATH")
 
-    def __init__(
-        self,
-        *,
-        path: Path,
-        num_ctx: int | None = None,
-        ensure_extra: EnsureExtra | None = None,
-        needed: Callable[[], bool] | None = None,
-        idle_s: float = IDLE_S,
-    ) -> None:
-        super().__init__(path=path, num_ctx=num_ctx, ensure_extra=ensure_extra)
+    def __init__(self, *, needed: Callable[[], bool] | None = None, idle_s: float = IDLE_S, **more: Any) -> None:
+        super().__init__(**more)
         self._needed, self._idle_s = needed, idle_s
-        self._header: GGUFHeader | None = None
-        self._window: int | None = None
+        self._control: Mapping[int, str] = {}
         self._server: _Server | None = None
         self._starting = asyncio.Lock()
         self._requests = 0
         self._idle: asyncio.Task[None] | None = None
         self._closing = False
-
-    @classmethod
-    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
-        """Needs the path of a model file, or of a folder in which the model names one; GPT4All's will do."""
-        path = settings.llama_cpp_model_path or settings.gpt4all_model_path
-        if path is None:
-            return None
-        return cls(path=in_folder(path, model), num_ctx=settings.num_ctx, ensure_extra=settings.ensure_extra)
 
     def is_available(self) -> bool:
         """See `ModelFileBackend.is_available`; also whether there is a need."""
@@ -86,11 +68,6 @@ class LlamaCppBackend(ModelFileBackend):
             self.detail = "it is asked only if GPT4All cannot load this file"
             return False
         return super().is_available()
-
-    @property
-    def window(self) -> int | None:
-        """The context that the model is loaded with, once it was."""
-        return self._window
 
     @property
     def is_running(self) -> bool:
@@ -136,32 +113,20 @@ class LlamaCppBackend(ModelFileBackend):
 
     async def _start(self) -> None:
         await asyncio.to_thread(self._require_package)
-        try:
-            self._header = await asyncio.to_thread(read_header, self._path)
-            self._window = self._choose_window(self._header)
-        except (OSError, ValueError) as error:
-            raise self._unloadable(str(error)) from error
-        assert self.window
+        header, num_ctx = await asyncio.to_thread(self._read_file)
+        self._control = header.control
         self._server = server = await _Server.start()
         try:
-            if fault := await server.load(self._path, self.window):
+            if fault := await server.load(self._path, num_ctx):
                 raise self._unloadable(fault)
         except BaseException:
             await self._end()
             raise
 
-    def _unloadable(self, why: str) -> BackendMisconfigured:
-        advice = f"set {self.variable} to a model file that it can run"
-        return BackendMisconfigured(f"llama.cpp cannot load {self._path}: {why}; {advice}")
-
     async def _ask(self, server: _Server, request: ModelRequest, on_text: OnText | None) -> Completion:
         assert server.api, "the model is loaded first"
         try:
             return await server.api.generate(request, on_text=on_text)
-        except ModelRefused as error:
-            if "exceeds the available context size" in str(error) and self.window:
-                raise too_long(self.model, self.window) from error
-            raise
         except ModelUnavailable as error:
             if self._closing:
                 raise ModelUnavailable("llama.cpp was stopped") from error
@@ -171,8 +136,7 @@ class LlamaCppBackend(ModelFileBackend):
 
     def _defuse(self, request: ModelRequest) -> ModelRequest:
         """The request with no control token in its texts, so that no text of a repository ends a turn or begins one."""
-        control = self._header.control if self._header else {}
-        safe = tuple(replace(message, text=defuse(message.text, control)) for message in request.messages)
+        safe = tuple(replace(message, text=defuse(message.text, self._control)) for message in request.messages)
         return replace(request, messages=safe)
 
     def _rest(self) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NoReturn
+from typing import Any, BinaryIO, ClassVar, NoReturn, Self
 
 from nightshift.core.dialogue import Message
 from nightshift.core.errors import NightshiftError
 from nightshift.core.status import install_by_hand
-from nightshift.models.base import BaseModelHandler, EnsureExtra
+from nightshift.models.base import BackendSettings, BaseModelHandler, EnsureExtra
 from nightshift.models.conversation import without_system
 from nightshift.models.errors import BackendMisconfigured
 from nightshift.models.model_table import WIDE, choose, choose_window, memory_bytes, read_cache_bytes
@@ -171,23 +171,58 @@ RETRY_S = 600.0
 class ModelFileBackend(BaseModelHandler):
     """A GGUF file and an optional package, which may have to be installed first.
 
+    Args:
+        path: the model file.
+        num_ctx: the context in tokens, where the model was not made for less; None is what fits.
+        ensure_extra: brings the package.
+
     Attributes:
+        vendor: the engine, for messages to the owner.
         package: the module that runs the file.
-        variable: the setting that names the file.
+        variables: the settings that may name the file, its own one first.
     """
 
+    vendor: ClassVar[str]
     package: ClassVar[str]
-    variable: ClassVar[str]
+    variables: ClassVar[tuple[str, ...]]
     parallel = 1
 
     def __init__(self, *, path: Path, num_ctx: int | None = None, ensure_extra: EnsureExtra | None = None) -> None:
         super().__init__(model=path.name)
         self._path, self._num_ctx, self._ensure_extra = path, num_ctx, ensure_extra
         self._retry_at_s = -math.inf
+        self._window: int | None = None
 
-    def _choose_window(self, header: GGUFHeader) -> int:
-        needed = self._path.stat().st_size + WIDE * header.cache_bytes
-        return choose_window(self._num_ctx, header.context_length, needed, memory_bytes())
+    @classmethod
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """Needs the path of a model file, or of a folder in which the model names one, with or without `.gguf`."""
+        paths = (getattr(settings, name.lower()) for name in cls.variables)
+        if (path := next(filter(None, paths), None)) is None:
+            return None
+        return cls(path=in_folder(path, model), num_ctx=settings.num_ctx, ensure_extra=settings.ensure_extra)
+
+    @property
+    def window(self) -> int | None:
+        """The context that the model is loaded with, once it was."""
+        return self._window
+
+    def _read_file(self) -> tuple[GGUFHeader, int]:
+        """Read the head of the file, and choose the context to load it with.
+
+        Raises:
+            BackendMisconfigured: it cannot be read.
+        """
+        try:
+            header = read_header(self._path)
+            needed = self._path.stat().st_size + WIDE * header.cache_bytes
+        except (OSError, ValueError) as error:
+            raise self._unloadable(error) from error
+        self._window = choose_window(self._num_ctx, header.context_length, needed, memory_bytes())
+        return header, self._window
+
+    def _unloadable(self, why: object, advice: str = "") -> BackendMisconfigured:
+        advice = advice or f"set {self.variables[0]} to a model file that {self.vendor} can run"
+        return BackendMisconfigured(f"{self.vendor} cannot load {self._path}: {why}; {advice}")
 
     @property
     def free(self) -> bool:
@@ -197,7 +232,7 @@ class ModelFileBackend(BaseModelHandler):
     def is_available(self) -> bool:
         """Whether the file and the package are there; a missing package is installed first, which may take minutes."""
         if not is_gguf(self._path):
-            self.detail = f"{self._path} is no GGUF model file: set {self.variable} to one"
+            self.detail = f"{self._path} is no GGUF model file: set {self.variables[0]} to one"
         elif time.monotonic() >= self._retry_at_s:
             self.detail = "" if find_spec(self.package) else f"the package {self.package} is being installed"
             try:

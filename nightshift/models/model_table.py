@@ -15,13 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-UNFIT = re.compile(
-    r"embed|minilm|bge-|rerank|guard|\bocr|whisper|tts|audio|realtime|image|dall-e|moderation|transcri|search|sora"
-    r"|davinci|babbage|turbo-instruct|codex|vision-only|draft",
-    re.IGNORECASE,
-)
-"""Names of models that cannot chat, or not by the API that is used."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
@@ -35,7 +28,7 @@ class Family:
 
 TABLE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 PHRASES = {name: re.compile("|".join(words), re.IGNORECASE) for name, words in TABLE["phrases"].items()}
-"""Words of servers, by their meaning."""
+"""Words of servers and in names of models, by their meaning."""
 FAMILIES = tuple(Family(**row) for row in TABLE["families"])
 UNKNOWN = Family(names="", released=2025.0, coding=0.8)
 UNKNOWN_PARAMETERS = 2.0
@@ -64,7 +57,7 @@ def choose(names: Sequence[str], preferred: Iterable[str] = ()) -> str | None:
         names: what the server offers, best first where nothing else tells them apart.
         preferred: regular expressions, best first; the first offered name that one of them finds is taken.
     """
-    fit = [name for name in names if not UNFIT.search(name)]
+    fit = [name for name in names if not PHRASES["unfit"].search(name)]
     for pattern in preferred:
         for name in fit:
             if re.search(pattern, name, re.IGNORECASE):

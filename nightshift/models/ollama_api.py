@@ -22,9 +22,9 @@ from nightshift.core.tools import ToolCall, ToolSpec
 from nightshift.models.base import BackendSettings, CallName, CallText, OnText, ThoughtText
 from nightshift.models.conversation import ENDS, clean_name, pair_calls
 from nightshift.models.errors import quote, too_long, words_of
-from nightshift.models.http_access import WHOLE_S, Probe, is_loopback, load_authorities
+from nightshift.models.http_access import WHOLE_S, Probe, is_loopback
 from nightshift.models.model_table import PULL, SUGGESTED, WIDE, choose_window, memory_bytes, read_cache_bytes
-from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, limit_responses, watch_stream
+from nightshift.models.stream_watch import StreamWatch, watch_stream
 from nightshift.models.vendor import VendorBackend
 
 KEEP_ALIVE = "30m"
@@ -92,17 +92,7 @@ class OllamaBackend(VendorBackend):
                     more["json"] = {**more["json"], "truncate": False}
                 return await super()._request(cls, *args, **more)
 
-        # Without a read time-out: how long to wait is the gateway's decision.
-        timeout = httpx.Timeout(None, connect=self._connect_s)
-        return Client(
-            host=self._base_url,
-            timeout=timeout,
-            trust_env=not is_loopback(self._base_url),
-            verify=load_authorities(),
-            follow_redirects=False,
-            headers=UNCOMPRESSED,
-            event_hooks={"response": [limit_responses(httpx), self._refuse]},
-        )
+        return Client(host=self._base_url, **self._http_options(httpx, self._refuse))
 
     async def _refuse(self, response: Any) -> None:
         """Called by the HTTP client with each response, because the package's own errors forget the headers."""

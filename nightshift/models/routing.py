@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ class Prior:
     why: str = ""
 
 
-NOTHING = Prior()
+NOTHING, NO_RESULT = Prior(), ModelResult()
 
 
 def prior_of(benchmark: Benchmarked, now: datetime) -> Prior:
@@ -94,7 +94,7 @@ def priors(benchmarks: Iterable[Benchmarked], now: datetime) -> dict[str, Prior]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A model that can be asked.
+    """A model that can be asked, and what is known of it.
 
     Attributes:
         label: the model, as `backend=model`.
@@ -102,6 +102,9 @@ class Candidate:
         local: whether it runs on the owner's machine.
         there: whether it can be asked just now.
         prior_rate: the share of attempts that it solves, before any was measured.
+        measured: its results with the kind of task at hand.
+        others: its results with all other kinds.
+        benchmark: what that of the task's repository says of it.
     """
 
     label: str
@@ -109,42 +112,45 @@ class Candidate:
     local: bool = False
     there: bool = True
     prior_rate: float = PRIOR_RATE
+    measured: ModelResult = NO_RESULT
+    others: ModelResult = NO_RESULT
+    benchmark: Prior = NOTHING
 
+    def learn(self, results: Results, kind: str, benchmark: Prior) -> Candidate:
+        """The same with what is known of it."""
+        by_kind = {each: of.get(self.label, NO_RESULT) for each, of in results.items()}
+        measured = by_kind.pop(kind, NO_RESULT)
+        return replace(self, measured=measured, others=sum(by_kind.values(), NO_RESULT), benchmark=benchmark)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEstimate:
-    """Success rate and expected cost of a model for one kind of task.
+    @property
+    def count(self) -> float:
+        """Attempts, the prior included."""
+        return self.measured.began + KIND_WEIGHT + self.benchmark.count
 
-    Attributes:
-        label: the model, as `backend=model`.
-        solved: successes, the prior included, so this is no whole number.
-        count: attempts, the prior included.
-        attempt_usd: the cost of an attempt with it, waiting included; None where its price is not known.
-        measured: its results with this kind of task.
-        there: whether it can be asked just now.
-        benchmark: the part of the prior by the benchmark of the task's repository.
-    """
-
-    label: str
-    solved: float
-    count: float
-    attempt_usd: float | None
-    measured: ModelResult
-    there: bool
-    benchmark: Prior
+    @property
+    def solved(self) -> float:
+        """Successes, the prior included, so this is no whole number."""
+        others = self.others
+        prior = (others.solved + OVERALL_WEIGHT * self.prior_rate) / (others.began + OVERALL_WEIGHT)
+        return self.measured.solved + KIND_WEIGHT * prior + self.benchmark.solved
 
     @property
     def rate(self) -> float:
         """The share of attempts that it will probably solve."""
         return self.solved / self.count
 
+    @property
+    def attempt_usd(self) -> float:
+        """The cost of an attempt with it, waiting included; infinite where its price is not known."""
+        return attempt_usd(self.price, self.measured, is_local=self.local) if self.price else math.inf
+
     def draw_rate(self, dice: Random) -> float:
         """A rate as it may be, drawn from what is known."""
         return dice.betavariate(self.solved, self.count - self.solved)
 
     def usd_per_solution(self, rate: float) -> float:
-        """The cost of a solved task at a rate; infinite where the price is not known."""
-        return math.inf if self.attempt_usd is None else self.attempt_usd / max(rate, 1e-3)
+        """The cost of a solved task at a rate."""
+        return self.attempt_usd / max(rate, 1e-3)
 
 
 def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
@@ -188,7 +194,7 @@ def decide(
         seed: of the attempt's random choices; the same gives the same.
         benchmark: what that of the task's repository says of models, by `backend=model`.
     """
-    estimates = [_estimate(each, results, kind, (benchmark or {}).get(each.label, NOTHING)) for each in candidates]
+    estimates = [each.learn(results, kind, (benchmark or {}).get(each.label, NOTHING)) for each in candidates]
     there = [estimate for estimate in estimates if estimate.there] or estimates
     first, is_drawn = _draw_first(there, Random(seed))  # noqa: S311 - no secret
     # Of equals the owner's first is the strongest: he said that it is his best.
@@ -237,45 +243,28 @@ def _order_from(ladder: Sequence[str], at: int) -> tuple[str, ...]:
     return (*ladder[at:], *reversed(ladder[:at]))
 
 
-def _estimate(candidate: Candidate, results: Results, kind: str, benchmark: Prior) -> ModelEstimate:
-    by_kind = {each: of.get(candidate.label, ModelResult()) for each, of in results.items()}
-    here = by_kind.pop(kind, ModelResult())
-    others = sum(by_kind.values(), ModelResult())
-    prior = (others.solved + OVERALL_WEIGHT * candidate.prior_rate) / (others.began + OVERALL_WEIGHT)
-    price = candidate.price
-    return ModelEstimate(
-        label=candidate.label,
-        solved=here.solved + KIND_WEIGHT * prior + benchmark.solved,
-        count=here.began + KIND_WEIGHT + benchmark.count,
-        attempt_usd=None if price is None else attempt_usd(price, here, is_local=candidate.local),
-        measured=here,
-        there=candidate.there,
-        benchmark=benchmark,
-    )
-
-
-def _draw_first(estimates: Sequence[ModelEstimate], dice: Random) -> tuple[ModelEstimate, bool]:
+def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate, bool]:
     """Draw who begins; whether chance picked another than the rates themselves would."""
     usual = _cheapest_good(estimates, {estimate.label: estimate.rate for estimate in estimates})
-    priced = [estimate for estimate in estimates if estimate is usual or estimate.attempt_usd is not None]
+    priced = [each for each in estimates if each is usual or each.price]
     first = _cheapest_good(priced, {estimate.label: estimate.draw_rate(dice) for estimate in priced})
     return first, first is not usual
 
 
-def _cheapest_good(estimates: Sequence[ModelEstimate], rates: Mapping[str, float]) -> ModelEstimate:
+def _cheapest_good(estimates: Sequence[Candidate], rates: Mapping[str, float]) -> Candidate:
     """The cheapest of those whose rates are not much below the best one."""
     least = max(rates.values()) - MARGIN
     good = [estimate for estimate in estimates if rates[estimate.label] >= least]
     return min(good, key=lambda estimate: estimate.usd_per_solution(rates[estimate.label]))
 
 
-def _cheap(estimates: Sequence[ModelEstimate], first: ModelEstimate) -> ModelEstimate:
+def _cheap(estimates: Sequence[Candidate], first: Candidate) -> Candidate:
     """The model for easy phases: the cheapest that is not useless; `first` where no price is known."""
-    useful = (each for each in estimates if each.attempt_usd is not None and each.rate >= LEAST_USEFUL_RATE)
-    return min(useful, key=lambda estimate: estimate.attempt_usd or 0.0, default=first)
+    useful = (each for each in estimates if each.price and each.rate >= LEAST_USEFUL_RATE)
+    return min(useful, key=lambda estimate: estimate.attempt_usd, default=first)
 
 
-def _reason(first: ModelEstimate, estimates: Sequence[ModelEstimate], kind: str, is_drawn: bool) -> str:
+def _reason(first: Candidate, estimates: Sequence[Candidate], kind: str, is_drawn: bool) -> str:
     if len(estimates) == 1:
         return f"{first.label} is the only one"
     others = "; ".join(_describe(estimate) for estimate in estimates if estimate is not first)
@@ -283,14 +272,10 @@ def _reason(first: ModelEstimate, estimates: Sequence[ModelEstimate], kind: str,
     return f"{kind}: {_describe(first)} ({reason}); beside {others}"
 
 
-def _describe(estimate: ModelEstimate) -> str:
+def _describe(estimate: Candidate) -> str:
     """An estimate in words."""
-    cost = (
-        "of unknown price"
-        if estimate.attempt_usd is None
-        else f"about {money(estimate.usd_per_solution(estimate.rate))} a solved task"
-    )
-    result = estimate.measured
+    result, usd = estimate.measured, estimate.usd_per_solution(estimate.rate)
+    cost = f"about {money(usd)} a solved task" if estimate.price else "of unknown price"
     really = f"solved {result.solved} of {result.began}" if result.began else ""
     measured = " and ".join(filter(None, (really, estimate.benchmark.why))) or "not measured yet"
     return f"{estimate.label} {measured}, {cost}"

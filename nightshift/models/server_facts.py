@@ -22,8 +22,8 @@ _MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for r
 _WINDOW = re.compile(rf"(?:{PHRASES['before_window'].pattern})(\d[\d,]{{2,}})(?![\d,]| ?\+)", re.IGNORECASE)
 _PROMPT = re.compile(rf"(?:{PHRASES['before_prompt'].pattern})(\d+)", re.IGNORECASE)
 _LIMIT_NAME = re.compile(r"max_(?:completion_)?tokens")
-_PLAIN = "plain "
-"""Begins the lesson that a model is asked in plain words; the day follows."""
+PLAIN = "plain"
+"""The lesson that a model is asked in plain words, for the rest of the day (UTC)."""
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*\d(?![\w-])")
 
 
@@ -68,15 +68,7 @@ class ServerFacts:
     @property
     def is_plain(self) -> bool:
         """Whether the model is asked in plain words today (UTC)."""
-        return self._plain_today in self.learnt
-
-    def note_plain(self) -> None:
-        """Note that the model is asked in plain words for the rest of the day (UTC)."""
-        self.note(self._plain_today)
-
-    @property
-    def _plain_today(self) -> str:
-        return f"{_PLAIN}{self.clock().date()}"
+        return PLAIN in self.learnt and self.learnt[PLAIN].date() == self.clock().date()
 
     def note(self, lesson: str) -> bool:
         """Note a lesson; whether it is news."""
@@ -93,7 +85,7 @@ class ServerFacts:
     @property
     def summary(self) -> str:
         """Lessons in words for the owner; empty where there are none."""
-        names = ", ".join(sorted(name for name in self._list_valid() if not name.startswith(_PLAIN)))
+        names = ", ".join(sorted(name for name in self._list_valid() if not name.startswith(PLAIN)))
         return f"learnt of it and kept for a week: {names}" if names else ""
 
     def __str__(self) -> str:

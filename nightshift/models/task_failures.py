@@ -12,20 +12,14 @@ somebody else count against a task.
 from __future__ import annotations
 
 from collections import OrderedDict
-from enum import Enum, auto
+
+from nightshift.core.errors import ModelRefused
+from nightshift.models.errors import BackendMisconfigured, RequestRefused
 
 POISON_FAILURES = 40
 """A task is given up after so many failures in a row; one that was paid for counts as `PAID_FAILURE_WEIGHT`."""
 PAID_FAILURE_WEIGHT = 4
 REMEMBERED_TASKS = 1000
-
-
-class Blame(Enum):
-    """The cause of a refusal, as far as it is known."""
-
-    OPEN = auto()
-    REQUEST = auto()
-    BACKEND = auto()
 
 
 class TaskFailures:
@@ -45,15 +39,18 @@ class TaskFailures:
         if task_id is not None:
             self._counts.pop(task_id, None)
 
-    def note_refusal(self, task_id: int | None) -> Blame:
-        """Note a refusal, and say who is to blame; a second one of the same task alone ends the wait."""
+    def note_refusal(self, task_id: int | None, error: RequestRefused) -> ModelRefused:
+        """Note a refusal; the error that says who is to blame, which is `error` itself while that is open.
+
+        A second refusal of the same task alone ends the wait.
+        """
         if task_id in self._refused:
             self._refused[task_id] = -1
-            return Blame.REQUEST
+            return ModelRefused(str(error))
         if self._answers in self._refused.values():
-            return Blame.BACKEND
+            return BackendMisconfigured(f"{error}. Requests of several tasks were refused so")
         self._refused[task_id] = self._answers
-        return Blame.OPEN
+        return error
 
     def note_failure(self, task_id: int | None, *, is_paid: bool) -> bool:
         """Note a failure that may pass; whether it makes no sense to go on.

@@ -29,16 +29,16 @@ LEAST_BYTES = 1000
 PLAUSIBLE = (1.5, 8.0)
 """Bytes to a token: digits and rare letters at one end, prose with a large vocabulary at the other."""
 _QUARTILE = 0.75
+_USUAL = Gauge()
 
 
-def estimate_tokens(texts: Iterable[str]) -> int:
-    """About how many tokens these messages are, where nothing is known of the model."""
-    gauge = Gauge()
+def estimate_tokens(texts: Iterable[str], gauge: Gauge = _USUAL) -> int:
+    """About how many tokens these messages are, by default where nothing is known of the model."""
     return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in texts)
 
 
 def estimate_request(request: ModelRequest) -> int:
-    """About how many tokens a prompt is, its tools and their calls included."""
+    """About how many tokens a prompt is where nothing is known of the model, its tools and their calls included."""
     return estimate_tokens(_texts_of(request))
 
 
@@ -99,8 +99,7 @@ class TokenEstimator:
 
     def tokens(self, request: ModelRequest) -> int:
         """About how many tokens a prompt is for this model."""
-        gauge = Gauge(bytes_per_token=self.bytes_per_token)
-        return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in _texts_of(request))
+        return estimate_tokens(_texts_of(request), Gauge(bytes_per_token=self.bytes_per_token))
 
 
 def most_cautious(gauges: Sequence[Gauge]) -> Gauge:

@@ -34,7 +34,7 @@ from nightshift.models.errors import (
 from nightshift.models.http_access import Probe, fetch_json, is_loopback, load_authorities, usual_address
 from nightshift.models.model_table import PHRASES, choose, read_parameters, read_window, window_by_name
 from nightshift.models.server_facts import blames_context, blames_tools
-from nightshift.models.stream_watch import UNCOMPRESSED, StreamWatch, limit_responses, watch_stream
+from nightshift.models.stream_watch import UNCOMPRESSED, Hook, StreamWatch, limit_responses, watch_stream
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -209,16 +209,20 @@ class VendorBackend(BaseModelHandler):
             import httpx  # noqa: F401, PLC0415
         import httpx2  # noqa: PLC0415 - heavy; only needed once a model is asked
 
-        return httpx2.AsyncClient(
+        return httpx2.AsyncClient(**self._http_options(httpx2))
+
+    def _http_options(self, package: Any, *hooks: Hook) -> dict[str, Any]:
+        """The arguments of a client of `httpx`, or of what is made after it; `hooks` get each response."""
+        return {
             # Without a read time-out: how long to wait is the gateway's decision.
-            timeout=httpx2.Timeout(None, connect=self._connect_s),
-            trust_env=not is_loopback(self._base_url),
-            verify=load_authorities(),
+            "timeout": package.Timeout(None, connect=self._connect_s),
+            "trust_env": not is_loopback(self._base_url),
+            "verify": load_authorities(),
             # A prompt is the owner's code: it goes to the address that he set and nowhere else.
-            follow_redirects=False,
-            headers=UNCOMPRESSED,
-            event_hooks={"response": [limit_responses(httpx2)]},
-        )
+            "follow_redirects": False,
+            "headers": UNCOMPRESSED,
+            "event_hooks": {"response": [limit_responses(package), *hooks]},
+        }
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -324,7 +328,8 @@ class VendorBackend(BaseModelHandler):
         except pai.ModelConnectionError as error:
             raise ModelUnavailable(self._say_broken(error.__cause__ or error)) from error
         except pai.ModelHTTPError as error:
-            raise self._status_error(error) from error
+            how, headers = ("broke off", {}) if error.in_stream else ("", error.headers or {})
+            raise self._refusal(error.status_code, self._words_of(error), how, headers) from error
         except pai.ModelAPIError as error:
             raise self._event_error(error) from error
         except pai.UnexpectedModelBehavior as error:
@@ -345,12 +350,6 @@ class VendorBackend(BaseModelHandler):
         if detail := quote(watch.beginning, self._key):
             return ModelUnavailable(f"{self._where} answered no stream of events, but: {detail}")
         return ModelUnavailable(self._say_broken(error or EOFError("the stream ended without its final event")))
-
-    def _status_error(self, error: Any) -> ModelError:
-        words = quote(words_of(error.body) or error.message, self._key)
-        if error.in_stream:
-            return self._refusal(error.status_code, words, "broke off")
-        return self._refusal(error.status_code, words, "", error.headers or {})
 
     def _refusal(self, status: int, words: str, how: str, headers: Mapping[str, str] | None = None) -> ModelError:
         is_missing = status == 404 and bool(self.offered) and self.model not in self.offered
@@ -374,7 +373,10 @@ class VendorBackend(BaseModelHandler):
         response = getattr(error.__cause__, "response", None)
         if response is not None and 300 <= response.status_code < 400:
             return self._elsewhere(response)
-        return self._error_of_stream(quote(words_of(error.body) or error.message, self._key), error.provider_error_type)
+        return self._error_of_stream(self._words_of(error), error.provider_error_type)
+
+    def _words_of(self, error: Any) -> str:
+        return quote(words_of(error.body) or error.message, self._key)
 
     def _error_of_stream(self, words: str, kind: str | None = None) -> ModelError:
         """The error for a server's words in the middle of a stream."""

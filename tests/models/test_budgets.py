@@ -74,27 +74,27 @@ async def test_without_limits_everything_is_granted() -> None:
 
 async def test_a_reply_is_cut_to_what_is_left_and_refused_when_that_is_too_little() -> None:
     spent = Spent(tokens_in=500)
-    assert await granted(Budget("x", spent, tokens=2000), need()) == 1000
-    assert await granted(Budget("x", spent, tokens=1000), need()) == 400
-    assert await granted(Budget("x", spent, tokens=600 + LEAST_REPLY), need()) == LEAST_REPLY
+    assert await granted(Budget("x", spent, Limits(tokens=2000)), need()) == 1000
+    assert await granted(Budget("x", spent, Limits(tokens=1000)), need()) == 400
+    assert await granted(Budget("x", spent, Limits(tokens=600 + LEAST_REPLY)), need()) == LEAST_REPLY
     with pytest.raises(BudgetExhausted, match=r"x: the limit of 663 tokens is reached \(500 used"):
-        await granted(Budget("x", spent, tokens=599 + LEAST_REPLY), need())
-    assert await granted(Budget("x", spent, tokens=605), need(reply=5)) == 5, "a short reply needs no more than itself"
+        await granted(Budget("x", spent, Limits(tokens=599 + LEAST_REPLY)), need())
+    assert await granted(Budget("x", spent, Limits(tokens=605)), need(reply=5)) == 5, "it needs no more than itself"
 
 
 async def test_money_counts_prompt_and_reply_at_their_prices() -> None:
     spent = Spent(cost_usd=1.0)
-    assert await granted(Budget("x", spent, cost_usd=1.0051), need(price=DEAR)) == 500
+    assert await granted(Budget("x", spent, Limits(cost_usd=1.0051)), need(price=DEAR)) == 500
     with pytest.raises(BudgetExhausted, match=r"\$1\.00 is reached \(\$1\.00 used"):
-        await granted(Budget("x", spent, cost_usd=1.0), need(price=DEAR))
-    assert await granted(Budget("x", spent, cost_usd=1.0), need(price=FREE)) == 1000, "what is free may go on"
+        await granted(Budget("x", spent, Limits(cost_usd=1.0)), need(price=DEAR))
+    assert await granted(Budget("x", spent, Limits(cost_usd=1.0)), need(price=FREE)) == 1000, "what is free may go on"
     with pytest.raises(BudgetExhausted):
-        await granted(Budget("x", spent, cost_usd=1.0), need(price=None))
-    assert await granted(Budget("x", spent, cost_usd=1.1), need(price=None)) == 1000
+        await granted(Budget("x", spent, Limits(cost_usd=1.0)), need(price=None))
+    assert await granted(Budget("x", spent, Limits(cost_usd=1.1)), need(price=None)) == 1000
 
 
 async def test_a_call_waits_for_the_room_that_others_hold_and_then_gets_it() -> None:
-    budget = Budget("x", Spent(), tokens=1500)
+    budget = Budget("x", Spent(), Limits(tokens=1500))
     order: list[str] = []
 
     async def first() -> None:
@@ -114,7 +114,7 @@ async def test_a_call_waits_for_the_room_that_others_hold_and_then_gets_it() -> 
 
 
 async def test_money_and_calls_are_reserved_too() -> None:
-    money = Budget("x", Spent(), cost_usd=0.0151)
+    money = Budget("x", Spent(), Limits(cost_usd=0.0151))
     async with money.reserve(need(price=DEAR)) as room:
         assert room.reply == 1000
         waiting = asyncio.create_task(granted(money, need(price=DEAR)))
@@ -122,7 +122,7 @@ async def test_money_and_calls_are_reserved_too() -> None:
         assert not waiting.done(), "what the first call may still cost is not free"
         money.charge(Spent(cost_usd=0.0101))
     assert await waiting == 490
-    calls = Budget("x", Spent(model_calls=1), calls=2)
+    calls = Budget("x", Spent(model_calls=1), Limits(model_calls=2))
     async with calls.reserve(need()):
         waiting = asyncio.create_task(granted(calls, need()))
         await asyncio.sleep(0.01)
@@ -150,7 +150,7 @@ def test_no_mix_of_calls_spends_more_than_the_limit(
             return 0
 
     async def all_of_them() -> None:
-        budget = Budget("x", Spent(), tokens=limit)
+        budget = Budget("x", Spent(), Limits(tokens=limit))
         used = sum(await asyncio.gather(*(one(budget, *call) for call in calls)))
         assert used == budget.spent.tokens <= limit
 
@@ -205,7 +205,8 @@ def test_no_mix_of_calls_spends_more_than_any_budget(
     usd_of_task: float | None,
     dice: random.Random,
 ) -> None:
-    budgets = SpendingLimits(call_tokens=of_call, day_tokens=of_day, total_tokens=of_all, day_cost_usd=usd_of_day)
+    day = Limits(tokens=of_day, cost_usd=usd_of_day)
+    budgets = SpendingLimits(call=Limits(tokens=of_call), day=day, total=Limits(tokens=of_all))
     record = SpendingRecord(ManualClock(NOON))
     ledger = BudgetLedger(budgets, record.clock, record)
     limits = Limits(tokens=of_task, cost_usd=usd_of_task)
@@ -260,9 +261,9 @@ async def spend(ledger: BudgetLedger, task: Budget, prompt: int, reply: int = 10
 @pytest.mark.parametrize(
     ("budgets", "limits", "says"),
     [
-        (SpendingLimits(call_tokens=500), Limits(), "CALL_TOKENS"),
-        (SpendingLimits(day_tokens=500), Limits(), "DAY_TOKENS"),
-        (SpendingLimits(total_tokens=500), Limits(), "TOTAL_TOKENS"),
+        (SpendingLimits(call=Limits(tokens=500)), Limits(), "CALL_TOKENS"),
+        (SpendingLimits(day=Limits(tokens=500)), Limits(), "DAY_TOKENS"),
+        (SpendingLimits(total=Limits(tokens=500)), Limits(), "TOTAL_TOKENS"),
     ],
 )
 async def test_what_is_not_the_tasks_own_budget_parks_and_names_the_setting(
@@ -288,7 +289,7 @@ async def test_the_tasks_own_budget_tells_how_much_is_missing() -> None:
 
 async def test_a_call_that_ends_after_midnight_counts_for_the_new_day_and_its_refusal_lasts_no_day_longer() -> None:
     clock = ManualClock(NOON)
-    ledger = BudgetLedger(SpendingLimits(day_tokens=1000), clock, lambda _since: Spent())
+    ledger = BudgetLedger(SpendingLimits(day=Limits(tokens=1000)), clock, lambda _since: Spent())
     task = ledger.for_task(7, Limits(), Spent())
     async with ledger.reserve(task, CallEstimate(prompt=500, reply=100)) as room:
         clock.at += timedelta(hours=13)

@@ -24,6 +24,8 @@ from nightshift.models.chain import build_chain
 from tests.support.gateway import PRICE, QUICK, TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask, backend
 from tests.support.wire_server import WireServer
 
+PRICES = {"openai=tiny-coder": PRICE}
+
 
 @pytest.fixture
 def setting(tmp_path: Path) -> GatewaySetup:
@@ -453,7 +455,7 @@ async def test_the_last_reply_is_kept_as_short_as_the_rest_of_the_budget(setting
 
 async def test_the_budget_of_a_day_parks_until_midnight_and_outlives_a_restart(setting: GatewaySetup) -> None:
     clock = ManualClock(datetime(2026, 3, 31, 22, 15, tzinfo=UTC))
-    budgets = SpendingLimits(day_tokens=1000)
+    budgets = SpendingLimits(day=Limits(tokens=1000))
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
 
         def ledger(since: datetime | None) -> Spent:
@@ -472,7 +474,7 @@ async def test_the_budget_of_a_day_parks_until_midnight_and_outlives_a_restart(s
 async def test_the_total_budget_parks_for_good(setting: GatewaySetup) -> None:
     with WireServer() as server:
         used = Spent(cost_usd=5.0)
-        money: dict[str, Any] = {"budgets": SpendingLimits(total_cost_usd=5.0), "prices": {"openai=tiny-coder": PRICE}}
+        money: dict[str, Any] = {"budgets": SpendingLimits(total=Limits(cost_usd=5.0)), "prices": PRICES}
         async with setting.gateway(backend(server), spent_since=lambda _: used, **money) as gateway:
             with pytest.raises(Parked, match="TOTAL_COST_USD") as caught:
                 await gateway.task().complete(ask())
@@ -482,7 +484,7 @@ async def test_the_total_budget_parks_for_good(setting: GatewaySetup) -> None:
 
 async def test_when_the_money_is_spent_a_free_backend_goes_on(setting: GatewaySetup) -> None:
     with WireServer() as paid, WireServer(lambda _p, _m: "for free") as free:
-        money: dict[str, Any] = {"budgets": SpendingLimits(day_cost_usd=0.0001), "prices": {"openai=tiny-coder": PRICE}}
+        money: dict[str, Any] = {"budgets": SpendingLimits(day=Limits(cost_usd=0.0001)), "prices": PRICES}
         async with setting.gateway(backend(paid), backend(free, "ollama"), **money) as gateway:
             completion = await gateway.task().complete(ask())
             assert (completion.text, completion.cost_usd) == ("for free", 0.0)
@@ -492,7 +494,7 @@ async def test_when_the_money_is_spent_a_free_backend_goes_on(setting: GatewaySe
 
 async def test_calls_at_once_do_not_overspend(setting: GatewaySetup) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT, latency_s=0.02) as server:
-        async with setting.gateway(backend(server), budgets=SpendingLimits(day_tokens=400)) as gateway:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(day=Limits(tokens=400))) as gateway:
             done = await asyncio.gather(
                 *(gateway.task(n).complete(ask(task_id=n)) for n in range(1, 41)), return_exceptions=True
             )
@@ -506,14 +508,14 @@ async def test_calls_at_once_do_not_overspend(setting: GatewaySetup) -> None:
 
 async def test_a_call_is_cut_to_its_own_budget_or_refused_with_what_would_mend_it(setting: GatewaySetup) -> None:
     with WireServer() as server:
-        async with setting.gateway(backend(server), budgets=SpendingLimits(call_tokens=500)) as gateway:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(call=Limits(tokens=500))) as gateway:
             with pytest.raises(Parked, match=r"one call: the limit of 500 tokens.*CALL_TOKENS") as caught:
                 await gateway.task().complete(ask("word " * 2000))
             assert caught.value.until is None
             assert server.requests == []
             assert (await gateway.task().complete(ask(step_no=1))).text
             assert server.requests[0].body["max_tokens"] < 500
-    dear: dict[str, Any] = {"budgets": SpendingLimits(call_cost_usd=0.5), "prices": {"openai=tiny-coder": PRICE}}
+    dear: dict[str, Any] = {"budgets": SpendingLimits(call=Limits(cost_usd=0.5)), "prices": PRICES}
     with WireServer() as paid, WireServer(lambda _p, _m: "for free") as free:
         async with setting.gateway(backend(paid), backend(free, "ollama"), **dear) as gateway:
             assert (await gateway.task().complete(ask("word " * 2000, step_no=2))).text == "for free"

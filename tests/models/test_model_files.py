@@ -24,7 +24,8 @@ PACKAGE = "nightshift_package_that_comes_later"
 class Backend(ModelFileBackend):
     name = "later"
     package = PACKAGE
-    variable = "LATER_MODEL_PATH"
+    vendor = "Later"
+    variables = ("LATER_MODEL_PATH",)
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         raise NotImplementedError

@@ -11,6 +11,7 @@ import pytest
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.errors import ModelRefused, Parked
 from nightshift.core.events import Kind
+from nightshift.core.tasks.task import Limits
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.call import CallPolicy
 from tests.support.gateway import QUICK, TEN_TOKENS_OUT, Gateway, GatewaySetup, ManualClock, ask, backend
@@ -192,7 +193,7 @@ async def test_while_one_tries_a_backend_again_nobody_else_knocks(setting: Gatew
 
 
 async def test_a_day_that_comes_twice_has_one_budget(setting: GatewaySetup, clock: ManualClock) -> None:
-    budgets = SpendingLimits(day_tokens=3000)
+    budgets = SpendingLimits(day=Limits(tokens=3000))
 
     async def spend(gateway: Gateway, first: int) -> int:
         calls = 0

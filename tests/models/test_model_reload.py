@@ -12,6 +12,7 @@ import pytest
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import Parked
 from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import Limits
 from nightshift.core.text.masking import Masker
 from nightshift.models.base import BaseModelHandler, OnText
 from nightshift.models.budgets import SpendingLimits
@@ -91,15 +92,15 @@ async def _ask_all(gateway: Gateway, steps: Iterable[int]) -> None:
 
 async def test_a_raised_total_lets_go_on_and_what_was_spent_still_counts(setting: GatewaySetup) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        async with setting.gateway(backend(server), budgets=SpendingLimits(total_tokens=300)) as gateway:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(total=Limits(tokens=300))) as gateway:
             await until_parked(gateway, range(20))
             asked = len(server.requests)
             assert asked > 2
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total_tokens=300))
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total=Limits(tokens=300)))
             with pytest.raises(Parked, match="TOTAL_TOKENS"):
                 await gateway.task().complete(ask(step_no=30))
             assert len(server.requests) == asked
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total_tokens=600))
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total=Limits(tokens=600)))
             await until_parked(gateway, range(40, 60))
             assert gateway.state.spent_total().tokens <= 600
             assert asked < len(server.requests) < 2.5 * asked
@@ -110,14 +111,14 @@ async def test_a_raised_total_lets_go_on_and_what_was_spent_still_counts(setting
 async def test_who_waits_for_room_in_a_budget_looks_again_when_it_is_raised(setting: GatewaySetup) -> None:
     old = Patient()
     with WireServer() as server:
-        async with setting.gateway(old, budgets=SpendingLimits(day_tokens=300)) as gateway:
+        async with setting.gateway(old, budgets=SpendingLimits(day=Limits(tokens=300))) as gateway:
             holding = asyncio.create_task(gateway.task(1).complete(ask(task_id=1)))
             await old.asked.wait()
             waiting = asyncio.create_task(gateway.task(2).complete(ask(task_id=2)))
             await asyncio.sleep(0.05)
             assert not waiting.done()
             assert not old.asked_twice.is_set()
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(day_tokens=100_000))
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(day=Limits(tokens=100_000)))
             async with asyncio.timeout(30):
                 await old.asked_twice.wait()
             old.go.set()
@@ -199,11 +200,11 @@ async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup
 
 async def test_a_budget_that_is_spent_is_told_until_it_is_raised(setting: GatewaySetup) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        async with setting.gateway(backend(server), budgets=SpendingLimits(total_tokens=300)) as gateway:
+        async with setting.gateway(backend(server), budgets=SpendingLimits(total=Limits(tokens=300))) as gateway:
             assert gateway.handler.budget_spent() is None
             await until_parked(gateway, range(20))
             spent = gateway.handler.budget_spent()
             assert spent is not None
             assert (spent.reason[:9], spent.until) == ("all time:", None)
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total_tokens=900))
+            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total=Limits(tokens=900)))
             assert gateway.handler.budget_spent() is None

@@ -10,43 +10,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.errors import ModelRefused, Parked
-from nightshift.models.task_failures import (
-    PAID_FAILURE_WEIGHT,
-    POISON_FAILURES,
-    REMEMBERED_TASKS,
-    Blame,
-    TaskFailures,
-)
+from nightshift.models.errors import BackendMisconfigured, RequestRefused
+from nightshift.models.task_failures import PAID_FAILURE_WEIGHT, POISON_FAILURES, REMEMBERED_TASKS, TaskFailures
 from tests.support.gateway import GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 
 A, B = 1, 2
+REFUSED = RequestRefused("no")
 
 
-def blames(*events: tuple[str, int]) -> list[Blame]:
-    failures, found = TaskFailures(), list[Blame]()
+def blames(*events: tuple[str, int]) -> list[type[ModelRefused]]:
+    failures, found = TaskFailures(), list[type[ModelRefused]]()
     for what, task_id in events:
         if what == "answered":
             failures.note_answer(task_id)
         else:
-            found.append(failures.note_refusal(task_id))
+            found.append(type(failures.note_refusal(task_id, REFUSED)))
     return found
 
 
-def test_the_first_refusal_says_nothing() -> None:
-    assert blames(("refused", A)) == [Blame.OPEN]
-
-
-def test_who_is_refused_again_after_another_was_answered_is_to_blame_himself() -> None:
-    assert blames(("refused", A), ("answered", B), ("refused", A)) == [Blame.OPEN, Blame.REQUEST]
-
-
-def test_a_second_task_that_is_refused_too_shows_the_backend() -> None:
-    assert blames(("refused", A), ("refused", B)) == [Blame.OPEN, Blame.BACKEND]
-
-
-def test_a_task_alone_is_not_asked_for_ever() -> None:
-    assert blames(("refused", A), ("refused", A)) == [Blame.OPEN, Blame.REQUEST]
+@pytest.mark.parametrize(
+    ("events", "blamed"),
+    [
+        ([("refused", A)], [RequestRefused]),
+        ([("refused", A), ("answered", B), ("refused", A)], [RequestRefused, ModelRefused]),
+        ([("refused", A), ("refused", B)], [RequestRefused, BackendMisconfigured]),
+        ([("refused", A), ("refused", A)], [RequestRefused, ModelRefused]),
+    ],
+    ids=["the first says nothing", "others are answered", "a second task is refused too", "a task alone"],
+)
+def test_a_refusal_is_blamed_by_what_others_meet(
+    events: Sequence[tuple[str, int]], blamed: Sequence[type[ModelRefused]]
+) -> None:
+    assert blames(*events) == blamed
 
 
 EVENTS = st.lists(st.tuples(st.sampled_from(["answered", "refused"]), st.integers(1, 4)), max_size=30)
@@ -59,7 +55,7 @@ def test_the_backend_is_blamed_only_by_two_tasks_without_an_answer_between(event
         if what == "answered":
             failures.note_answer(task_id)
             since.clear()
-        elif failures.note_refusal(task_id) is Blame.BACKEND:
+        elif isinstance(failures.note_refusal(task_id, REFUSED), BackendMisconfigured):
             assert since - {task_id}
         else:
             since.add(task_id)

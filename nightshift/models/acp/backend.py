@@ -130,30 +130,24 @@ class AcpBackend(BaseModelHandler):
             try:
                 await asyncio.wait({talk, listen, run.ended}, return_when=asyncio.FIRST_COMPLETED)
                 await asyncio.wait({talk}, timeout=GRACE_S)
-                return await self._outcome(talk, run), run
+                if not talk.done():
+                    raise ModelUnavailable(await self._why_gone(run))
+                return talk.result(), run
+            except PeerGone:
+                raise ModelUnavailable(await self._why_gone(run)) from None
+            except NotLoggedIn as error:
+                raise BackendMisconfigured(f"{self.model}: {error}") from None
+            except (PeerFault, RpcError) as error:
+                raise ModelUnavailable(f"{self.model}: {error}") from None
             finally:
                 for each in (talk, listen):
                     each.cancel()
                 await asyncio.gather(talk, listen, return_exceptions=True)
 
-    async def _outcome(self, talk: asyncio.Task[Turn], run: AgentRun) -> Turn:
-        """The turn, or the error that says why there is none."""
-        try:
-            if not talk.done():
-                raise PeerGone("it ended")
-            return talk.result()
-        except PeerGone:
-            raise ModelUnavailable(await self._why_gone(run)) from None
-        except NotLoggedIn as error:
-            raise BackendMisconfigured(f"{self.model}: {error}") from None
-        except (PeerFault, RpcError) as error:
-            raise ModelUnavailable(f"{self.model}: {error}") from None
-
     async def _talk(self, run: AgentRun, session: AgentSession, request: ModelRequest) -> Turn:
-        limit = asyncio.timeout(self._settings.turn_s)
         asked: asyncio.Task[Turn] | None = None
         try:
-            async with limit:
+            async with asyncio.timeout(self._settings.turn_s):
                 await session.begin(run.connection, self._settings.auth_method)
                 asked = asyncio.create_task(session.prompt(run.connection, _prompt(request)))
                 return await asyncio.shield(asked)
