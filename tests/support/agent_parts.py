@@ -123,6 +123,9 @@ class PlainSuite:
         found = await self.judge(replace(job, given=chosen, own={}))
         return Trial(reason=found.reason, results=found.results, failures=found.failures, duration_s=0.1)
 
+    async def run_base(self, job: SuiteJob) -> Trial:
+        return await self.try_out(replace(job, change=job.start))
+
     async def _run(self, job: SuiteJob, change: Mapping[str, str | None], tests: Mapping[str, str]) -> dict[str, Any]:
         view = View(job.base, {**change, **tests})
         with tempfile.TemporaryDirectory() as folder:
