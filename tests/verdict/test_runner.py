@@ -422,6 +422,15 @@ async def test_tests_are_told_however_their_runner_is_started(judge: Judge, comm
     assert (wrong.reason, {failure.kind for failure in wrong.failures}) == ("2 failed of 2 tests", {"AssertionError"})
 
 
+async def test_a_test_finds_the_variables_that_its_repository_sets(judge: Judge) -> None:
+    test = (
+        "import os\n\nfrom app.sums import add\n\n\ndef test_two():\n    assert add(len(os.environ['STAGE']), 1) == 5\n"
+    )
+    base = {**UNIT, "tox.ini": "[testenv]\nsetenv = STAGE = test\n"}
+    verdict = await judge({"app/new.py": ""}, {"tests/test_stage.py": test}, base)
+    assert verdict.passed, verdict.failures
+
+
 async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:
     code = "from app.sums import add; print('sum', add(1, 1)); raise SystemExit(add(1, 1) != 2)"
     right, wrong = await asyncio.gather(

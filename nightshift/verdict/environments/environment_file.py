@@ -25,7 +25,7 @@ from nightshift.verdict.environments.declared_files import DeclaredFiles
 
 FOLDER, NAMES = ".nightshift", ("environment.yaml", "environment.yml")
 MOST_CHARS, MOST_SERVICES, MOST_PACKAGES = 64 << 10, 8, 200
-_RESERVED = re.compile(
+RESERVED = re.compile(
     r"(?i:PATH|HOME|TMPDIR|LANG|ENV|IFS|SHELL|VIRTUAL_ENV|CGO_.*|GO[A-Z]+|(?:LD|DYLD|PYTEST|NODE|BASH|NIGHTSHIFT)_.*|PYTHON.*)"
 )
 """Variables that steer interpreters, test runners or Nightshift itself."""
@@ -46,6 +46,12 @@ class _Strict(BaseModel):
         if any(isinstance(text, str) and "\0" in text for text in texts):
             raise ValueError("a zero byte cannot stand here")
         return value
+
+
+def _refuse_steering(names: dict[str, str]) -> dict[str, str]:
+    if found := [name for name in names if RESERVED.fullmatch(name)]:
+        raise ValueError(f"{found[0]} steers programs of the run; choose another name")
+    return names
 
 
 class ReadyIn(_Strict):
@@ -74,12 +80,7 @@ class ServiceIn(_Strict):
     start_s: _Seconds = 60
     memory_mb: Annotated[StrictInt, Field(ge=16, le=4096)] = 256
 
-    @field_validator("exports")
-    @classmethod
-    def _steers_nothing(cls, names: dict[str, str]) -> dict[str, str]:
-        if found := [name for name in names if _RESERVED.fullmatch(name)]:
-            raise ValueError(f"{found[0]} steers programs of the run; choose another name")
-        return names
+    _steers_nothing = field_validator("exports")(_refuse_steering)
 
     def named(self, name: str) -> Service:
         """The service under its name."""
@@ -94,9 +95,12 @@ class EnvironmentFile(_Strict):
     """The whole file."""
 
     packages: Annotated[list[str], Field(max_length=MOST_PACKAGES)] = Field(default_factory=list)
+    env: _Variables = Field(default_factory=dict)
     services: Annotated[
         dict[Annotated[str, StringConstraints(pattern=_NAME)], ServiceIn], Field(max_length=MOST_SERVICES)
     ] = Field(default_factory=dict)
+
+    _steers_nothing = field_validator("env")(_refuse_steering)
 
     @field_validator("packages")
     @classmethod

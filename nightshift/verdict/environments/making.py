@@ -24,6 +24,7 @@ from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments.declared_files import DeclaredFiles
 from nightshift.verdict.environments.layers import LayerStore, with_packages
 from nightshift.verdict.environments.store import FolderStore, notes_in, remove
+from nightshift.verdict.environments.variables import read_variables
 
 REMEMBERED = 64
 KEEP_MB = 8192
@@ -295,11 +296,13 @@ class RunsOn(Protocol):
 async def runtime_of(
     runtime: Runtime, job: RunsOn, *, layers: LayerStore | None, environments: Environments | None
 ) -> Runtime:
-    """A runtime with the environment of a job, and on top of it the packages that its change was allowed.
+    """A runtime with the environment and the variables of a job, and the packages that its change was allowed.
 
     Raises:
         SandboxError: there is no place for them, or they cannot be made.
     """
+    declared = await asyncio.to_thread(read_variables, DeclaredFiles(job.base))
+    runtime = replace(runtime, variables=(*declared.items(), *runtime.variables))
     if job.environment:
         if environments is None:
             raise SandboxError("the run needs an environment, and there is no place to keep any")

@@ -63,7 +63,7 @@ def test_a_whole_file_is_read_in_its_order() -> None:
     [
         ("services: [1", "it is no YAML"),
         ("[]", "the file: Input should be a valid dictionary"),
-        ("service: {}", "service is no field; known are packages, services"),
+        ("service: {}", "service is no field; known are packages, env, services"),
         ("services: {db: {start: x}}", "services.db.ready: Field required"),
         ("services: {db: {ready: {port: 5432}}}", "services.db.start: Field required"),
         ("services: {db: {start: '', ready: {port: 5432}}}", "services.db.start: String should have at least 1"),
