@@ -13,14 +13,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePosixPath
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from nightshift.core.code.dependencies import is_suite
 from nightshift.core.code.environments import Environment
 from nightshift.core.code.paths import at_or_below
 from nightshift.core.code.repository_commands import Found, FoundCommand, Purpose
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.isolation import RunLimits
 from nightshift.core.ports import Suite
 from nightshift.core.program import typed
@@ -28,6 +30,7 @@ from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import Failure, Result, SuiteJob, Trial
 from nightshift.verdict.environment import Task, describe_lack, is_to_blame
+from nightshift.verdict.languages.python import package_layout
 from nightshift.verdict.languages.repository_commands.find import is_foreign, judged_here
 from nightshift.verdict.run import FAILED, file_of
 
@@ -133,6 +136,12 @@ class SuiteCheck:
         """Say why nothing can be judged, and what mends it; empty where something can."""
         if ran.count(Result.PASSED):
             return ""
+        asked = package_layout.read(partial(text_of, self.tree), self.tree.entries()).requires_python
+        if ran.python and not _is_fitting(asked, ran.python):
+            return (
+                f"this repository asks for Python {asked}, and no test passes with Python {ran.python}: none that fits "
+                "is here. Install one beside it"
+            )
         spec, paths = self.spec, self.tree.entries()
         name = typed(f'repo-settings {shlex.quote(self.repo)} test_command="…"')
         if not ran.results:
@@ -152,6 +161,13 @@ class SuiteCheck:
                 f"nothing judges the code of this repository: its files name no command for its tests. Name one: {name}"
             )
         return ""
+
+
+def _is_fitting(asked: str, version: str) -> bool:
+    try:
+        return not asked or SpecifierSet(asked).contains(version, prereleases=True)
+    except InvalidSpecifier:
+        return True
 
 
 def _find_absent(failure: Failure) -> str:

@@ -192,6 +192,7 @@ class SuiteRunner(Suite):
         trial = Trial(
             reason="" if decided.passed else decided.reason, results=native.tests or (),
             failures=native.failures or ended, duration_s=native.wall_s, command=native.command,
+            python=native.python,
         )  # fmt: skip
         return cleaned(trial, self._mask)
 

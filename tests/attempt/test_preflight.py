@@ -22,6 +22,8 @@ PYTHON = {"cart.py": "", "tests/test_cart.py": "", "tests/test_more.py": ""}
 FLASK = Failure(id="tests/test_cart.py", kind="ModuleNotFoundError", message="No module named 'flask'")
 OWN = Failure(id="tests/test_cart.py", kind="ModuleNotFoundError", message="No module named 'cart'")
 TAPE = Failure(id="test/a.js", kind="ModuleNotFoundError", message="Cannot find module 'tape'")
+SYNTAX = Failure(id="tests/test_cart.py", kind="SyntaxError", message="invalid syntax")
+NEWER = {**PYTHON, "pyproject.toml": '[project]\nname = "cart"\nrequires-python = ">=3.13"\n'}
 WRONG = Failure(id="tests/test_cart.py::test_total", kind="AssertionError", message="assert 1 == 2")
 
 
@@ -47,6 +49,10 @@ def make_run(*failures: Failure, passed: int = 0, idle: int = 0) -> Trial:
     cases += [CaseResult(id=f"tests/test_more.py::test_{n}", result=Result.PASSED) for n in range(passed)]
     cases += [CaseResult(id=f"tests/x.py::test_{n}", result=Result.SKIPPED, message="slow") for n in range(idle)]
     return Trial(reason="1 failed" if failures else "", results=tuple(cases), failures=failures)
+
+
+def make_old(trial: Trial) -> Trial:
+    return replace(trial, python="3.11.2")
 
 
 def print_run(output: str, status: int = 2) -> Trial:
@@ -76,6 +82,9 @@ def check(files: dict[str, str], **spec: Any) -> SuiteCheck:
         (RUBY, MAKE, print_run("2 examples, 1 failure\n"), ""),
         (RUBY, MAKE, print_run("", status=127), "`make test` ended with status 127"),
         (RUBY, (), make_run(), "its files name no command"),
+        (NEWER, (), make_old(make_run(SYNTAX)), "asks for Python >=3.13, and no test passes with Python 3.11.2"),
+        (NEWER, (), make_old(make_run(SYNTAX, passed=1)), ""),
+        (PYTHON, (), make_old(make_run(SYNTAX)), ""),
         ({"README.md": ""}, (), make_run(), ""),
     ],
 )

@@ -146,11 +146,12 @@ class Trial(SuiteReport):
     """A run of tests while the change is being written. It proves nothing, and cannot stand where a verdict is asked.
 
     `reason` is empty where all passed. `dropped` are files of the change that the run did not see, path to reason.
-    `command` is what ran them.
+    `command` is what ran them, `python` the version that did.
     """
 
     dropped: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
+    python: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

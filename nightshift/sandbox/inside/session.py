@@ -47,7 +47,9 @@ def prepare(config, libraries):
     paths = [os.path.normpath(os.path.join(workspace, path)) for path in config["paths"]]
     if config["is_module"]:
         sys.path.insert(0, workspace)
-    sys.path.extend(path for path in paths if path not in sys.path)
+    # What is installed hides no module of the tree, and the tree none of the standard library.
+    at = next((at for at, path in enumerate(sys.path) if path in libraries), len(sys.path))
+    sys.path[at:at] = [path for path in paths if path not in sys.path]
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
     # Processes of pytest-xdist, and programs that tests start, find what this one has.
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys((*paths, *libraries, inside)))

@@ -9,6 +9,7 @@ from typing import Literal
 
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.tasks.lesson import Lesson
+from nightshift.storage.db.codec import storable
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.elsewhere import TABLES
@@ -59,7 +60,7 @@ def add_failures(
     """
     language, repo = place(conn, task_id)
     for signature, error in errors.items():
-        values = (error, code, to_text(at), task_id, attempt, signature)
+        values = (storable(error), storable(code), to_text(at), task_id, attempt, storable(signature))
         known = conn.execute(
             "UPDATE failures SET error = ?, code = ?, created_at = ? "
             "WHERE task_id = ? AND attempt = ? AND signature = ? AND solved = 0",
@@ -105,7 +106,7 @@ def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -
     """Complete a failure with what mended it."""
     conn.execute(
         "UPDATE failures SET solved = 1, fix = ?, lesson = ?, fixed_at = ? WHERE id = ?",
-        (fix, lesson, to_text(at), failure),
+        (storable(fix), storable(lesson), to_text(at), failure),
     )
 
 
@@ -142,7 +143,7 @@ def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, les
     conn.execute(
         "INSERT INTO patterns (task_id, problem, solution, lesson, created_at, language, repo) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (task_id, problem, solution, lesson, to_text(at), *place(conn, task_id)),
+        (task_id, *map(storable, (problem, solution, lesson)), to_text(at), *place(conn, task_id)),
     )
 
 

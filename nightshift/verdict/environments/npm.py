@@ -16,9 +16,11 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nightshift.core.code.file_names import last_of
 from nightshift.core.code.javascript import is_source
 from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import WORK
@@ -26,7 +28,18 @@ from nightshift.sandbox import orphans
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments.declared_files import DeclaredFiles
 from nightshift.verdict.environments.making import Made, Recipe
-from nightshift.verdict.environments.npm_locks import FOLDER, GROUPS, LOCKS, Layout, UnreadableLock, is_below, read
+from nightshift.verdict.environments.npm_locks import (
+    FOLDER,
+    GROUPS,
+    LOCKS,
+    Layout,
+    UnreadableLock,
+    is_below,
+    is_member,
+    is_name,
+    read,
+    workspaces,
+)
 from nightshift.verdict.environments.store import bounded, remove
 from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call, installers_environment
 
@@ -59,17 +72,20 @@ class NpmMaker:
         self._environ = {**installers_environment(environ), "NO_COLOR": "1"}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """The lock file of a commit with JavaScript in it; None where there is none."""
+        """The lock of a commit with JavaScript in it, and the members of its workspace; None where it has neither."""
         folder = files.nearest(LOCKS)
-        if folder is None or not any(is_source(path) for path in files.paths.below(folder)):
+        members = _find_members(files)
+        if not (folder is not None or members) or not any(map(is_source, files.paths.below(folder or ""))):
             return None
-        name = next(name for name in LOCKS if f"{folder}{name}" in files.paths)
-        text = files.text(f"{folder}{name}")
+        name = next((name for name in LOCKS if folder is not None and f"{folder}{name}" in files.paths), "")
+        path = f"{folder}{name}" if name else f"{files.place}package.json"
+        text = files.text(path)
         if text is None:
             return None
         manifest = _wanted(files.text(f"{folder}package.json")) if name == "yarn.lock" else ""
-        parts = (_FORMAT, platform.system(), platform.machine(), name, manifest)
-        return Recipe(kind=self.kind, texts={f"{folder}{name}": text}, parts=parts)
+        more = (json.dumps(members, sort_keys=True),) if members else ()
+        parts = (_FORMAT, platform.system(), platform.machine(), name, manifest, *more)
+        return Recipe(kind=self.kind, texts={path: text}, parts=parts)
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
         """Install the packages; a lock that cannot be used leaves an empty folder and says why.
@@ -79,11 +95,13 @@ class NpmMaker:
             SandboxError: npm is not here.
         """
         target = folder / FOLDER
-        (text,), (*_, name, manifest) = recipe.texts.values(), recipe.parts
+        (text,), (_, _, _, name, manifest, *listed) = recipe.texts.values(), recipe.parts
         try:
-            layout = await asyncio.to_thread(read, name, text, manifest)
+            layout = await asyncio.to_thread(read, name, text, manifest) if name else Layout()
         except UnreadableLock as error:
             return Made(remarks=(f"{error}; nothing is installed",))
+        members = {name: folder for each in listed for name, folder in json.loads(each).items()}
+        layout = replace(layout, links={**members, **layout.links})
         try:
             layout = await self._installed(layout, target)
         except _Impossible as error:
@@ -158,6 +176,21 @@ def written(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
     return own, {**own, "lockfileVersion": 3, "requires": True, "packages": entries}
 
 
+def _find_members(files: DeclaredFiles) -> dict[str, str]:
+    """The packages of a workspace of npm, yarn or pnpm: name to folder, as a run has it."""
+    patterns = workspaces(files.text(f"{files.place}package.json"), files.text(f"{files.place}pnpm-workspace.yaml"))
+    members = dict[str, str]()
+    for path in files.paths.having(last_of, "package.json") if patterns else ():
+        folder = path.removeprefix(files.place).rpartition("/")[0]
+        if path.startswith(files.place) and any(is_member(folder, pattern) for pattern in patterns):
+            try:
+                name = str(json.loads(files.text(path) or "{}")["name"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+            members |= {name: folder} if is_name(name) else {}
+    return members
+
+
 def _wanted(manifest: str | None) -> str:
     """What of a `package.json` decides what is installed."""
     try:
@@ -227,7 +260,7 @@ def _linked(target: Path, layout: Layout) -> list[str]:
     for name, folder in layout.links.items():
         link = target / name
         if not link.exists() and is_below(folder):
-            link.parent.mkdir(exist_ok=True)
+            link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(f"{WORK}/{folder}")
     return sorted(found)
 

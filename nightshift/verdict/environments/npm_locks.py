@@ -6,6 +6,7 @@ never followed: what comes from git, from a file or from some other place is lef
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
 from collections import deque
@@ -208,6 +209,35 @@ def _of_pnpm(text: str) -> Layout:
                 roots[alias] = _pnpm_key(alias, said)
     placed, more = _laid_out(roots, packages, needs)
     return Layout(packages=placed, links=links, remarks=(*remarks, *more))
+
+
+def workspaces(manifest: str | None, pnpm: str | None) -> tuple[str, ...]:
+    """The patterns of the folders that are packages of one workspace.
+
+    Args:
+        manifest: the text of the `package.json` at its root.
+        pnpm: that of its `pnpm-workspace.yaml`.
+    """
+    import yaml  # noqa: PLC0415 (slow to import; few repositories have such a file)
+
+    try:
+        said = json.loads(manifest or "{}").get("workspaces") or []
+        patterns = [*(said.get("packages") or [] if isinstance(said, dict) else said)]
+        patterns += (yaml.safe_load(pnpm) or {}).get("packages") or [] if pnpm else []
+    except (ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
+        return ()
+    return tuple(pattern.removeprefix("./").rstrip("/") for pattern in patterns if isinstance(pattern, str))
+
+
+def is_member(folder: str, pattern: str) -> bool:
+    """Tell whether a folder is meant by a pattern of a workspace."""
+    is_deep = "**" in pattern or folder.count("/") == pattern.count("/")
+    return bool(folder) and FOLDER not in folder.split("/") and is_deep and fnmatch.fnmatchcase(folder, pattern)
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text is the name of a package."""
+    return bool(_IS_NAME.fullmatch(text))
 
 
 def _limits(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -208,7 +208,7 @@ class PythonMaker:
         }
         texts = own_metadata.files_of(own, modules, runtime.series)
         left = f"{own_metadata.SETUP}/{own_metadata.site(runtime.series)}"
-        imported = (*libraries, left, WORK, *(f"{WORK}/{root}" for root in roots), *runtime.pth_lines)
+        imported = (WORK, *(f"{WORK}/{root}" for root in roots), *libraries, left, *runtime.pth_lines)
         name = f"{OWN}-{own_metadata.digest(_FORMAT, texts, scripts, imported, runtime.python)}"
         mine = await self._own_folder(name, texts, dict(own_metadata.programs(scripts.items())), imported, runtime)
         site = f"{own_metadata.INSIDE}/{own_metadata.site(runtime.series)}"
@@ -264,7 +264,12 @@ def _seen(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], lis
     if below is None:  # it lies above the project, which is no part of it
         return OwnPackage(), [], []
     base = below.strip("/")
+    place = len(files.place)
+    members = package_layout.find_members(
+        lambda path: files.text(f"{files.place}{path}"), [path[place:] for path in files.paths.below(files.place)]
+    )
     roots = [*([base] if base else []), *(f"{base}/{root}".strip("/") for root in own.roots)]
+    roots = list(dict.fromkeys((*roots, *members)))
     inside = {path.removeprefix(folder) for path in files.paths if path.startswith(folder)}
     tops = set[str]()
     for root in own.roots or ("",):

@@ -85,10 +85,11 @@ class PackageSurvey:
         starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
         settings = pytest_settings.read(self._text)
         own = package_layout.read(self._text, self._paths)
+        folders = (*settings.paths, *own.roots, *package_layout.find_members(self._text, self._paths))
         finder = MissingModuleFinder(
             self._paths,
             self._imports,
-            roots=("", "src/", *(f"{path.strip('./')}/" for path in (*settings.paths, *own.roots) if path.strip("./"))),
+            roots=("", "src/", *(f"{path.strip('./')}/" for path in folders if path.strip("./"))),
             available=self._available,
         )
         missing = [self._wanted(need) for need in finder.missing(path for path in starts if path in self._paths)]

@@ -102,6 +102,13 @@ async def test_a_failure_that_was_mended_is_recalled_with_its_fix(memory: LongTe
     assert lesson.score > 0.6
 
 
+async def test_a_change_in_another_encoding_is_remembered(memory: LongTermMemory, store: Store) -> None:
+    task_id, latin = submit(store), "NAME = 'M\udcfcller'\n"
+    await memory.remember(work(latin, failed(f"{ERROR} M\udcfcller")), task_id, "")
+    await memory.conclude(work(latin * 2, advice="write M\udcfcller"), task_id, solved=True)
+    assert await memory.recall(f"TypeError: {ERROR}", 3)
+
+
 async def test_a_task_of_the_same_kind_recalls_the_pattern(memory: LongTermMemory, store: Store) -> None:
     await learn(memory, store, "Parse a CSV file of prices into a dict", "x", "Skip the header.")
     await learn(memory, store, "Draw the Mandelbrot set as a picture", "y", "Mind the aspect ratio.")

@@ -233,6 +233,27 @@ async def test_own_packages_of_a_repository_are_links_into_the_tree(environments
     assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
 
 
+@pytest.mark.parametrize(
+    "root",
+    [
+        {"package.json": '{"workspaces": ["packages/*"]}'},
+        {"package.json": '{"workspaces": {"packages": ["./packages/a"]}}', "yarn.lock": "# yarn lockfile v1\n"},
+        {"pnpm-workspace.yaml": "packages:\n  - packages/**\n", "package.json": "{}"},
+    ],
+)
+async def test_members_of_a_workspace_are_links_also_where_no_lock_names_them(
+    environments: Environments, root: dict[str, str]
+) -> None:
+    member = {
+        "packages/a/package.json": '{"name": "@my/a"}',
+        "packages/a/index.js": "",
+        "b/package.json": '{"name": "b"}',
+    }
+    _, there = await made(environments, TextTree({**root, **member}))
+    assert sorted(path.name for path in there.iterdir()) == [".bin", "@my"]
+    assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
+
+
 async def test_what_the_lock_has_may_be_imported_by_a_change(
     folder: Path, registry: NpmRegistry, environments: Environments, tmp_path: Path
 ) -> None:

@@ -20,6 +20,12 @@ from nightshift.core.code.parsing import parse
 
 CONFIG_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 UNKNOWN_VERSION = "0.0.0"
+MOST_MEMBERS = 200
+_NO_MEMBERS = frozenset({
+    "node_modules", "vendor", "third_party", "site-packages", "tests", "test", "testdata", "fixtures", "examples",
+    "templates", "docs", "build", "dist",
+})  # fmt: skip
+"""Folders of which a package is none of the repository's own."""
 _VERSION = re.compile(
     r"""^(?:__version__|VERSION|version)(?:\s*:[^=\n]+)?\s*=\s*['"]v?([^'"\n]+)['"]""", re.MULTILINE | re.IGNORECASE
 )
@@ -98,6 +104,27 @@ def read(text_of: _Read, paths: Collection[str]) -> OwnPackage:
         paths: of all files below it.
     """
     return _Reader(text_of, paths).read()
+
+
+def find_members(text_of: _Read, paths: Collection[str]) -> tuple[str, ...]:
+    """The folders that the packages below the root are imported from, as where all are installed for editing.
+
+    Those are members of a workspace, sources by path and lines with `-e`.
+
+    Args:
+        text_of: the text of a file of the repository, or None.
+        paths: of all its files.
+    """
+    listing, roots = paths if isinstance(paths, Listing) else Listing(dict.fromkeys(paths, "")), list[str]()
+    configs = (path for path in listing.having(last_of, *CONFIG_FILES) if "/" in path)
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in configs)
+    members = [folder for folder in folders if not _NO_MEMBERS.intersection(folder.split("/"))]
+    for folder in members[:MOST_MEMBERS]:
+        below = [path.removeprefix(f"{folder}/") for path in listing.below(f"{folder}/")]
+        member = read(lambda path, folder=folder: text_of(f"{folder}/{path}"), below)  # type: ignore[misc]
+        if member.name:
+            roots += [f"{folder}/{root}" for root in member.roots] or [folder]
+    return tuple(roots)
 
 
 class _Reader:

@@ -113,4 +113,5 @@ class _PytestPlanner(JobFiles):
         yield from ((path, package_layout.version_text(path, version)) for path in own.version_files)
 
     def _paths(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((".", *(["src"] if self._has_src else []), *self._settings.paths)))
+        members = package_layout.find_members(self._text, self._present)
+        return tuple(dict.fromkeys((".", *(["src"] if self._has_src else []), *self._settings.paths, *members)))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.verdict.languages.python import package_layout
-from nightshift.verdict.languages.python.package_layout import OwnPackage, read
+from nightshift.verdict.languages.python.package_layout import OwnPackage, find_members, read
 
 
 def package(files: Mapping[str, str]) -> OwnPackage:
@@ -132,3 +132,27 @@ def test_folders_outside_of_the_repository_are_no_roots() -> None:
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
 def test_any_text_is_read(pyproject: str, cfg: str, setup: str) -> None:
     package({"pyproject.toml": pyproject, "setup.cfg": cfg, "setup.py": setup})
+
+
+MEMBER = '[project]\nname = "shop"\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "roots"),
+    [
+        (
+            {"packages/core/pyproject.toml": MEMBER, "packages/core/src/shop_core/__init__.py": ""},
+            ("packages/core/src",),
+        ),
+        ({"core/setup.py": "setup(name='core')", "core/core.py": ""}, ("core",)),
+        (
+            {"core/pyproject.toml": '[tool.poetry]\nname = "c"\npackages = [{include = "c", from = "lib"}]\n'},
+            ("core/lib",),
+        ),
+        ({"core/pyproject.toml": "[tool.ruff]\n"}, ()),
+        ({"tests/data/pyproject.toml": MEMBER, "vendor/x/setup.cfg": "[metadata]\nname = x\n"}, ()),
+        ({"pyproject.toml": MEMBER, "src/shop/__init__.py": ""}, ()),
+    ],
+)
+def test_the_packages_below_the_root_are_its_members(files: dict[str, str], roots: tuple[str, ...]) -> None:
+    assert find_members(files.get, files) == roots
