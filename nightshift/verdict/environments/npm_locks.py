@@ -221,8 +221,8 @@ def workspaces(manifest: str | None, pnpm: str | None) -> tuple[str, ...]:
     import yaml  # noqa: PLC0415 (slow to import; few repositories have such a file)
 
     try:
-        said = json.loads(manifest or "{}").get("workspaces") or []
-        patterns = [*(said.get("packages") or [] if isinstance(said, dict) else said)]
+        listed = json.loads(manifest or "{}").get("workspaces") or []
+        patterns = [*(listed.get("packages") or [] if isinstance(listed, dict) else listed)]
         patterns += (yaml.safe_load(pnpm) or {}).get("packages") or [] if pnpm else []
     except (ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
         return ()

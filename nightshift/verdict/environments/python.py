@@ -264,9 +264,9 @@ def _seen(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], lis
     if below is None:  # it lies above the project, which is no part of it
         return OwnPackage(), [], []
     base = below.strip("/")
-    place = len(files.place)
+    start = len(files.place)
     members = package_layout.find_members(
-        lambda path: files.text(f"{files.place}{path}"), [path[place:] for path in files.paths.below(files.place)]
+        lambda path: files.text(f"{files.place}{path}"), [path[start:] for path in files.paths.below(files.place)]
     )
     roots = [*([base] if base else []), *(f"{base}/{root}".strip("/") for root in own.roots)]
     roots = list(dict.fromkeys((*roots, *members)))
