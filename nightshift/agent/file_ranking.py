@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from nightshift.agent.name_index import Tags
 from nightshift.agent.symbols import MOST_FILES, SymbolCache, is_mapped, parts_of, tags, words_of, words_of_name
@@ -164,7 +164,7 @@ def by_words(
 ) -> dict[str, float]:
     """How near each file is to the task by its words, the nearest one 1; files that share none are left out."""
     count = len(found)
-    placed = {path: parts_of(path) & interest.words for path in found}
+    placed = {path: interest.words.intersection(chain(*map(parts_of, path.split("/")))) for path in found}
     inside = {path: interest.words.intersection(one.words) | placed[path] for path, one in found.items()}
     frequency = Counter(word for words in inside.values() for word in words)
     rarity = {word: math.log(1 + (count - n + 0.5) / (n + 0.5)) for word, n in frequency.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
@@ -35,7 +35,7 @@ class ImportCache:
     """
 
     def __init__(self, max_files: int = 50_000) -> None:
-        self._facts: OrderedDict[str, Facts] = OrderedDict()
+        self._facts: dict[str, Facts] = {}
         self._graphs: list[_Graph] = []
         self._max_files = max_files
         self._lock = threading.RLock()
@@ -53,9 +53,10 @@ class ImportCache:
         key = f"{PurePosixPath(path).suffix}:{blob}"
         with self._lock:
             if (known := self._facts.get(key)) is None:
-                known = self._facts[key] = facts_of(path, read())
+                fresh = facts_of(path, read())
+                known = self._facts[key] = _NOTHING if fresh == _NOTHING else fresh
                 while len(self._facts) > self._max_files:
-                    self._facts.popitem(last=False)
+                    del self._facts[next(iter(self._facts))]
             return known
 
     def _graph(self, tree: Tree) -> _Graph:
@@ -80,7 +81,7 @@ class _Graph:
         self.dynamic: set[str] = set()
         self.commit, self.entries = "", Listing[str]()
         self._stale = set[str]()
-        self._words: dict[str, frozenset[str]] = {}
+        self._words: dict[str, tuple[str, ...]] = {}
         self._users: defaultdict[str, set[str]] = defaultdict(set)
 
     def is_like(self, entries: Mapping[str, str]) -> bool:
@@ -109,11 +110,9 @@ class _Graph:
         while self._stale:
             path = next(iter(self._stale))
             self._forget(path)
-            if path not in self.entries:
-                self._stale.discard(path)
-                continue
-            found = facts(path)
-            words = self._words[path] = frozenset(_words(path, found))
+            found = facts(path) if path in self.entries else _NOTHING
+            if words := tuple({*_words(path, found)}):
+                self._words[path] = words
             for word in words:
                 self._users[word].add(path)
             if found.dynamic:
