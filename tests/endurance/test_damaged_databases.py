@@ -107,7 +107,7 @@ def check(home: Path, before: Moment) -> None:
     new = opened(home)
     found, report = tasks_of(home / DATABASE), told(home / DATABASE)
     assert find_faults(home / DATABASE) == ()
-    named = {n for name in ("lost", "uncertain", "fallen") for n in report[name]} if report else set()
+    named = {n for name in ("lost", "uncertain", "failed") for n in report[name]} if report else set()
     for task_id, state in before.tasks.items():
         assert found.get(task_id) == state or task_id in named, (
             f"task {task_id} was {state}, is {found.get(task_id)}; {report}"

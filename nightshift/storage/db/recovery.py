@@ -92,10 +92,15 @@ class Restored:
     unreadable: int
     at: datetime
 
+    @property
+    def since(self) -> datetime | None:
+        """The time of the backup."""
+        return backups.time_of(self.backup) if self.backup else None
+
     def summary(self) -> str:
         """Two sentences: what was damaged and what took its place; what was lost."""
-        since = backups.time_of(self.backup) if self.backup else None
-        base = f"the backup of {coarse((self.at - since).total_seconds())} ago" if since else "an empty database"
+        age_s = (self.at - self.since).total_seconds() if self.since else None
+        base = "an empty database" if age_s is None else f"the backup of {coarse(age_s)} ago"
         place = f"{base} took its place, with all that could be read of it ({self.aside})"
         return f"The database was damaged ({self.why}); {place}. Lost: {self._losses()}."
 
@@ -614,21 +619,12 @@ def _raise_ids(conn: Connection, salvaged: _Salvaged, lines: Sequence[_Line], no
 
 def _record(conn: Connection, restored: Restored) -> None:
     """Store what is lost: as an event, and as a state that tasks look up."""
-    since = backups.time_of(restored.backup) if restored.backup else None
-    data = {
-        "aside": str(restored.aside),
-        "backup": restored.backup.name if restored.backup else None,
-        "backup_at": to_text(since) if since else None,
-        "unreadable": restored.unreadable,
-        "lost": list(restored.lost[:_MOST_NAMED]),
-        "uncertain": list(restored.uncertain[:_MOST_NAMED]),
-        "fallen": list(restored.failed[:_MOST_NAMED]),
-    }
+    data = {name: list(getattr(restored, name)[:_MOST_NAMED]) for name in ("lost", "uncertain", "failed")}
     _log_warning(conn, Kind.DATABASE_RESTORED, restored.summary(), data, restored.at)
     begun = {row[0] for row in conn.execute("SELECT id FROM main.tasks WHERE status NOT IN ('done', 'cancelled')")}
     state = {
         "at": to_text(restored.at),
-        "since": data["backup_at"],
+        "since": to_text(restored.since) if restored.since else None,
         "tasks": sorted({*restored.uncertain} & begun),
         "told": restored.summary(),
     }
