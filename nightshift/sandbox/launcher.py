@@ -67,10 +67,13 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
 
 
 def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
-    """The limits of every single process of a job: `prlimit`'s name to the kernel's number and the value."""
+    """The limits of every single process of a job: `prlimit`'s name to the kernel's number and the value.
+
+    Where `/work` and `/tmp` are file systems of their own, a file may be as large as the larger of them.
+    """
     return {
         **FIXED,
-        "fsize": (resource.RLIMIT_FSIZE, limits.work_mb << 20),
+        "fsize": (resource.RLIMIT_FSIZE, max(limits.work_mb, limits.tmp_mb) << 20),
         "cpu": (resource.RLIMIT_CPU, int(min(limits.cpu_s, limits.wall_s * max(1.0, limits.cpus))) + 5),
     }
 

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nightshift.core.errors import SandboxError
@@ -98,7 +98,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
     bound = ["prlimit", f"--nproc={_processes() + job.limits.pids}", "--"]
     return child.Launch(
         argv=[
-            *launcher.prefix(job.limits, (), address_space=True, nice=nice),
+            *launcher.prefix(replace(job.limits, tmp_mb=0), (), address_space=True, nice=nice),
             *bound,
             *(_translate(word, places) for word in job.argv),
         ],

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from nightshift.core.code.tree import Linked, Tree, read_submodules
 from nightshift.core.isolation import SandboxJob, SandboxLimits
 from nightshift.core.text.encoding import encode
+from nightshift.git.bare_checkout import write_checkout
 from nightshift.sandbox import packing, services
 from nightshift.sandbox.inside.time_limits import BUSIEST
 from nightshift.sandbox.packing import Packed, pack
@@ -65,7 +66,10 @@ def staged(
     below = trees.get(base).below(over.digests, plan.removed) if plan.closure is None else Below()
     digests = {**below.digests, **over.digests}
     key = secrets.token_bytes(32)
+    has_all = plan.closure is None and not plan.calls and plan.program is None
+    git = write_checkout(base) if has_all else ()  # type: ignore[arg-type] # each tree has a hash, its own
     files = [(path, size) for path, size, _ in (*below.packed.index, *over.index)]
+    files += [(path, len(content)) for path, content in git]
     secret = secrets.token_hex(12)
     instructions = {
         **_instructions(plan, limits, runtime, time, share, secret),
@@ -81,7 +85,7 @@ def staged(
         argv=runtime.argv(entry),
         mounts=runtime.mounts_for(entry),
         layers=below.layers,
-        stdin=message(instructions, below.packed, over),
+        stdin=message(instructions, below.packed, over, b"".join(content for _, content in git)),
         answers=True,
         limits=services.limited(_limits(plan, limits, [size for _, size in files]), runtime),
     )
@@ -117,10 +121,10 @@ def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
     return texts
 
 
-def message(instructions: dict[str, object], below: Packed, over: Packed) -> bytes:
-    """The length of the instructions, the instructions as JSON, and the bytes of all files."""
+def message(instructions: dict[str, object], below: Packed, over: Packed, more: bytes = b"") -> bytes:
+    """The length of the instructions, the instructions as JSON, and the bytes of all files, `more` the last."""
     header = json.dumps(instructions).encode()
-    return b"".join((b"%d\n" % len(header), header, below.blob, over.blob))
+    return b"".join((b"%d\n" % len(header), header, below.blob, over.blob, more))
 
 
 def _instructions(

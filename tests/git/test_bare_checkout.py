@@ -1,0 +1,68 @@
+"""The `.git` that runs of tests see, as git itself reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightshift.git import bare_checkout
+from nightshift.git.bare_checkout import write_checkout
+from tests.support.git_repo import git, make_repo, write
+from tests.support.trees import TextTree
+
+
+class CommittedTree(TextTree):
+    """A text tree whose blobs have the ids that git gives them, with a link and a program."""
+
+    def __init__(self, repo: Path) -> None:
+        self._lines = [line.split(maxsplit=3) for line in git(repo, "ls-files", "-s", "-z").split("\0") if line]
+        super().__init__({path: "" for _, _, _, path in self._lines})
+
+    def entries(self) -> dict[str, str]:
+        """Path to blob."""
+        return {path: blob for mode, blob, _, path in self._lines if mode != "120000"}
+
+    def links(self) -> dict[str, str]:
+        """The link of these tests."""
+        return {path: "data/prices.txt" for mode, _, _, path in self._lines if mode == "120000"}
+
+    def programs(self) -> frozenset[str]:
+        """The files that may be executed."""
+        return frozenset(path for mode, _, _, path in self._lines if mode == "100755")
+
+
+def lay_out(folder: Path, tree: TextTree) -> Path:
+    write(folder, dict(write_checkout(tree)))
+    return folder
+
+
+def test_git_lists_the_files_of_the_tree_as_in_a_checkout(tmp_path: Path) -> None:
+    files = {
+        "a.py": "A = 1\n",
+        "data/prices.txt": "1\n",
+        "names/é.txt": "",
+        "x" * 200: "long\n",
+        "run.sh": "#!/bin/sh\n",
+    }
+    repo = make_repo(tmp_path / "repo", files)
+    (repo / "run.sh").chmod(0o755)
+    (repo / "names/link").symlink_to("../data/prices.txt")
+    git(repo, "add", "-A")
+    seen = lay_out(tmp_path / "seen", CommittedTree(repo))
+    assert git(seen, "ls-files", "-s") == git(repo, "ls-files", "-s")
+    assert git(seen, "rev-parse", "--show-toplevel") == str(seen)
+
+
+def test_a_change_is_seen_as_not_committed(tmp_path: Path) -> None:
+    files = {"a.py": "A = 1\n", "b.py": "B = 1\n"}
+    repo = make_repo(tmp_path / "repo", files)
+    seen = lay_out(tmp_path / "seen", CommittedTree(repo))
+    write(seen, {**files, "a.py": "A = 2\n", "new.py": ""})
+    assert git(seen, "status", "--porcelain").splitlines() == ["AM a.py", "A  b.py", "?? new.py"]
+
+
+@pytest.mark.parametrize("path", ["", ".git"])
+def test_a_tree_that_is_too_large_or_strange_has_none(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr(bare_checkout, "MOST", 1)
+    assert not write_checkout(TextTree({path or "a.py": "", **({} if path else {"b.py": ""})}))
