@@ -49,11 +49,7 @@ class AnthropicBackend(VendorBackend):
         from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
 
         client = anthropic.AsyncAnthropic(
-            api_key=self._key or "none",
-            base_url=self._base_url,
-            max_retries=0,
-            http_client=http,
-            open_telemetry=False,
+            api_key=self._key or "none", base_url=self._base_url, max_retries=0, http_client=http, open_telemetry=False
         )
         return AnthropicModel(self.model, provider=AnthropicProvider(anthropic_client=client))
 

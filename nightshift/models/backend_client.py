@@ -27,7 +27,7 @@ from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tool_text import as_text
 from nightshift.models.base import BaseModelHandler, events_about
 from nightshift.models.budgets import Price, Reservation, price_of
-from nightshift.models.call import Charge, call_once
+from nightshift.models.call import call_once
 from nightshift.models.circuit import CircuitBreaker, Pause
 from nightshift.models.errors import (
     BackendMisconfigured,
@@ -59,9 +59,6 @@ class Seen:
     since: datetime | None = None
 
 
-NOT_SEEN = Seen(available=False)
-
-
 class HealthProbe:
     """Whether a backend is available: checked in a thread, one check at a time; an event reports each change.
 
@@ -75,11 +72,11 @@ class HealthProbe:
         self, backend: BaseModelHandler, emit: Sink, masker: Callable[[str], str], clock: Clock, wait_s: float = 10.0
     ) -> None:
         self._backend, self._events, self._masker, self._wait_s = backend, Emitter(emit), masker, wait_s
-        self._clock, self.seen = clock, NOT_SEEN
+        self._clock, self.seen = clock, Seen(available=False)
         self.available, self._broken = False, ""
         self._checked_at_s = -math.inf
         self._checking = asyncio.Lock()
-        self._answer: asyncio.Task[tuple[bool, str]] | None = None
+        self._answer: asyncio.Task[bool] | None = None
 
     @property
     def why(self) -> str:
@@ -109,25 +106,19 @@ class HealthProbe:
 
     async def _ask(self) -> bool:
         """Ask the backend; an answer that does not come is a no, and is not asked for again before it came."""
-        self._answer = self._answer or asyncio.create_task(asyncio.to_thread(self._is_available))
+        self._answer = self._answer or asyncio.create_task(asyncio.to_thread(self._backend.is_available))
         await asyncio.wait({self._answer}, timeout=self._wait_s)
         if not self._answer.done():
             self._broken = self._backend.detail or f"{self._backend.name} does not say whether it is available"
             return False
-        (is_available, self._broken), self._answer = self._answer.result(), None
-        return is_available
-
-    def _is_available(self) -> tuple[bool, str]:
-        try:
-            return self._backend.is_available(), ""
-        except Exception as error:  # noqa: BLE001 - a backend that breaks its promise not to raise is not there
-            name, kind = self._backend.name, type(error).__name__
-            return False, f"{name} cannot tell whether it is available: {kind}: {error}"
+        answer, self._answer, self._broken = self._answer, None, ""
+        if error := answer.exception():  # of a backend that breaks its promise not to raise
+            self._broken = f"{self._backend.name} cannot tell whether it is available: {type(error).__name__}: {error}"
+        return not error and answer.result()
 
     def _report(self) -> None:
-        kind, level, text = Kind.MODEL_UP, Level.INFO, f"{self._backend.label} is available"
-        if not self.available:
-            kind, level, text = Kind.MODEL_DOWN, Level.WARNING, f"{self._backend.label} is not available: {self.why}"
+        kind, level = (Kind.MODEL_UP, Level.INFO) if self.available else (Kind.MODEL_DOWN, Level.WARNING)
+        text = f"{self._backend.label} is " + ("available" if self.available else f"not available: {self.why}")
         data = BackendData(backend=self._backend.name, model=self._backend.model)
         self._events.emit(kind, self._masker(text), level=level, **data)
 
@@ -146,7 +137,7 @@ class BackendClient:
 
     def __init__(self, backend: BaseModelHandler, config: RoutingConfig, services: GatewayServices) -> None:
         policy, clock = config.policy, services.clock
-        self.backend, self._config, self._policy, self._services = backend, config, policy, services
+        self.backend, self.config, self._policy, self._services = backend, config, policy, services
         self._clock, self._masker = clock, config.masker
         self._forms: KnownForms = {}
         self.circuit = CircuitBreaker(
@@ -223,7 +214,7 @@ class BackendClient:
     @property
     def price(self) -> Price | None:
         """The price of its model, if that is known."""
-        return price_of(self._config.prices, self.backend.name, self.backend.model, free=self.backend.free)
+        return price_of(self.config.prices, self.backend.name, self.backend.model, free=self.backend.free)
 
     @property
     def why(self) -> str:
@@ -333,18 +324,11 @@ class BackendClient:
             await self._wait_as_asked()
             if not self.circuit.enter():
                 raise CircuitOpen(f"{self.label} is left alone for a while: {self._why}")
-            lost: list[Completion] = []
+            lost = list[Completion]()
             formed = self.shape_request(request)
             try:
                 async with room() as reserved, self._slots:
-                    formed = replace(formed, max_tokens=reserved.reply, cut_at=reserved.cut_at)
-                    completion = await call_once(
-                        self.backend, formed, self._policy, self._note_lost(reserved.charge, lost), self._services.live
-                    )
-                    self._task_failures.note_answer(request.task_id)
-                    self.backend.token_estimator.learn(formed, completion)
-                    protocol = formed.protocol if request.tools and not self.is_engine else None
-                    return self._take_answer(replace(completion, protocol=protocol), reserved.charge)
+                    return await self._call(request, formed, reserved, lost)
             except BackendUnfit:
                 self.circuit.succeed()
                 raise
@@ -371,6 +355,27 @@ class BackendClient:
                 self._store_facts()
         raise AssertionError("the loop above ends by itself")
 
+    async def _call(
+        self, request: ModelRequest, formed: ModelRequest, room: Reservation, lost: list[Completion]
+    ) -> Completion:
+        """Ask once; price, charge and count the reply before anybody looks into it, also one that is `lost`."""
+        formed = replace(formed, max_tokens=room.reply, cut_at=room.cut_at)
+        try:
+            completion = await call_once(self.backend, formed, self._policy, lost.append, self._services.live)
+        finally:
+            for broken in lost:
+                room.charge(self._add_price(broken))
+        self._task_failures.note_answer(request.task_id)
+        self.backend.token_estimator.learn(formed, completion)
+        self.circuit.succeed()
+        self._why = ""
+        protocol = formed.protocol if request.tools and not self.is_engine else None
+        completion = self._add_price(replace(completion, protocol=protocol))
+        room.charge(completion)
+        self._calls += 1
+        self._spent = self._spent + completion.spent
+        return completion
+
     def _store_facts(self) -> None:
         if (facts := str(self.backend.facts)) != self._stored_facts:
             self._stored_facts = facts
@@ -382,15 +387,6 @@ class BackendClient:
             # Never longer than it can have asked for, in case somebody has set the clock back.
             await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
 
-    def _note_lost(self, charge: Charge, lost: list[Completion]) -> Charge:
-        """Charges a reply that broke off, at this client's price, and notes it."""
-
-        def lose(completion: Completion) -> None:
-            lost.append(completion)
-            charge(self._add_price(completion))
-
-        return lose
-
     def _check_poison(self, request: ModelRequest, error: ModelError, *, is_paid: bool) -> None:
         """Give up on a request that fails and fails while others are answered.
 
@@ -399,23 +395,12 @@ class BackendClient:
         """
         may_pass = isinstance(error, ModelUnavailable) and error.retry_after_s is None
         if may_pass and self._task_failures.note_failure(request.task_id, is_paid=is_paid):
-            raise ModelRefused(
-                f"{self.label} fails at this again and again while it answers others: {error}"
-            ) from error
+            text = f"{self.label} fails at this again and again while it answers others: {error}"
+            raise ModelRefused(text) from error
 
     def _add_price(self, completion: Completion) -> Completion:
         price = self.price if completion.cost_usd is None else None
         return replace(completion, cost_usd=price.of(completion)) if price else completion
-
-    def _take_answer(self, completion: Completion, charge: Charge) -> Completion:
-        """Price, charge and count a reply, before anybody looks into it."""
-        self.circuit.succeed()
-        self._why = ""
-        completion = self._add_price(completion)
-        charge(completion)
-        self._calls += 1
-        self._spent = self._spent + completion.spent
-        return completion
 
     def _note_failure(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:
         """Count and report a failure; the wait before the next try in seconds, or None when there is to be none."""

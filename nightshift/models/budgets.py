@@ -231,11 +231,9 @@ class SharedBudget(Protocol):
 
     async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
         """Reserve room for a call, or say what is left."""
-        ...
 
     async def settle(self, reservation: int, spent: Spent) -> None:
         """Tell what the call used."""
-        ...
 
 
 Charge = Callable[[Completion], None]

@@ -11,7 +11,7 @@ from typing import Any
 from nightshift.core.dialogue import Completion, Finish, ModelRequest, Thought
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.gauge import BYTES_PER_TOKEN
-from nightshift.models.base import BaseModelHandler, OnText
+from nightshift.models.base import BaseModelHandler, OnText, ThoughtText
 from nightshift.models.errors import TimedOut
 from nightshift.models.live import LiveCalls, LiveText
 from nightshift.models.thought_tags import without_thoughts
@@ -71,11 +71,7 @@ Charge = Callable[[Completion], None]
 
 
 async def call_once(
-    backend: BaseModelHandler,
-    request: ModelRequest,
-    policy: CallPolicy,
-    on_lost: Charge,
-    live: LiveCalls | None = None,
+    backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy, on_lost: Charge, live: LiveCalls | None = None
 ) -> Completion:
     """Ask once; `live` gets what is written as it comes.
 
@@ -160,9 +156,9 @@ class _Call:
 
     def take_written(self, extra: dict[str, Any]) -> Completion:
         """The text so far as a reply: it was paid for, so it is counted, as an estimate."""
-        thoughts = self._received.thoughts
+        thoughts = self._received.text_of(ThoughtText)
         received = Completion(
-            text=self._received.text,
+            text=self._received.text_of(str),
             backend=self._backend.name,
             model=self._backend.model,
             tokens_in=estimate_request(self._request),

@@ -19,21 +19,14 @@ RETRYABLE = frozenset({408, 409, 423, 425, 429})
 NO_CREDIT_WAIT_S = 3600.0
 LONGEST_WAIT_S = 31 * 86400.0
 """A server that asks for more than a month does not mean it: it is asked again as if it had said nothing."""
-_UNTIL = re.compile(
-    r"(?:regain access|resets?|try again|retry|available again|until)\D{0,20}?"
-    r"(\d{4}-\d\d-\d\d)(?:\s*(?:at|T)?\s*(\d\d:\d\d(?::\d\d)?))?",
-    re.IGNORECASE,
-)
 _LENGTH = r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])"
 _DELAY = re.compile(
-    rf"(?:retry|try again|retryDelay|wait|reset)[^.\d]{{0,40}}?((?:{_LENGTH}[\s,and]*)+)", re.IGNORECASE
+    rf"(?:retry|try again|retryDelay|wait|reset|available)[^.\d]{{0,40}}?((?:{_LENGTH}[\s,and]*)+)", re.IGNORECASE
 )
-_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-"""By the beginning of a unit's name, the first that fits."""
 _WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
 """The keys under which servers say what is wrong, best first."""
-_WAITS = re.compile(r'"(?:retryDelay|retry_after(?:_seconds)?|resets_in_seconds)": "?(\d+(?:\.\d+)?)s?\b')
-"""Waits in seconds that stand in a field of an error's body."""
+KINDS = ("insufficient_quota", "context_length_exceeded", "Arrearage")
+"""Kinds of errors that say more than the words beside them."""
 _UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
 """The standard library's errors for dates that are none."""
 
@@ -122,11 +115,9 @@ def from_status(
 
 def _read_words_s(message: str, now: datetime) -> float | None:
     """The wait that stands in the words alone, such as “Please retry in 21.5s”, in seconds."""
-    if until := _UNTIL.search(message):
-        wait_s = _read_wait_s(f"{until[1]}T{until[2] or '00:00'}", now)
-        return wait_s if wait_s is not None and wait_s <= LONGEST_WAIT_S else None
-    delay = _DELAY.search(message)
-    return _read_wait_s(delay[1], now) if delay else None
+    until, delay = PHRASES["until"].search(message), _DELAY.search(message)
+    text = f"{until[1]}T{until[2] or '00:00'}" if until else delay[1] if delay else ""
+    return _read_wait_s(text, now)
 
 
 def words_of(body: object) -> str:
@@ -138,12 +129,15 @@ def words_of(body: object) -> str:
             return " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", body, flags=re.DOTALL).split())
     if isinstance(body, Mapping):
         words = next((words for key in _WORDS if (words := words_of(body.get(key)))), "")
-        kind = next((body[key] for key in ("code", "type") if isinstance(body.get(key), str)), "")
-        numbers = "".join(f", {key}={body[key]}" for key in ("n_ctx",) if isinstance(body.get(key), int))
-        numbers_of_s = _WAITS.findall(json.dumps({**body, "error": None}, default=str))
-        waits = [f"retry after {number} s" for number in numbers_of_s]
-        more = [kind] if kind in {"insufficient_quota", "context_length_exceeded"} and kind not in words else []
-        return " ".join(filter(None, [words + numbers if words else "", *more, *waits]))
+        if words and isinstance(places := body.get("loc"), list) and places:
+            words = f"{places[-1]}: {words}"
+        if words and isinstance(body.get("n_ctx"), int):
+            words = f"{words}, n_ctx={body['n_ctx']}"
+        kinds = [body[key] for key in ("code", "type") if body.get(key) in KINDS and body[key] not in words]
+        waits = PHRASES["waits"].findall(json.dumps({**body, "error": None}, default=str))
+        return " ".join(
+            [*filter(None, [words]), *kinds, *(f"retry after {many} {unit or 's'}" for unit, many in waits)]
+        )
     if isinstance(body, list):
         return "; ".join(filter(None, map(words_of, body[:5])))
     return ""
@@ -170,21 +164,27 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
         used_up = (end for end, left in TABLE["limits"].items() if headers.get(left, "0") == "0")
         waits = (_read_wait_s(headers.get(end, ""), now) for end in used_up)
         wait_s = max((wait for wait in waits if wait is not None), default=None)
-    return None if wait_s is None or wait_s > LONGEST_WAIT_S else wait_s
+    return wait_s
 
 
 def _read_wait_s(text: str, now: datetime) -> float | None:
-    """Seconds from now to the time that a server names in one of the usual ways."""
-    if (number := _read_number(text)) is not None:
-        at_s = number / 1000 if number > 1e11 else number
-        return max(0.0, at_s - now.timestamp()) if at_s > 1e9 else at_s
-    if at := _read_date(text):
-        return max(0.0, (at - now).total_seconds())
-    lengths = [
-        float(count) * next(_SECONDS[name] for name in _SECONDS if unit.startswith(name))
-        for count, unit in re.findall(_LENGTH, text.lower())
-    ]
-    return sum(lengths) if lengths else None
+    """Seconds from now to the time that a server names in one of the usual ways; None for one that it cannot mean."""
+    number = _read_number(text)
+    if number is None and (at := _read_date(text)):
+        number = at.timestamp()
+    lengths = re.findall(_LENGTH, text.lower())
+    if number is None and lengths:
+        number = sum(float(count) * _seconds_of(unit) for count, unit in lengths)
+    if number is None:
+        return None
+    at_s = number / 1000 if number > 1e11 else number
+    wait_s = max(0.0, at_s - now.timestamp()) if at_s > 1e9 else at_s
+    return wait_s if wait_s <= LONGEST_WAIT_S else None
+
+
+def _seconds_of(unit: str) -> float:
+    by_beginning = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # the first that fits
+    return next(seconds for beginning, seconds in by_beginning.items() if unit.startswith(beginning))
 
 
 def _read_date(text: str) -> datetime | None:

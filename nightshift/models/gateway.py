@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,15 +20,7 @@ from functools import partial
 from typing import Any
 
 from nightshift.core.dialogue import Completion, ModelRequest
-from nightshift.core.errors import (
-    Interruption,
-    ModelRefused,
-    ModelUnavailable,
-    NeedsSettings,
-    OwnerSpoke,
-    Parked,
-    PromptTooLong,
-)
+from nightshift.core.errors import ModelRefused, ModelUnavailable, NeedsSettings, OwnerSpoke, Parked, PromptTooLong
 from nightshift.core.gauge import Gauge
 from nightshift.core.status import ModelStatus, SpentBudget
 from nightshift.core.tasks.benchmarked import Benchmarked
@@ -47,18 +39,28 @@ from nightshift.models.budgets import (
     SpendingLimits,
 )
 from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, RequestRefused, ThinkingUsedUp
-from nightshift.models.gateway_reports import GatewayEvents, may_come_back, next_times, why_nobody
-from nightshift.models.routing import ClientOrder, Router
+from nightshift.models.gateway_reports import (
+    Causes,
+    Clients,
+    GatewayEvents,
+    RouteData,
+    may_come_back,
+    next_times,
+    why_nobody,
+)
+from nightshift.models.routing import Router
 from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.thinking import is_used_up, lessen_thinking, say_used_up
+
+Benchmarks = tuple[Benchmarked, ...]
+MAY_BE_GONE = (ModelUnavailable, BackendMisconfigured, RequestRefused)
+"""Failures after which it is checked whether the backend is still there."""
 
 
 class BoundModel:
     """The gateway as one task sees it (`core.ports.Model`): with the task's limits and what it has spent."""
 
-    def __init__(
-        self, handler: ModelHandler, budget: Budget, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()
-    ) -> None:
+    def __init__(self, handler: ModelHandler, budget: Budget, wanted: str = "", benchmarked: Benchmarks = ()) -> None:
         self._handler, self._budget, self._wanted, self._benchmarked = handler, budget, wanted, benchmarked
 
     @property
@@ -131,12 +133,7 @@ class ModelHandler:
         retiring.add_done_callback(lambda done: self._retiring.pop(done, None))
 
     def for_task(
-        self,
-        task_id: int | None,
-        limits: Limits,
-        spent: Spent,
-        wanted: str = "",
-        benchmarked: tuple[Benchmarked, ...] = (),
+        self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "", benchmarked: Benchmarks = ()
     ) -> BoundModel:
         """The gateway for one attempt.
 
@@ -276,17 +273,17 @@ class ModelHandler:
             if not await client.ready():
                 continue
             try:
-                completion = await self._ask(pool, client, request, task)
+                completion = await self._ask(client, request, task)
             except (ModelRefused, ModelUnavailable, BudgetExhausted) as error:
                 causes[client] = error
                 await self._follow_up(request, client, error)
             else:
                 self._events.report_fallback(request, clients, client, causes)
-                return await self._deliver(request, completion, order)
+                return await self._deliver(request, completion, order.route)
         raise self._nobody(clients, engine, causes)
 
     async def _precheck(
-        self, pool: BackendPool, request: ModelRequest, models: Sequence[BackendClient], task: Budget
+        self, pool: BackendPool, request: ModelRequest, models: Clients, task: Budget
     ) -> Completion | None:
         """The engine's answer where it spares a call of a model that is there; None where it has none in its time."""
         precheck = pool.precheck(request)
@@ -295,21 +292,22 @@ class ModelHandler:
             return None
         engine, within_s = precheck
         try:
-            reply = await self._ask(pool, engine, replace(request, within_s=within_s), task)
+            reply = await self._ask(engine, replace(request, within_s=within_s), task)
         except (ModelRefused, ModelUnavailable) as error:
             await self._follow_up(request, engine, error)
             return None
         return replace(reply, extra={**reply.extra, "saved": spared.label})
 
-    async def _ask(self, pool: BackendPool, client: BackendClient, request: ModelRequest, task: Budget) -> Completion:
+    async def _ask(self, client: BackendClient, request: ModelRequest, task: Budget) -> Completion:
         """Ask one backend, with room for the call reserved in every budget; the engine needs none."""
         if client.is_engine:
-            return await client.ask(request, lambda: self._room(pool, client, request, task))
-        asked = replace(request, thinking=request.thinking or pool.config.thinking.level(request.phase, client.backend))
-        limit, used_up = asked.max_tokens or pool.config.policy.reply_tokens, ""
-        for again in (asked, lessen_thinking(asked), replace(lessen_thinking(asked), max_tokens=2 * limit)):
+            return await client.ask(request, partial(self._room, client, request, task))
+        thinking = request.thinking or client.config.thinking.level(request.phase, client.backend)
+        asked, less = replace(request, thinking=thinking), lessen_thinking(replace(request, thinking=thinking))
+        limit, used_up = asked.max_tokens or client.config.policy.reply_tokens, ""
+        for again in (asked, less, replace(less, max_tokens=2 * limit)):
             try:
-                completion = await client.ask(again, partial(self._room, pool, client, again, task))
+                completion = await client.ask(again, partial(self._room, client, again, task))
             except BudgetExhausted:
                 if not used_up:
                     raise
@@ -322,13 +320,11 @@ class ModelHandler:
         raise ModelRefused(used_up)
 
     @asynccontextmanager
-    async def _room(
-        self, pool: BackendPool, client: BackendClient, request: ModelRequest, task: Budget
-    ) -> AsyncIterator[Reservation]:
+    async def _room(self, client: BackendClient, request: ModelRequest, task: Budget) -> AsyncIterator[Reservation]:
         if client.is_engine:
             yield Reservation(reply=request.max_tokens, charge=lambda completion: task.charge(completion.spent))
             return
-        reply = request.max_tokens or pool.config.policy.reply_tokens
+        reply = request.max_tokens or client.config.policy.reply_tokens
         prompt = client.backend.token_estimator.tokens(client.shape_request(request))
         need = CallEstimate(prompt=prompt, reply=reply, price=client.price)
         async with self._ledger.reserve(task, need) as reserved:
@@ -341,10 +337,10 @@ class ModelHandler:
             yield replace(reserved, charge=charge)
 
     async def _deliver(
-        self, request: ModelRequest, completion: Completion, order: ClientOrder | None = None
+        self, request: ModelRequest, completion: Completion, route: RouteData | None = None
     ) -> Completion:
         """Report a reply and store it; only what is durable is handed out."""
-        self._events.report_answer(request, completion, order.route if order else None)
+        self._events.report_answer(request, completion, route)
         # Shielded: a cancelled step must not take back the writing of a reply that was paid for.
         await asyncio.shield(asyncio.wrap_future(self._steps.save_reply(request, completion)))
         return completion
@@ -353,28 +349,19 @@ class ModelHandler:
         """After a failure: check whether the backend is still there, and report a spent budget once."""
         if isinstance(error, BackendUnfit):
             self._events.report_unfit(request, client, error)
-        elif isinstance(error, ModelUnavailable | BackendMisconfigured | RequestRefused) and not isinstance(
-            error, CircuitOpen
-        ):
-            await client.check()
         elif isinstance(error, BudgetExhausted) and not error.budget.reported:
             error.budget.reported = True
             self._events.report_budget(request, error.budget.what, str(error))
+        elif isinstance(error, MAY_BE_GONE) and not isinstance(error, CircuitOpen):
+            await client.check()
 
     # When nobody answers.
 
-    def _nobody(
-        self,
-        models: Sequence[BackendClient],
-        engine: BackendClient | None,
-        causes: Mapping[BackendClient, Exception],
-    ) -> Interruption | ModelRefused:
+    def _nobody(self, models: Clients, engine: BackendClient | None, causes: Causes) -> Exception:
         """The error to raise, given those of all backends that were asked; that the engine declines ends nothing."""
         if longest := next((cause for cause in causes.values() if isinstance(cause, PromptTooLong)), None):
             return longest
-        ended = {
-            client: causes[client] for client in models if type(causes.get(client)) in (BudgetExhausted, ModelRefused)
-        }
+        ended = {each: causes[each] for each in models if type(causes.get(each)) in (BudgetExhausted, ModelRefused)}
         if ended and not any(may_come_back(client, causes) for client in models if client not in ended):
             over = next((cause for cause in ended.values() if isinstance(cause, BudgetExhausted)), None)
             return self._ledger.interruption(over) if over else ModelRefused("; ".join(map(str, ended.values())))

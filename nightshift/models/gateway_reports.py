@@ -9,15 +9,7 @@ from typing import Any
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused
-from nightshift.core.events import (
-    BackendData,
-    BudgetData,
-    CallData,
-    Emitter,
-    FallbackData,
-    Kind,
-    Level,
-)
+from nightshift.core.events import BackendData, BudgetData, CallData, Emitter, FallbackData, Kind, Level
 from nightshift.core.ports import Sink
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.formats import duration
@@ -26,6 +18,12 @@ from nightshift.models.base import events_about
 from nightshift.models.budgets import BudgetExhausted
 from nightshift.models.chain import how_to_get_one
 from nightshift.models.errors import BackendMisconfigured, BackendUnfit
+
+Clients = Sequence[BackendClient]
+Causes = Mapping[BackendClient, Exception]
+"""The errors of the backends that were asked."""
+RouteData = Mapping[str, Any]
+"""Why a model was asked first, as `routing.ClientOrder.route` tells it."""
 
 
 class GatewayEvents:
@@ -45,9 +43,7 @@ class GatewayEvents:
         text, data = f"replayed a reply of {stored.model}", BackendData(backend=stored.backend, model=stored.model)
         events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data)
 
-    def report_answer(
-        self, request: ModelRequest, completion: Completion, route: Mapping[str, Any] | None = None
-    ) -> None:
+    def report_answer(self, request: ModelRequest, completion: Completion, route: RouteData | None = None) -> None:
         """A reply came; `route` tells why this model was asked first, where that was measured."""
         data = CallData(
             backend=completion.backend,
@@ -89,13 +85,7 @@ class GatewayEvents:
         about, data = events_about(request, self._emit), BudgetData(budget=what)
         about.emit(Kind.BUDGET_REACHED, text, level=Level.WARNING, **data)
 
-    def report_fallback(
-        self,
-        request: ModelRequest,
-        models: Sequence[BackendClient],
-        client: BackendClient,
-        causes: Mapping[BackendClient, Exception],
-    ) -> None:
+    def report_fallback(self, request: ModelRequest, models: Clients, client: BackendClient, causes: Causes) -> None:
         """Report that another than the first model answers; where that goes on and on, once.
 
         Nothing is reported where the engine answers because there is no model.
@@ -123,16 +113,12 @@ def _reply_text(phase: Phase, completion: Completion) -> str:
     return f"the built-in engine answered {phase} in {duration(completion.latency_s)}{spared}"
 
 
-Causes = Mapping[BackendClient, Exception]
-"""The errors of the backends that were asked."""
-
-
 def may_come_back(client: BackendClient, causes: Causes) -> bool:
     """Whether it makes sense to wait for this client when all others have refused or may not be paid."""
     return client.health.available and not isinstance(causes.get(client), BackendMisconfigured)
 
 
-def next_times(models: Sequence[BackendClient], engine: BackendClient | None, causes: Causes) -> list[datetime]:
+def next_times(models: Clients, engine: BackendClient | None, causes: Causes) -> list[datetime]:
     """When these may be asked again, as far as anybody knows.
 
     The engine is always there, so what it declined does not set a time: only another backend helps.
@@ -143,9 +129,7 @@ def next_times(models: Sequence[BackendClient], engine: BackendClient | None, ca
     return [at for client in hopeful if (at := client.next_time)]
 
 
-def why_nobody(
-    models: Sequence[BackendClient], engine: BackendClient | None, causes: Causes, until: datetime | None
-) -> str:
+def why_nobody(models: Clients, engine: BackendClient | None, causes: Causes, until: datetime | None) -> str:
     """Why the task waits and until when, what the engine tried, and how to get a model where none is there."""
     tried = _say_tried(engine, causes.get(engine) if engine else None)
     then = f"going on at {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if until else "going on when a model is there"

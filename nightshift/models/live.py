@@ -99,29 +99,22 @@ class LiveText:
     def take(self, piece: str) -> None:
         """Add a piece, as it comes to `models.base.OnText`."""
         self._last_s = time.monotonic()
-        if self._first_s is None:
-            self._first_s = self._last_s
+        self._first_s = self._first_s or self._last_s
         if piece:
             self._pieces.append(piece)
             self.bytes += utf8_size(piece)
         self._calls.note_change(self._first.call)
 
-    @property
-    def text(self) -> str:
-        """The visible text so far."""
-        return "".join(piece for piece in self._pieces if _kind(piece) is str)
-
-    @property
-    def thoughts(self) -> str:
-        """The thoughts so far that came apart from the text."""
-        return "".join(piece for piece in self._pieces if _kind(piece) is ThoughtText)
+    def text_of(self, kind: type[str]) -> str:
+        """The text so far of one kind: visible text (`str`), or thoughts that came apart from it."""
+        return "".join(piece for piece in self._pieces if _kind(piece) is kind)
 
     def end(self, completion: Completion | None) -> None:
         """End it, with the reply or without one."""
-        ended = replace(self.now(), end=CallEnd.ANSWERED if completion else CallEnd.BROKEN)
+        ended = replace(self.now(), end=CallEnd.BROKEN)
         if completion:
             is_estimated = bool(completion.extra.get("estimated"))
-            ended = replace(ended, tokens=completion.tokens_out, estimated=is_estimated)
+            ended = replace(ended, end=CallEnd.ANSWERED, tokens=completion.tokens_out, estimated=is_estimated)
         self._calls.remove(ended)
 
     def now(self) -> LiveCall:

@@ -69,11 +69,6 @@ class LlamaCppBackend(ModelFileBackend):
             return False
         return super().is_available()
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the process is there."""
-        return self._server is not None and self._server.is_alive
-
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """See `BaseModelHandler.generate`. When cancelled, the engine stops with the token that it is at."""
         began = time.monotonic()
@@ -105,23 +100,19 @@ class LlamaCppBackend(ModelFileBackend):
         async with self._starting:
             if self._closing:
                 raise ModelUnavailable("llama.cpp was stopped")
-            if not self.is_running:
+            if self._server is None or not self._server.is_alive:
                 await self._end()
-                await self._start()
-            assert self._server
+                await asyncio.to_thread(self._require_package)
+                header, num_ctx = await asyncio.to_thread(self._read_file)
+                self._control = header.control
+                self._server = await _Server.start()
+                try:
+                    if fault := await self._server.load(self._path, num_ctx):
+                        raise self._unloadable(fault)
+                except BaseException:
+                    await self._end()
+                    raise
             return self._server
-
-    async def _start(self) -> None:
-        await asyncio.to_thread(self._require_package)
-        header, num_ctx = await asyncio.to_thread(self._read_file)
-        self._control = header.control
-        self._server = server = await _Server.start()
-        try:
-            if fault := await server.load(self._path, num_ctx):
-                raise self._unloadable(fault)
-        except BaseException:
-            await self._end()
-            raise
 
     async def _ask(self, server: _Server, request: ModelRequest, on_text: OnText | None) -> Completion:
         assert server.api, "the model is loaded first"
@@ -177,10 +168,8 @@ class _Server:
     @classmethod
     async def start(cls) -> Self:
         """Start the program; nothing is loaded yet."""
-        argv = (sys.executable, "-I", str(PROGRAM))
-        return cls(
-            await asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)
-        )
+        start, argv = asyncio.create_subprocess_exec, (sys.executable, "-I", str(PROGRAM))
+        return cls(await start(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True))
 
     @property
     def is_alive(self) -> bool:

@@ -38,7 +38,6 @@ class GGUFHeader:
     `cache_bytes` are those of a token in the cache; `control` maps the ids of control tokens to their texts.
     """
 
-    name: str
     context_length: int | None
     cache_bytes: int
     chat_template: str | None
@@ -69,7 +68,6 @@ def read_header(path: Path) -> GGUFHeader:
     length = values.get(f"{values.get('general.architecture')}.context_length")
     template = values.get("tokenizer.chat_template")
     return GGUFHeader(
-        name=str(values.get("general.name") or path.stem),
         context_length=length if isinstance(length, int) else None,
         cache_bytes=read_cache_bytes(values),
         chat_template=template if isinstance(template, str) else None,

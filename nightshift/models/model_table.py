@@ -58,11 +58,8 @@ def choose(names: Sequence[str], preferred: Iterable[str] = ()) -> str | None:
         preferred: regular expressions, best first; the first offered name that one of them finds is taken.
     """
     fit = [name for name in names if not PHRASES["unfit"].search(name)]
-    for pattern in preferred:
-        for name in fit:
-            if re.search(pattern, name, re.IGNORECASE):
-                return name
-    return max(fit, key=strength, default=None)
+    matches = (name for pattern in preferred for name in fit if re.search(pattern, name, re.IGNORECASE))
+    return next(matches, None) or max(fit, key=strength, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +91,17 @@ def parameters_by_name(name: str) -> float | None:
 
 def read_parameters(row: Mapping[str, Any]) -> float | None:
     """Return the billions of parameters that a server lists of a model: llama.cpp in `meta`, Ollama in `details`."""
-    meta, details = row.get("meta"), row.get("details")
-    count = meta.get("n_params") if isinstance(meta, Mapping) else None
-    if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+    if count := _size(_look_up(row, "meta", "n_params")):
         return count / 1e9
-    size = details.get("parameter_size") if isinstance(details, Mapping) else None
+    size = _look_up(row, "details", "parameter_size")
     return parameters_by_name(size) if isinstance(size, str) else None
+
+
+def _look_up(row: object, *keys: str) -> object:
+    """Look under these keys, one within the other; None where a server sent something else."""
+    for key in keys:
+        row = row.get(key) if isinstance(row, Mapping) else None
+    return row
 
 
 USUAL, WIDE = 32_768, 65_536
@@ -122,14 +124,12 @@ def read_window(row: Mapping[str, Any]) -> int | None:
 
 def read_trained_window(row: Mapping[str, Any]) -> int | None:
     """The window that a model was made for, where llama.cpp's server lists it; it may have been started with less."""
-    meta = row.get("meta")
-    return _size(meta.get("n_ctx_train")) if isinstance(meta, Mapping) else None
+    return _size(_look_up(row, "meta", "n_ctx_train"))
 
 
 def read_started_window(props: object) -> int | None:
     """The window that llama.cpp's server was started with, as its `/props` tell."""
-    settings = props.get("default_generation_settings") if isinstance(props, Mapping) else None
-    return _size(settings.get("n_ctx")) if isinstance(settings, Mapping) else None
+    return _size(_look_up(props, "default_generation_settings", "n_ctx"))
 
 
 def _size(value: object) -> int | None:

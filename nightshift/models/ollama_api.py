@@ -13,13 +13,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thinking, Thought
 from nightshift.core.errors import ModelUnavailable
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall, ToolSpec
-from nightshift.models.base import BackendSettings, CallName, CallText, OnText, ThoughtText
+from nightshift.models.base import CallName, CallText, OnText, ThoughtText
 from nightshift.models.conversation import ENDS, clean_name, pair_calls
 from nightshift.models.errors import quote, too_long, words_of
 from nightshift.models.http_access import WHOLE_S, Probe, is_loopback
@@ -42,17 +42,13 @@ class OllamaBackend(VendorBackend):
     rank = "size"
     setup = f"install Ollama from https://ollama.com and run {PULL}"
     ids: ClassVar[re.Pattern[str]] = re.compile(r".+")
+    options: ClassVar[Mapping[str, str]] = {"num_ctx": "num_ctx"}
 
     def __init__(self, *, num_ctx: int | None = None, parallel: int | None = None, **more: Any) -> None:
         super().__init__(**more)
         self.parallel, self._num_ctx = parallel, num_ctx
         self._pinned: dict[str, int] = {}
         self._thinks: dict[str, bool] = {}
-
-    @classmethod
-    def from_settings(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
-        """Always a candidate: whether it runs is seen by looking."""
-        return super().from_settings(settings, model, num_ctx=settings.num_ctx, **more)
 
     @property
     def free(self) -> bool:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nightshift.core.dialogue import ModelRequest, Thinking
 from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.models.base import BackendSettings
 from nightshift.models.http_access import Probe, fetch_json
 from nightshift.models.model_table import (
     family_of,
     read_started_window,
     read_trained_window,
     read_window,
-    window_by_name,
 )
 from nightshift.models.vendor import VendorBackend
 
@@ -43,6 +41,7 @@ class OpenAIBackend(VendorBackend):
     listing = "/models"
     rank = "created"
     preferred = (r"^gpt-[\d.]+-mini(-|$)", r"^gpt-[\d.]+(-|$)", r"^gpt-4o")
+    options: ClassVar[Mapping[str, str]] = {"api": "openai_api"}
     setup = "set OPENAI_API_KEY, or OPENAI_BASE_URL for any server that speaks OpenAI's API"
 
     def __init__(self, *, api: str = "auto", **more: Any) -> None:
@@ -50,11 +49,6 @@ class OpenAIBackend(VendorBackend):
         self._api_kind = api
         self._started_windows = dict[str, int]()
         self._is_ollama = False
-
-    @classmethod
-    def from_settings(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
-        """A key or an address of its own suffices; local servers want no key."""
-        return super().from_settings(settings, model, api=settings.openai_api, **more)
 
     @property
     def _is_responses(self) -> bool:
@@ -66,10 +60,11 @@ class OpenAIBackend(VendorBackend):
         An address that lacks its scheme or `/v1` is tried with them, and what works is used from then on.
         """
         is_usable = super().is_available()
-        trained = None if read_window(self._row) else read_trained_window(self._row)
-        if trained and self.model not in self._started_windows:
-            started = read_started_window(fetch_json(f"{self._root}/props", {}).data)
-            self._started_windows[self.model] = started or trained
+        if not read_window(self._row) and (trained := read_trained_window(self._row)):
+            if self.model not in self._started_windows:
+                started = read_started_window(fetch_json(f"{self._root}/props", {}).data)
+                self._started_windows[self.model] = started or trained
+            self._row = {**self._row, "context_length": self._started_windows[self.model]}
         return is_usable
 
     def _read_listing(self, probe: Probe) -> dict[str, Mapping[str, Any]]:
@@ -99,11 +94,6 @@ class OpenAIBackend(VendorBackend):
         unsafe = [address.replace("https://", "http://")] if "://" not in self._given and not self._key else []
         versions = ("",) if re.search(r"/v\d[\w.]*(/|$)", address) else ("", "/v1", "/api/v1")
         return dict.fromkeys(f"{scheme}{version}" for scheme in (address, *unsafe) for version in versions)
-
-    @property
-    def window(self) -> int | None:
-        """The window that the server lists or was started with, or that is known of the model's name."""
-        return read_window(self._row) or self._started_windows.get(self.model) or window_by_name(self.model)
 
     @property
     def advice(self) -> str:

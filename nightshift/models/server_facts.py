@@ -100,7 +100,7 @@ class ServerFacts:
             sent: the features that the request had.
             reply: the longest reply that it asked for, in tokens.
         """
-        if status not in {400, 402, 404, 413, 422}:
+        if status not in {400, 402, 404, 413, 422} and not PHRASES["template"].search(message):
             return False
         name = _LIMIT_NAME.search(message)
         if name and PHRASES["unknown_name"].search(message):
@@ -151,6 +151,12 @@ def blames_tools(status: int, message: str) -> bool:
     if not PHRASES["tools"].search(message) or blames_context(message):
         return False
     return status in {400, 422} or (status in {404, 500, 501} and bool(PHRASES["no_tools"].search(message)))
+
+
+def is_refusal(status: int, message: str) -> bool:
+    """Whether an answer is about the request though its status says otherwise, as llama.cpp's often does."""
+    blames_request = blames_context(message) or PHRASES["template"].search(message)
+    return blames_tools(status, message) or (status >= 500 and bool(blames_request))
 
 
 def _int(text: str) -> int:

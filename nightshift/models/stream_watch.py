@@ -118,9 +118,7 @@ def _kind(response: Any) -> str:
 async def _correct_frames(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
     """The frames without those that are empty; one JSON document as a stream."""
     if kind == "json":
-        document = b"".join([part async for part in parts])
-        watch.is_done = True
-        parts = _as_parts(_as_events(document))
+        parts = _as_parts(_as_events(b"".join([part async for part in parts])))
     open_line, numbers = b"", CallNumbers()
     async for part in parts:
         *lines, open_line = (open_line + part).split(b"\n")
@@ -178,15 +176,13 @@ def _as_events(document: bytes) -> bytes:
         data = json.loads(document)
     except (ValueError, RecursionError):
         return document
-    choices = data.get("choices") if isinstance(data, Mapping) else None
-    if isinstance(choices, list):
-        chunks = [{**data, "choices": [{**choice, "delta": choice.get("message") or {}} for choice in choices]}]
-    elif isinstance(data, Mapping) and data.get("error"):
-        error = data["error"]
-        chunks = [{"error": error if isinstance(error, Mapping) else {"message": str(error)}}]
+    if isinstance(data, Mapping) and isinstance(choices := data.get("choices"), list):
+        data = {**data, "choices": [{**choice, "delta": choice.get("message") or {}} for choice in choices]}
+    elif isinstance(data, Mapping) and (error := data.get("error")):
+        data = {"error": error if isinstance(error, Mapping) else {"message": str(error)}}
     else:
         return document
-    return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
+    return b"data: " + json.dumps(data).encode() + b"\n\ndata: [DONE]\n\n"
 
 
 async def _as_parts(*parts: bytes) -> AsyncIterator[bytes]:

@@ -11,27 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from nightshift.core.dialogue import Completion, Thought
+from nightshift.models.model_table import PHRASES, TABLE
 
-_WORDS = r"[\w:]*think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad"
-_OPENING = re.compile(
-    rf"<(?P<angle>{_WORDS})\s*>|\[(?P<square>THINK|THINKING)\]|◁(?P<wedge>think)▷"
-    r"|<\|(?P<bar>begin_of_thought|START_THINKING|thinking)\|>|(?P<gemma><(?:\|channel|unused94)>thought\b)"
-    r"|(?P<harmony>(?:<\|start\|>assistant)?<\|channel\|>analysis(?:<\|message\|>)?)",
-    re.IGNORECASE,
-)
-_CLOSING = re.compile(
-    rf"</(?P<angle>{_WORDS})\s*>|\[/(?P<square>THINK|THINKING)\]|◁/(?P<wedge>think)▷"
-    r"|<\|(?P<bar>end_of_thought|END_THINKING|/thinking)\|>|(?P<gemma><(?:channel\||unused95)>)",
-    re.IGNORECASE,
-)
-_ANSWER = re.compile(r"\A\s*<\|(?:begin_of_solution|START_RESPONSE)\|>|<\|(?:end_of_solution|END_RESPONSE)\|>\s*\Z")
-"""Marks of the answer behind thoughts of the kind `bar`."""
-_HARMONY_END = re.compile(
-    r"(?:<\|end\|>)?\s*<\|start\|>assistant(?:<\|channel\|>final(?:<\|message\|>)?|(?=<\|channel\|>commentary))|<\|end\|>"
+_OPENING, _CLOSING = (
+    re.compile("|".join(f"(?P<{kind}>{tags[end]})" for kind, tags in TABLE["thoughts"].items()), re.IGNORECASE)
+    for end in (0, 1)
 )
 _HARMONY_REST = re.compile(r"\s*<\|(?:end|return)\|>\s*\Z")
-_FINAL = re.compile(r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:<\|message\|>)?")
+_FINAL = re.compile(r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:[^<\n]*(?:<\|constrain\|>\w*)?<\|message\|>)?")
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_ALWAYS_OPENED = frozenset({"details", "gemma", "harmony"})
 _QUOTES = frozenset("`'\"“‘")
 
 
@@ -43,11 +32,9 @@ def split_thoughts(text: str) -> tuple[str, str]:
         end = _end_of(inside, opening)
         thoughts.append(inside if end is None else inside[: end[0]])
         visible.append(before if before.strip() else "")
-        rest = "" if end is None else inside[end[1] :]
+        rest = "" if end is None else PHRASES["answer"].sub("", inside[end[1] :])
         if opening["harmony"]:
             rest = _HARMONY_REST.sub("", rest)
-        if opening["bar"]:
-            rest = _ANSWER.sub("", rest)
     if not thoughts and (end := _lone_end(rest)):
         thoughts, rest = [rest[: end[0]]], rest[end[1] :]
     if final := _FINAL.match(rest):
@@ -81,9 +68,6 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _end_of(inside: str, opening: re.Match[str]) -> tuple[int, int] | None:
     """Find the end of the thoughts that a tag opened: the place of the end tag in what follows."""
-    if opening["harmony"]:
-        tag = _HARMONY_END.search(inside)
-        return tag.span() if tag else None
     ends = [tag for tag in _CLOSING.finditer(inside) if tag.lastgroup == opening.lastgroup]
     best = _outside_of_files(inside, ends) or next(iter(ends), None)
     return best.span() if best else None
@@ -91,7 +75,7 @@ def _end_of(inside: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 def _lone_end(text: str) -> tuple[int, int] | None:
     """An end tag whose opening tag the chat template wrote."""
-    tag = _outside_of_files(text, [tag for tag in _CLOSING.finditer(text) if not tag["gemma"]])
+    tag = _outside_of_files(text, [tag for tag in _CLOSING.finditer(text) if tag.lastgroup not in _ALWAYS_OPENED])
     return tag.span() if tag else None
 
 

@@ -33,7 +33,7 @@ from nightshift.models.errors import (
 )
 from nightshift.models.http_access import Probe, fetch_json, is_loopback, load_authorities, usual_address
 from nightshift.models.model_table import PHRASES, choose, read_parameters, read_window, window_by_name
-from nightshift.models.server_facts import blames_context, blames_tools
+from nightshift.models.server_facts import blames_context, blames_tools, is_refusal
 from nightshift.models.stream_watch import UNCOMPRESSED, Hook, StreamWatch, limit_responses, watch_stream
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class VendorBackend(BaseModelHandler):
         rank: the field of a listed model by which the first of them is found: the newest, or the largest.
         preferred: regular expressions of the models to use where none is named, best first.
         ids: the form of a call's id that it takes.
+        options: what else it is made with, by the names of the settings.
     """
 
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.NATIVE, ToolProtocol.TEXT)
@@ -71,6 +72,7 @@ class VendorBackend(BaseModelHandler):
     rank: ClassVar[str]
     preferred: ClassVar[tuple[str, ...]] = ()
     ids: ClassVar[re.Pattern[str]] = re.compile(r".{1,40}")
+    options: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, *, model: str | None, base_url: str, api_key: str | None = None, connect_s: float = 5.0) -> None:
         super().__init__(model=model)
@@ -84,14 +86,14 @@ class VendorBackend(BaseModelHandler):
         self._has_called = False
 
     @classmethod
-    def from_settings(cls, settings: BackendSettings, model: str | None, **more: Any) -> Self | None:
-        """Make one of the key and the address that the owner set under its name."""
+    def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
+        """Make one of the key and the address that the owner set under its name; local servers want no key."""
         key = getattr(settings, f"{cls.name}_api_key", None)
         address = getattr(settings, f"{cls.name}_base_url")
         if not (key or (address and not cls.needs_key)):
             return None
-        address = address or cls.official
-        return cls(model=model, api_key=key, base_url=address, connect_s=settings.connect_s, **more)
+        more: dict[str, Any] = {name: getattr(settings, setting) for name, setting in cls.options.items()}
+        return cls(model=model, api_key=key, base_url=address or cls.official, connect_s=settings.connect_s, **more)
 
     @property
     def free(self) -> bool:
@@ -325,7 +327,7 @@ class VendorBackend(BaseModelHandler):
 
         try:
             yield
-        except pai.ModelConnectionError as error:
+        except (pai.ModelConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
             raise ModelUnavailable(self._say_broken(error.__cause__ or error)) from error
         except pai.ModelHTTPError as error:
             how, headers = ("broke off", {}) if error.in_stream else ("", error.headers or {})
@@ -334,8 +336,6 @@ class VendorBackend(BaseModelHandler):
             raise self._event_error(error) from error
         except pai.UnexpectedModelBehavior as error:
             raise self._cut_off(watch, error) from error
-        except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise ModelUnavailable(self._say_broken(error)) from error
         except (ValueError, TypeError, AttributeError, LookupError) as error:
             # The packages build their objects without validation: a server that is not what it says shows up as these.
             detail = f"{type(error).__name__}: {quote(error, self._key)}"
@@ -358,7 +358,7 @@ class VendorBackend(BaseModelHandler):
             return BackendMisconfigured(f"{self.vendor} has no model {self.model}: {words}{offered}")
         fix = f"Check the key, the model ({self.model}) and the address ({self._base_url})"
         error = from_status(f"{self.vendor} {how}".strip(), status, headers or {}, words, fix=fix)
-        if isinstance(error, RequestRefused) or blames_tools(status, words):
+        if isinstance(error, RequestRefused) or is_refusal(status, words):
             return RequestRefused(str(error), status=status, words=words)
         return error
 

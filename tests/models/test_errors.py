@@ -93,6 +93,10 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError])
         (400, "You've hit your usage limit. Try again in 2 days 3 hours.", 183_600),
         (403, "Your spending limit is reached; it resets in 90 minutes", 5400),
         (500, "billing hard limit reached", 3600),
+        (429, "Your account is suspended, please check your plan and billing details", 3600),
+        (403, "You have depleted your monthly included credits.", 3600),
+        (403, "Arrearage: please make sure your account is in good standing.", 3600),
+        (400, "余额不足或无可用资源包，请充值。", 3600),
     ],
 )
 def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, said: str, wait_s: int | None) -> None:
@@ -125,6 +129,8 @@ def test_a_limit_until_a_stated_time_waits_in_any_status(status: int, said: str,
         ("try again in 500ms", 0.5),
         ('quota "retryDelay": "44s"', 44),
         ("Please wait 2 minutes", 120),
+        ("Request was throttled. Expected available in 12 seconds.", 12),
+        ("slow down; retry after 99999999 hours", None),
         ("slow down", None),
     ],
 )
@@ -141,6 +147,9 @@ def test_a_wait_in_the_words_alone_is_kept(said: str, wait_s: float | None) -> N
         {"error": {"type": "usage_limit_reached", "message": "The limit has been reached", "resets_in_seconds": 44}},
         {"detail": "slow down", "retry_after": 44},
         [{"error": {"message": "busy", "retry_after_seconds": "44"}}],
+        {"error": {"message": "slow down", "retry_after_ms": 44000}},
+        {"error": "Model is loading", "estimated_time": 44.0},
+        {"error": {"metadata": {"headers": {"X-RateLimit-Reset": f"{NOW.timestamp() + 44:.0f}000"}}, "message": "no"}},
     ],
 )  # fmt: skip
 def test_a_wait_in_a_field_of_the_body_is_kept(body: object) -> None:

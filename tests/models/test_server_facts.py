@@ -34,6 +34,8 @@ ALL = {"system", "temperature", "stream", "stream_options", "response_format", "
         ("response_format is not supported", "response_format"),
         ("Unrecognized request argument supplied: reasoning_effort", "thinking"),
         ("streaming is not supported by this model", "stream"),
+        ("The 'system' role is not supported by this model", "system"),
+        ("messages[0].role: must be one of 'user','assistant'", "system"),
     ],
 )
 def test_a_missing_feature_is_learnt_once_and_for_a_week(said: str, lesson: str) -> None:
@@ -58,6 +60,8 @@ def test_a_missing_feature_is_learnt_once_and_for_a_week(said: str, lesson: str)
         ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 65536, 8192),
         ("a maxOutputTokens value of 100000 but the supported range is from 1 to 65537 (exclusive)", 100000, 65537),
         ("The maximum tokens you requested exceeds the model limit of 4096.", 8192, 4096),
+        ("max_tokens: ensure this value is less than or equal to 4096", 8192, 4096),
+        ("the requested output length 8192 is above the limit 4096", 8192, 4096),
         ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 21333, 11760),
     ],
 )  # fmt: skip
@@ -76,6 +80,10 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(said: str, asked: in
         ("This model's maximum context length is 4096 tokens. However, your messages resulted in 6969 tokens.", 4096),
         ("Request too large for model `m` on tokens per minute (TPM): Limit 4096, Requested 6969", 4096),
         ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("Prompt contains 40014 tokens, too large for model with 32768 maximum context length", 32_768),
+        ("This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 131_072),
+        ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 6969", 4081),
+        ("Token limit exceeded: 6969 > 4096", 4096),
         ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
         ("input length (5158) exceeds the model's context length (4096)", 4096),
         ("the prompt is too long", 5250),

@@ -24,7 +24,9 @@ OPEN = "Let me try.\n\n```python\ny = 2\n\nHmm, no.\n"
         "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>",
         "<Think>{}</Think>\n", "<mm:think>{}</mm:think>\n", "<longcat_think>{}</longcat_think>", "<think >{}</think >",
         "<antThinking>{}</antThinking>\n", "<unused94>thought\n{}<unused95>", "<|thinking|>{}<|/thinking|>",
-        "<|begin_of_thought|>{}<|end_of_thought|>\n<|begin_of_solution|>",
+        "<|begin_of_thought|>{}<|end_of_thought|>\n<|begin_of_solution|>", "<|think|>{}<|/think|>",
+        "analysis{}assistantfinal",
+        "<think>{}</think><|begin_of_box|>", "<think>{}</think>\n<answer>", '<details type="reasoning">{}</details>\n',
     ],
 )  # fmt: skip
 def test_a_draft_in_the_thoughts_is_no_part_of_the_reply(form: str, draft: str) -> None:

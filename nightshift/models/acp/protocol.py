@@ -121,9 +121,7 @@ class Connection:
             if self._noise > MOST_NOISE:
                 raise PeerFault(f"more than {MOST_NOISE} lines of its output are no messages")
             return
-        method, number = message.get("method"), message.get("id")
-        params = message.get("params")
-        params = params if isinstance(params, dict) else {}
+        method, number, params = message.get("method"), message.get("id"), _mapping(message.get("params"))
         if not isinstance(method, str):
             self._settle(number, message)
         elif number is None:
@@ -217,16 +215,12 @@ class AgentSession:
             PeerFault: it speaks another version.
             RpcError: it refuses.
         """
-        answer = _mapping(
-            await connection.request(
-                "initialize",
-                {
-                    "protocolVersion": PROTOCOL,
-                    "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
-                    "clientInfo": {"name": "nightshift", "version": VERSION},
-                },
-            )
-        )
+        hello = {
+            "protocolVersion": PROTOCOL,
+            "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
+            "clientInfo": {"name": "nightshift", "version": VERSION},
+        }
+        answer = _mapping(await connection.request("initialize", hello))
         if answer.get("protocolVersion") != PROTOCOL:
             raise PeerFault(f"it speaks version {printable(str(answer.get('protocolVersion')))} of the protocol, not 1")
         methods = [str(each.get("id")) for each in _mappings(answer.get("authMethods"))]
@@ -238,10 +232,8 @@ class AgentSession:
             if error.code != AUTH_REQUIRED:
                 raise
             ways = printable(", ".join(methods[:20])) or "none"
-            raise NotLoggedIn(
-                error.code,
-                f"{error}; name the variable of its key in ACP_VARIABLES, and the way in ACP_AUTH (it knows {ways})",
-            ) from None
+            fix = f"name the variable of its key in ACP_VARIABLES, and the way in ACP_AUTH (it knows {ways})"
+            raise NotLoggedIn(error.code, f"{error}; {fix}") from None
         if not isinstance(session_id := opened.get("sessionId"), str):
             raise PeerFault("it opened a session without an id")
         self._id = session_id
