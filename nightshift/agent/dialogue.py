@@ -116,11 +116,7 @@ class Dialogue:
         """Where the tool call of this number in the last reply stands."""
         state = self._state
         return ToolPlace(
-            task_id=self._context.task.id,
-            attempt=state.attempt,
-            step_no=state.step_no,
-            call_no=self.calls - 1,
-            seq=seq,
+            task_id=self._context.task.id, attempt=state.attempt, step_no=state.step_no, call_no=self.calls - 1, seq=seq
         )
 
     def _request(self, prompt: Prompt, *, json_reply: bool) -> ModelRequest:

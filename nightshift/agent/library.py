@@ -109,12 +109,7 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
 def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:
     task = Task(id=0, spec=spec, status=Status.RUNNING, created_at=clock(), attempt=1)
     iterations = limits.iterations or 15
-    return AttemptContext(
-        task=task,
-        iterations=iterations,
-        warn_at=max(1, iterations - 3),
-        run_limits=limits.of_run(),
-    )
+    return AttemptContext(task=task, iterations=iterations, warn_at=max(1, iterations - 3), run_limits=limits.of_run())
 
 
 def _solved(state: AttemptState, steps: Sequence[Step]) -> Solved:

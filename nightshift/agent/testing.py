@@ -13,14 +13,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from nightshift.agent import (
-    change_check,
-    changed_tests,
-    exploring,
-    feedback,
-    syntax,
-    test_paths,
-)
+from nightshift.agent import change_check, changed_tests, exploring, feedback, syntax, test_paths
 from nightshift.agent.change_check import Checked
 from nightshift.agent.coding import blames_tests
 from nightshift.agent.dialogue import Dialogue

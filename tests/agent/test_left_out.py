@@ -34,6 +34,12 @@ SPEC = TaskSpec(description="Let a return 10.")
         "# … остальной код без изменений",
         "/* ... */",
         "# ...",
+        "pass  # rest unchanged",
+        ":: rest unchanged",
+        "@* rest unchanged *@",
+        "# kodun geri kalanı aynı",
+        "# 既存のコード",
+        "# b and c are as they were",
     ],
 )
 def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
@@ -50,6 +56,7 @@ def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
         "# the rest of the tokens is read lazily\n" + FILE,
         FILE.replace("def b", "# existing behaviour stays the same\ndef b"),
         "",
+        HEAD + "\n\n# def b():\n#     return 2\n\n\ndef c():\n    return 3\n",
     ],
 )
 def test_a_text_with_all_that_the_file_had_may_speak_of_a_rest(text: str) -> None:
@@ -103,6 +110,12 @@ def test_half_a_file_of_a_reply_that_something_cut_is_not_taken() -> None:
         "Файл: src/a.py",
         "1:6:src/a.py",
         "src/a.py:1-6",
+        "src/a.py:",
+        "### src/a.py",
+        "New file: src/a.py",
+        "路径=src/a.py",
+        "[src/a.py]",
+        "src/a.py（新建）",
     ],
 )
 @pytest.mark.parametrize("form", ["{}\n```python\nx = 1\n```\n", "```python path={}\nx = 1\n```\n"])
@@ -149,6 +162,7 @@ ADD = "*** Begin Patch\n*** Add File: new/n.py\n+x = 1\n+y = 2\n*** Delete File:
         "Summary: s.\n\n{}\nThat is all.",
         "```bash\napply_patch <<'EOF'\n{}EOF\n```",
         "```patch path=m.py\n{}```\n",
+        "```\napply_patch '{}'\n```\n",
     ],
 )
 def test_a_patch_in_codexs_form_is_read_with_or_without_a_fence(form: str) -> None:

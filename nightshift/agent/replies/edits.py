@@ -25,7 +25,8 @@ from nightshift.core.errors import BadReply
 
 _HUNK = re.compile(r"^@@(?: .*)?$")
 CODEX = "*** Begin Patch"
-_CODEX = re.compile(r"^\*\*\* Begin Patch[ \t]*\n(.*?)(?:^\*\*\* End Patch|\Z)", re.MULTILINE | re.DOTALL)
+_CODEX = re.compile(r"(?:^|['\"])\*\*\* Begin Patch[ \t]*\n(.*?)(?:^\*\*\* End Patch|\Z)", re.MULTILINE | re.DOTALL)
+_CODEX_AS_JSON = re.compile(r'"(?:[^"\\\n]|\\.)*\*\*\* Begin Patch\\n(?:[^"\\\n]|\\.)*"')
 _CODEX_FILE = re.compile(r"^\*\*\* (Update|Add|Delete) File: *(.+?) *$", re.IGNORECASE)
 _MOVE = re.compile(r"^\*\*\* Move to: *(.+?) *$")
 
@@ -89,9 +90,7 @@ class Patch:
 
 def patches(text: str) -> list[Patch]:
     """The files of a unified diff (`---`, `+++`, `@@` lines); an empty list when the text is none."""
-    lines = text.split("\n")
-    if lines and lines[-1] == "":
-        lines.pop()
+    lines = text.removesuffix("\n").split("\n")
     heads = [n for n in range(len(lines) - 1) if lines[n].startswith("--- ") and lines[n + 1].startswith("+++ ")]
     return [_patch(part) for part in _split(lines, heads)]
 
@@ -99,11 +98,15 @@ def patches(text: str) -> list[Patch]:
 def codex_patches(text: str) -> list[Patch]:
     """The files of patches in Codex's form (`*** Begin Patch`), wherever they stand in a text."""
     found = list[Patch]()
-    for body in _CODEX.findall(text.replace("\r\n", "\n")):
-        lines = body.split("\n")[: -1 if body.endswith("\n") else None]
+    for body in _CODEX.findall(_CODEX_AS_JSON.sub(_unescape, text.replace("\r\n", "\n"))):
+        lines = body.removesuffix("\n").split("\n")
         heads = [n for n, line in enumerate(lines) if _CODEX_FILE.match(line)]
         found += [_codex_patch(part) for part in _split(lines, heads)]
     return found
+
+
+def _unescape(string: re.Match[str]) -> str:
+    return re.sub(r"\\(.)", lambda escape: {"n": "\n", "t": "\t"}.get(escape[1], escape[1]), string[0])
 
 
 def _codex_patch(lines: list[str]) -> Patch:

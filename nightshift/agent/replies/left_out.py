@@ -1,28 +1,32 @@
 """Whether a new text leaves out what the old one had and only says so: “rest unchanged”, in any wording.
 
-A lazy line is a comment or a bare line that is new, has an ellipsis or speaks of a rest, and stands where lines of the
-old text are gone. The words are those of the languages that models are asked in most.
+A lazy line is a comment or a bare line that is new, has an ellipsis or speaks of a rest, while lines of the old text
+are gone. The words are those of the languages that models are asked in most; in any language, a note that stands in
+the place of definitions is one.
 """
 
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 
 _COMMENT = re.compile(
-    r"^\s*(?:#+|//+|/\*+|\*|<!--|--|;+|%+|\{/\*|\"\"\"|'''|rem\b)\s*(.*?)\s*(?:-->|\*+/\}?|\"\"\"|''')?\s*$",
+    r"^\s*(?:pass\s+)?(?:#+|//+|/\*+|\*|<!--|--|;+|%+|::|\{/\*|@\*|\"\"\"|'''|rem\b)\s*(.*?)"
+    r"\s*(?:-->|\*+/\}?|\*@|\"\"\"|''')?\s*$",
     re.IGNORECASE,
 )
 _REST = re.compile(
     r"\b(rest|remain(s|ing|der)?|existing|unchanged|same as (before|above)|as (before|above|they are|is)|omitted"
     r"|unmodified|other (functions|methods|classes|code|parts|imports)|previous code|keep (the|all)|no changes?"
-    r"|stays? the same|unver[aä]ndert|restliche[rs]?|wie (bisher|zuvor)"
-    r"|reste du|inchang[ée]e?s?|resto d[eo]|sin cambios|sem altera\w+"
-    r"|invariato|bez zmian)\b|остальн|без изменений|其余|其他代码"
-    r"|保持不变|不变|省略|残り|変更なし|以下同|나머지|그대로",
+    r"|stays? the same|truncated|snip|as in the original|original code|unver[aä]ndert|restliche[rs]?|wie (bisher|zuvor)"
+    r"|reste du|inchang[ée]e?s?|resto d[eo]|sin cambios|sem altera\w+|invariato|bez zmian)\b|остальн|без изменений"
+    r"|其余|其他代码|保持不变|不变|省略|残り|変更なし|以下同|나머지|그대로",
     re.IGNORECASE,
 )
 _ELLIPSIS = re.compile(r"\.{3,}|…")
 _BARE = re.compile(r"^\W*(\.{3,}|…)\W*$")
+_NOTE = re.compile(r"\s*(?:#+|//+|/\*+|<!--|--|;+|%+|::|\{/\*|@\*|\(\*|\{[-#]|<%#)\s+\S")
+"""The beginning of what is a comment wherever it stands."""
 _DEFINES = re.compile(
     r"^[ \t]*(?:@?export +)?(?:(?:public|private|protected|static|default|async|pub|abstract|final) +)*"
     r"(?:def|class|function|func|fn|interface|struct|enum|trait|module|type) +\*?(?:\([^)]*\) *)?([A-Za-z_$][\w$]*)",
@@ -38,8 +42,7 @@ def lazy_line(before: str, after: str) -> str:
     old = {line.strip() for line in before.split("\n")}
     lines = after.split("\n")
     kept = {line.strip() for line in lines}
-    lost = [line for line in old - kept if line]
-    if len(lost) < LEAST_LOST:
+    if len(old - kept - {""}) < LEAST_LOST:
         return ""
     for number, line in enumerate(lines, 1):
         if line.strip() in old or not line.strip():
@@ -50,6 +53,19 @@ def lazy_line(before: str, after: str) -> str:
         only_dots = _BARE.match(said) and (comment or line[:1] not in " \t")
         if is_lazy or only_dots or (comment and said.startswith(("...", "…")) and _ELLIPSIS.search(said)):
             return f"line {number}, {line.strip()[:120]!r}"
+    return _find_note(before, after)
+
+
+def _find_note(before: str, after: str) -> str:
+    """A note in whose place the old text had definitions that are gone, as `lazy_line` says it."""
+    old = [line.strip() for line in before.split("\n") if line.strip()]
+    new = [(number, line.strip()) for number, line in enumerate(after.split("\n"), 1) if line.strip()]
+    present = set(_DEFINES.findall(after))
+    for _, begin, end, first, last in SequenceMatcher(None, old, [line for _, line in new]).get_opcodes():
+        gone = set(_DEFINES.findall("\n".join(old[begin:end]))) - present
+        number, line = new[last - 1] if first < last else (0, "")
+        if gone and _NOTE.match(line) and line.lstrip("#/-;% \t") not in old:
+            return f"line {number}, {line[:120]!r}"
     return ""
 
 

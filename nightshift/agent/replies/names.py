@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 
 _WORDS = (
-    "bat c cc cfg conf cpp cs css csv env go h hpp htm html ini ipynb java jinja jinja2 js json jsx kt less lock md"
-    " mjs cjs cts mts"
-    " php pl po ps1 proto py pyi pyx r rb rs rst scss sh sql svelte svg swift tex toml ts tsv tsx txt vue xml yaml"
-    " yml"
+    "bat c cc cfg conf cpp cs css csv env go h hpp htm html ini ipynb java jinja jinja2 js json jsx kt less lock md mjs"
+    " cjs cts mts php pl po ps1 proto py pyi pyx r rb rs rst scss sh sql svelte svg swift tex toml ts tsv tsx txt vue"
+    " xml yaml yml"
 )
 _EXTENSIONS = frozenset(_WORDS.split())
 _BARE_NAMES = frozenset({"Makefile", "Dockerfile", "LICENSE", "Procfile", "Justfile", ".gitignore", ".dockerignore"})
@@ -23,12 +22,16 @@ _PREFIX = re.compile(
     r"^(?:new |updated |modified |the )?(?:file ?name|file ?path|file|path|create|update|edit)\s*[:=]\s*", re.IGNORECASE
 )
 _REMARK = re.compile(
-    r"\s*\((?:new|new file|updated|modified|complete|full|unchanged|deleted?|created?)\)$", re.IGNORECASE
+    r"\s*(?:\((?:new|new file|updated|modified|complete|full|unchanged|deleted?|created?)\)|（[^）]{1,12}）)$",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile(r"`([^`\s]+)`")
 _COMMENT = re.compile(r"^\s*(?:#|//|--|;|<!--|/\*|%)\s*(.*?)\s*(?:-->|\*/)?$")
 _QUOTES = "*\"'`“”„‘’«»「」『』《》"
-_LABEL = re.compile(r"^(?:\d+:\d+:|[^/\\.\s:：]{1,24}\s*[:：]\s*)")
+_LABEL = re.compile(
+    r"^(?:\d+:\d+:|[^\w/\\.\s]+\s+|\d{1,3}[.)]\s+|[^/\\.:：=]{1,24}\s*[:：]\s*|[^\x00-\x7f]{1,24}\s*=\s*)"
+)
+_FRAME = re.compile(r"^[\[(<（【](.*)[\])>）】]$")
 _LINES = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L?\d+)?)$")
 _MAX_LINE = 500
 
@@ -90,8 +93,9 @@ def _value(rest: str) -> str:
 
 def tidy(path: str) -> str:
     """A path without the label, the quotes and the lines that a model wrote around it, in whatever script."""
-    text = _LINES.sub("", _LABEL.sub("", path.strip().strip(_QUOTES)).strip(_QUOTES + " "))
-    return text.removeprefix("./")
+    text = _LABEL.sub("", path.strip().strip(_QUOTES)).strip(_QUOTES + " ")
+    text = _REMARK.sub("", _FRAME.sub(r"\1", _LINES.sub("", text)))
+    return text.strip(_QUOTES + ":： ").removeprefix("./")
 
 
 def has_label(path: str) -> bool:
