@@ -157,14 +157,12 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     those count whose limit is used up.
     """
     if milliseconds := _read_number(headers.get("retry-after-ms")):
-        wait_s: float | None = milliseconds / 1000
-    elif text := headers.get("retry-after"):
-        wait_s = _read_wait_s(text, now)
-    else:
-        used_up = (end for end, left in TABLE["limits"].items() if headers.get(left, "0") == "0")
-        waits = (_read_wait_s(headers.get(end, ""), now) for end in used_up)
-        wait_s = max((wait for wait in waits if wait is not None), default=None)
-    return wait_s
+        return _read_wait_s(f"{milliseconds:f} ms", now)
+    if text := headers.get("retry-after"):
+        return _read_wait_s(text, now)
+    used_up = (end for end, left in TABLE["limits"].items() if headers.get(left, "0") == "0")
+    waits = (_read_wait_s(headers.get(end, ""), now) for end in used_up)
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 def _read_wait_s(text: str, now: datetime) -> float | None:

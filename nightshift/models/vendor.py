@@ -272,8 +272,10 @@ class VendorBackend(BaseModelHandler):
                             take(piece)
             finally:
                 await watch.aclose()
-            response = stream.get()
-            if not (watch.is_done or (response.provider_details or {}).get("finish_reason")):
+            response, details = stream.get(), stream.get().provider_details or {}
+            if reason := details.get("block_reason"):
+                raise RequestRefused(f"{self.vendor} refuses the prompt ({reason})")
+            if not (watch.is_done or details.get("finish_reason")):
                 raise self._cut_off(watch)
             completion = as_completion(response, backend=self.name, model=self.model)
         return replace(completion, author=self.label)

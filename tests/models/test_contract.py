@@ -272,3 +272,13 @@ async def test_a_wrong_key_shows_before_anything_is_asked(name: str, tmp_path: P
         assert not await asyncio.to_thread(backend.is_available)
         assert f"{name.upper()}_API_KEY" in backend.detail
         assert KEY not in backend.detail + repr(backend) + repr(settings(server, tmp_path))
+
+
+async def test_a_prompt_that_gemini_blocks_is_a_refused_request(tmp_path: Path) -> None:
+    blocked = b'data: {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 9}}\n\n'
+    with WireServer() as server:
+        server.fail_always("raw", body=blocked, content_type="text/event-stream")
+        backend = backend_of("gemini", settings(server, tmp_path), "gemini-3-pro")
+        with pytest.raises(RequestRefused, match="SAFETY"):
+            await backend.generate(ask())
+        await backend.aclose()

@@ -28,6 +28,7 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ({"retry-after": "-5"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after-ms": "9e15"}, None),
         ({"x-ratelimit-reset-requests": "6m0s"}, 360),
         ({"x-ratelimit-reset-requests": "1h2m3s"}, 3723),
         ({"x-ratelimit-reset-tokens": "120ms"}, 0.12),

@@ -12,7 +12,7 @@ from nightshift.core.errors import PromptTooLong
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.models.model_table import PHRASES
-from nightshift.models.server_facts import ServerFacts, blames_context, blames_tools
+from nightshift.models.server_facts import ServerFacts, blames_context, blames_tools, is_refusal
 from tests.models.test_tools import ask, conversation
 from tests.support.gateway import GatewaySetup, backend
 from tests.support.wire_server import WireServer
@@ -203,3 +203,17 @@ async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
         assert (await one.generate(ask(tools=()))).text == "hello"
         assert [bool(request.body.get("stream")) for request in server.requests] == [True, False]
         await one.aclose()
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "is_one"),
+    [
+        (500, "Value is not callable: raise_exception('System role not supported')", True),
+        (500, "input length exceeds maximum context length", True),
+        (500, "tool_calls need a chat template that supports tools", True),
+        (500, "out of memory", False),
+        (429, "Rate limit reached on tokens per minute (TPM): Limit 6000", False),
+    ],
+)
+def test_a_server_error_about_the_request_is_a_refusal(status: int, message: str, is_one: bool) -> None:
+    assert is_refusal(status, message) is is_one

@@ -97,9 +97,10 @@ async def test_a_stream_with_any_sign_of_its_end_is_whole(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [HELLO, HELLO + b"data: {}\n\n", HELLO + b": bye\n\n"])
-async def test_a_stream_that_ends_without_a_sign_broke_off(body: bytes) -> None:
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+async def test_a_stream_that_ends_without_a_sign_broke_off(body: bytes, kind: str) -> None:
     with pytest.raises(ModelUnavailable, match="broke off"):
-        await answer_to(body)
+        await answer_to(body, kind)
 
 
 @pytest.mark.parametrize("word", ["error", "other", "abort", "something new"])
