@@ -22,7 +22,7 @@ from nightshift.core.code.dependencies import is_suite
 from nightshift.core.code.environments import Environment
 from nightshift.core.code.paths import at_or_below
 from nightshift.core.code.repository_commands import Found, FoundCommand, Purpose
-from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.code.tree import Tree, list_modules, text_of
 from nightshift.core.isolation import RunLimits
 from nightshift.core.ports import Suite
 from nightshift.core.program import typed
@@ -126,10 +126,9 @@ class SuiteCheck:
 
     def _list_lacking(self, ran: Trial) -> list[Failure]:
         """The failures that no change of the code could mend."""
-        tops = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in self.tree.entries()}
         # A module that a test is named after may be what a task is to write.
         tested = {PurePosixPath(path).stem.removeprefix("test_") for path in self.job.regression}
-        task = Task(words=self.spec.description, modules=frozenset(tops | tested))
+        task = Task(words=self.spec.description, modules=list_modules(self.tree) | tested)
         return [failure for failure in ran.failures if is_to_blame(failure, task)]
 
     def _find_fault(self, ran: Trial, lacking: Sequence[Failure]) -> str:

@@ -9,8 +9,6 @@ from nightshift.sandbox.runtime import Runtime
 
 PROCESSES = 64
 """So many a service may have beside those of the tests."""
-ROUNDS = 2
-"""Limit of the starts of services in one run."""
 
 
 def told(runtime: Runtime) -> dict[str, object]:
@@ -22,7 +20,7 @@ def limited(limits: SandboxLimits, runtime: Runtime) -> SandboxLimits:
     """The limits of a run with what its services may use beside the tests."""
     if not runtime.services:
         return limits
-    starting_s = ROUNDS * sum(service.prepare_s + service.start_s for service in runtime.services)
+    starting_s = sum(service.prepare_s + service.start_s for service in runtime.services)
     memory_mb = sum(service.memory_mb for service in runtime.services)
     return replace(
         limits,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.code.tree import list_modules
 from nightshift.core.errors import CommandBlocked
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.isolation import SandboxLimits
@@ -226,8 +227,8 @@ class SuiteRunner(Suite):
             return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
         if reason := _refuse_plan(job, planned):
             weak = tuple(file.path for file in planned.files if file.role is Role.OWN)
-            nothing = _Both(planned=planned, native=NativeRun(), base=None)
-            return self._verdict(nothing, _refused(reason), Found(), weak)
+            refused = Judgement(passed=False, label=Label.TESTS_PASSED, reason=reason)
+            return self._verdict(_Both(planned=planned, native=NativeRun(), base=None), refused, Found(), weak)
         return await self._ran(job, planned)
 
     async def _plainly(self, job: SuiteJob) -> Verdict:
@@ -328,8 +329,7 @@ def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[
     brought = _brought(planned)
     if job.given or not job.command:
         return brought
-    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in job.base.entries()}
-    task = environment.Task(words=job.asked or "", modules=frozenset(modules))
+    task = environment.Task(words=job.asked or "", modules=list_modules(job.base))
     excused = {one.id for one in native.failures if job.asked is not None and environment.is_to_blame(one, task)}
     return brought | (native.failed - excused)
 
@@ -370,10 +370,6 @@ def _refuse_plan(job: SuiteJob, planned: Plan) -> str:
     if own and not any(dialect_of(job.language).checks_something(file.text) for file in own):
         return "the self-written tests hold no assertion: they prove nothing"
     return ""
-
-
-def _refused(reason: str) -> Judgement:
-    return Judgement(passed=False, label=Label.TESTS_PASSED, reason=reason)
 
 
 def _label(planned: Plan, native: NativeRun) -> Label:

@@ -67,7 +67,7 @@ def staged(
     digests = {**below.digests, **over.digests}
     key = secrets.token_bytes(32)
     has_all = plan.closure is None and not plan.calls and plan.program is None
-    git = write_checkout(base) if has_all else ()  # type: ignore[arg-type] # each tree has a hash, its own
+    git = write_checkout(base) if has_all else ()
     files = [(path, size) for path, size, _ in (*below.packed.index, *over.index)]
     files += [(path, len(content)) for path, content in git]
     secret = secrets.token_hex(12)

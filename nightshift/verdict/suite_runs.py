@@ -8,11 +8,12 @@ import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.code.parsing import parse
+from nightshift.core.code.paths import top_module
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import RUN_LIMITS, SandboxLimits, SandboxResult
@@ -90,13 +91,13 @@ class SuiteRuns:
         self._making = defaultdict[str, asyncio.Lock](asyncio.Lock)
 
     async def plan(self, job: SuiteJob) -> Plan:
-        """Plan a job's run; names are drawn anew each time."""
+        """Plan a job's run."""
         planned = await asyncio.to_thread(dialect_of(job.language).make, job, self._imports, self.runtime)
         self._planned.append((job, planned))
         return planned
 
     async def planned(self, job: SuiteJob) -> Plan:
-        """The last plan of this very job, for what needs no names of its own."""
+        """Return the last plan of this very job, or make one."""
         return next((made for known, made in reversed(self._planned) if known is job), None) or await self.plan(job)
 
     def time(self, job: SuiteJob) -> TimeLimit:
@@ -209,13 +210,9 @@ class SuiteRuns:
 
     def _around(self, job: SuiteJob) -> str:
         """A digest of the tree without the change, and of all else that a run of its tests sees."""
-        runtime = [self.runtime.version, *(str(mount.host) for mount in self.runtime.mounts), *_packages(job)]
-        runtime += [job.environment] if job.environment else []
-        limits = repr(job.sandbox_limits(self._limits))
-        return packing.digest_of({
-            **{f"base/{path}": blob for path, blob in job.base.entries().items()},
-            "": packing.sha256(encode("\0".join((*runtime, limits, job.language, _digest(job.start))))),
-        })  # fmt: skip
+        of_runtime = (self.runtime.version, *(str(mount.host) for mount in self.runtime.mounts), *_packages(job))
+        of_job = (job.environment, repr(job.sandbox_limits(self._limits)), job.language, _digest(job.start))
+        return packing.sha256(encode("\0".join((*of_runtime, *of_job, _identify(job.base)))))
 
     async def fails_before(self, job: SuiteJob) -> bool:
         """Tell whether one of the self-written tests fails without the change.
@@ -272,6 +269,12 @@ def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
     return text_of
 
 
+@lru_cache(maxsize=RECENT)
+def _identify(tree: Tree) -> str:
+    """Digest all files of a tree; runs on one tree ask again and again."""
+    return packing.digest_of(tree.entries())
+
+
 def _packages(job: SuiteJob) -> list[str]:
     return sorted(f"{name}=={version}" for name, version in job.packages.items())
 
@@ -288,8 +291,8 @@ def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -
         change: what is to be missing.
         present: the paths that are there without it.
     """
-    tops = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in present}
-    added = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in change if path not in present}
+    tops = set(map(top_module, present))
+    added = {top_module(path) for path in change if path not in present}
     missing = added - tops - sys.stdlib_module_names - LIBRARY_NAMES
     return any(name in missing for path, text in tests.items() if path.endswith(".py") for name in _imported(text))
 

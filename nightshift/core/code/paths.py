@@ -82,6 +82,11 @@ def is_test_path(path: str) -> bool:
     )
 
 
+def top_module(path: str) -> str:
+    """Name the module, or the folder at the top, by which a file of a tree is imported, with or without `src`."""
+    return path.removeprefix("src/").partition("/")[0].removesuffix(".py")
+
+
 def folders_of(path: str) -> list[str]:
     """The folders above a path, outermost first, without the root."""
     return [path[:place] for place, char in enumerate(path) if char == "/"] if "/" in path else []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import BinaryIO, Protocol, runtime_checkable
 
-from nightshift.core.code.paths import at_or_below
+from nightshift.core.code.paths import at_or_below, top_module
 from nightshift.core.text.encoding import decode
 
 MOST_LINKS = 10
@@ -18,6 +19,10 @@ class Tree(Protocol):
     def commit(self) -> str:
         """Full id of the commit."""
         ...
+
+    def __hash__(self) -> int:
+        """Let what is read of all its files be remembered for it."""
+        return object.__hash__(self)
 
     def entries(self) -> Mapping[str, str]:
         """Path to the id of its content, for each regular file, in path order."""
@@ -68,6 +73,12 @@ class Joined(Protocol):
     def submodules(self) -> Mapping[str, Tree | None]:
         """The tree of each submodule at its commit; None where nobody here has it."""
         ...
+
+
+@lru_cache(maxsize=8)
+def list_modules(tree: Tree) -> frozenset[str]:
+    """List the modules and folders by which files of a tree are imported, with or without `src`."""
+    return frozenset(map(top_module, tree.entries()))
 
 
 def list_submodules(tree: Tree) -> tuple[str, ...]:

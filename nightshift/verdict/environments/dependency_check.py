@@ -17,6 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from nightshift.core.clock import Clock, utc_now
+from nightshift.core.code.paths import top_module
 from nightshift.core.code.tree import list_submodules
 from nightshift.core.errors import Parked, SandboxError
 from nightshift.core.events import Emitter, Kind
@@ -115,7 +116,7 @@ class DependencyCheck:
     def _survey(self, job: ChangeCheckJob, theirs: frozenset[str]) -> tuple[PackageSurvey, list[WantedPackage]]:
         if self._available is None:
             self._available = provided(self._runtime)
-        theirs |= {path.removeprefix("src/").partition("/")[0] for path in list_submodules(job.tree)}
+        theirs |= set(map(top_module, list_submodules(job.tree)))
         survey = PackageSurvey(job, available=self._available | theirs, allowed=self._allowed, memory=self._memory)
         return survey, survey.wanted()
 

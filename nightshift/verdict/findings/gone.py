@@ -15,9 +15,9 @@ from typing import TypeGuard
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.verdicts import Result
+from nightshift.core.text.faults import name_first
 from nightshift.verdict.run import NativeRun, bare, file_of
 
-MOST_NAMED = 3
 _ASSERTING = frozenset({"raises", "warns", "deprecated_call"})
 
 Read = Callable[[str], str | None]
@@ -90,13 +90,12 @@ def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]
     """Functions outside of the tree that are others at the end of the run with the change alone."""
     known = set(base.changed) if base else set()
     if new := [name for name in native.changed if name not in known]:
-        named = ", ".join(new[:MOST_NAMED])
-        control = Control.BASE if base else Control.NONE
-        yield Finding(kind=FindingKind.SEAL, where=new[0], says=f"{named} was replaced", control=control)
+        says, control = f"{name_first(new, 3)} was replaced", Control.BASE if base else Control.NONE
+        yield Finding(kind=FindingKind.SEAL, where=new[0], says=says, control=control)
     if native.altered or native.is_forged:
         says = "the report was written to by other code"
         if native.altered:
-            says = f"{', '.join(native.altered[:MOST_NAMED])} was changed while the tests ran"
+            says = f"{name_first(native.altered, 3)} was changed while the tests ran"
         yield Finding(kind=FindingKind.FORGED, where="", says=says, control=Control.BASE if base else Control.NONE)
 
 

@@ -13,12 +13,12 @@ from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.text.faults import name_first
 from nightshift.verdict.findings.assets import subject_of
 
 _WORD = re.compile(r"[a-z0-9]+")
 _NAME = re.compile(r"\w+")
 _CHECKS = re.compile(r"^\s*(raise|if|elif|assert|except|return (False|None)\b)")
-MOST_NAMED = 10
 
 
 def find_more(job: SuiteJob) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def find_more(job: SuiteJob) -> Iterator[Finding]:
         and text_of(job.base, path) not in new
     ]
     if more:
-        says = f"also removes {', '.join(more[:MOST_NAMED])}, which the task does not name: may it go?"
+        says = f"also removes {name_first(more)}, which the task does not name: may it go?"
         yield Finding(kind=FindingKind.TOOK_MORE, where=more[0], says=says, subject=subject_of(more[0], None))
     if job.takes_away:
         known = {*_NAME.findall(job.asked or ""), *_names_of(job, gone)}
