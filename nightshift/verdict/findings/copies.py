@@ -6,38 +6,14 @@ cannot be collected says nothing, for a right program may not like the changed v
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.verdict.languages.plan import Plan, Role, SuiteFile, with_files
-from nightshift.verdict.languages.python.pytest_settings import PytestSettings
-from nightshift.verdict.languages.python.suite import copy_tests
+from nightshift.verdict.languages.plan import Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 
 SHORTEST_S, LONGEST = 5.0, 5.0
 """A run of copies may take this many seconds, and so many times what the tests took."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copies:
-    """A run of copies: its plan, and the tests whose copies have to fail, by their ids without parameters."""
-
-    plan: Plan
-    tests: frozenset[str]
-
-
-def plan_copies(plan: Plan, paths: Collection[str], settings: PytestSettings) -> Copies | None:
-    """Plan the copies of some files of a run; None where none of them can be copied."""
-    files, tests = list[SuiteFile](), set[str]()
-    for file in plan.files:
-        if file.path in paths and (made := copy_tests(file.text, settings, random.SystemRandom())):
-            files.append(replace(file, text=made[0]))
-            tests |= {f"{file.path}::{name}" for name in made[1]}
-    if not files:
-        return None
-    return Copies(plan=replace(with_files(plan, files), is_traced=False), tests=frozenset(tests))
 
 
 def find_passing(copies: NativeRun, native: NativeRun, tests: Collection[str]) -> list[str]:

@@ -6,20 +6,16 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.core.tasks.task import Language
 from nightshift.core.tasks.verdicts import SuiteJob, TriedMutant
 from nightshift.verdict import mutation
 from nightshift.verdict.findings import assets, copies, gone, taking_away
 from nightshift.verdict.findings.outside import ask_outside
 from nightshift.verdict.held.asking import Asker
 from nightshift.verdict.held.replay import replay
-from nightshift.verdict.languages import plan
-from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
-from nightshift.verdict.languages.python import pytest_settings
-from nightshift.verdict.languages.python.outline import outline
+from nightshift.verdict.languages import dialect_of
+from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 from nightshift.verdict.suite_runs import SuiteRuns
 
@@ -61,7 +57,7 @@ class Search:
             return Found(findings=compared)
         (copied, failed), values, more, own = await asyncio.gather(
             self._copies(runs), replay(self._judging_files(), self.job, asker),
-            ask_outside(self.job, self.planned, runs), self._own(runs),
+            ask_outside(self.job, self.planned, runs), mutation.prove_own(self.job, self.planned, self.native, runs),
         )  # fmt: skip
         values += more
         wrong = {file_of(one.where) for one in values}
@@ -76,10 +72,11 @@ class Search:
         return {file.path: file.text for file in self.planned.files if file.role is Role.GIVEN}
 
     def _compare(self) -> Iterator[Finding]:
-        job, base = self.job, self.base
+        job, base, dialect = self.job, self.base, dialect_of(self.job.language)
         settled = {*job.given, *job.own, *job.gone}
         brought = {file.path: file.text for file in self.planned.files if file.role in {Role.GIVEN, Role.OWN}}
-        given = {file.path: self._list_required(file) for file in self.planned.files if file.role is Role.GIVEN}
+        files = (file for file in self.planned.files if file.role is Role.GIVEN)
+        given = {file.path: dialect.list_required(file, self._now) for file in files}
         if base and not base.stopped:
             yield from gone.compare(self.native, base, settled, self._before, self._now)
         yield from gone.find_changed(self.native, base)
@@ -106,13 +103,6 @@ class Search:
                 says = f"{file.path} makes tests while it runs, and made none"
                 yield Finding(kind=FindingKind.GIVEN_IDLE, where=file.path, says=says)
 
-    def _list_required(self, file: SuiteFile) -> frozenset[str]:
-        """The tests that a file of the task must have."""
-        if self.job.language is not Language.PYTHON:
-            return file.outline.required if file.outline else frozenset()
-        tree = parse_quietly(file.text)
-        return outline(tree, pytest_settings.read(self._now)).required if tree else frozenset()
-
     def _ask(self, finding: Finding) -> Finding:
         """The finding without its question where the owner has agreed."""
         return replace(finding, subject="") if finding.subject in self.job.granted else finding
@@ -129,7 +119,8 @@ class Search:
     async def _copies(self, runs: SuiteRuns) -> tuple[list[Finding], int]:
         """The findings of copies, and how many failed as they must."""
         mended = frozenset(map(bare, self.base.failed & self.native.passed)) if self.base else frozenset[str]()
-        planned = self._plan_copies({file_of(test) for test in mended})
+        dialect, files = dialect_of(self.job.language), set(map(file_of, mended))
+        planned = dialect.plan_copies(self.planned, self.native.passed, files, self._now)
         if planned is None:
             return [], 0
         time = runs.time(self.job)
@@ -140,18 +131,3 @@ class Search:
         failed = sum(bare(test) in passed for test in copied.failed)
         roles = {file.path: file.role for file in self.planned.files}
         return list(copies.find_copies(passing, roles, mended)), failed
-
-    def _plan_copies(self, mended: set[str]) -> copies.Copies | None:
-        planned = self.planned
-        if self.job.language is not Language.PYTHON:
-            made = plan.copies(planned)
-            names = {f"{file.path}::{name}" for file in planned.files for name in file.must_fail_names}
-            more = {file.path for file in planned.files if file.mirrored}
-            names |= {bare(test) for test in self.native.passed if file_of(test) in more}
-            return copies.Copies(plan=made, tests=frozenset(names)) if made else None
-        roles = {Role.GIVEN, Role.OWN}
-        paths = {file.path for file in planned.files if file.role in roles or file.path in mended}
-        return copies.plan_copies(planned, paths, pytest_settings.read(self._now))
-
-    async def _own(self, runs: SuiteRuns) -> mutation.OwnTests:
-        return await mutation.prove_own(self.job, self.planned, self.native, runs)

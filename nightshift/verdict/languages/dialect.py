@@ -14,7 +14,7 @@ from nightshift.core.code.javascript import node_text
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.runtime import Runtime
 from nightshift.sandbox.source import Edit
-from nightshift.verdict.languages.plan import Plan
+from nightshift.verdict.languages.plan import Copies, Plan, SuiteFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -84,6 +84,23 @@ class TestDialect(Protocol):
 
     def checks_something(self, text: str, /) -> bool:
         """Tell whether a file of tests holds an assertion that can fail."""
+        ...
+
+    def plan_copies(
+        self, planned: Plan, passed: Collection[str], mended: Collection[str], text_of: Callable[[str], str | None], /
+    ) -> Copies | None:
+        """Plan the must-fail copies of a run, in place; None where nothing can be copied.
+
+        Args:
+            planned: the run.
+            passed: the tests that passed in it.
+            mended: files of the base with tests that fail without the change.
+            text_of: reads a file with the change.
+        """
+        ...
+
+    def list_required(self, file: SuiteFile, text_of: Callable[[str], str | None], /) -> frozenset[str]:
+        """List the tests that a file must have; `text_of` reads a file with the change."""
         ...
 
     def mutated(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, Text]]:

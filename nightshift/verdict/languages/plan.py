@@ -5,13 +5,14 @@ These values stand between the languages, which make them, and the verdict, whic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
 from nightshift.core.text.encoding import encode
 from nightshift.verdict.answer import Session
+from nightshift.verdict.run import bare, file_of
 
 
 class Role(StrEnum):
@@ -183,6 +184,30 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
         removed=tuple(sorted({*plan.removed, *gone})),
         texts={path: text for path, text in plan.texts.items() if path not in files},
     )  # fmt: skip
+
+
+def list_required(file: SuiteFile, _text_of: Callable[[str], str | None]) -> frozenset[str]:
+    """List the tests that a file must have, as its plan has them."""
+    return file.outline.required if file.outline else frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """A run of copies: its plan, and the tests whose copies have to fail, by their ids without parameters."""
+
+    plan: Plan
+    tests: frozenset[str]
+
+
+def plan_copies(
+    planned: Plan, passed: Collection[str], _mended: Collection[str], _text_of: Callable[[str], str | None]
+) -> Copies | None:
+    """Plan the copies that were made with the plan; `TestDialect` has the arguments."""
+    copied = copies(planned)
+    names = {f"{file.path}::{name}" for file in planned.files for name in file.must_fail_names}
+    mirrored = {file.path for file in planned.files if file.mirrored}
+    names |= {bare(test) for test in passed if file_of(test) in mirrored}
+    return Copies(plan=copied, tests=frozenset(names)) if copied else None
 
 
 def copies(plan: Plan) -> Plan | None:

@@ -17,10 +17,10 @@ from nightshift.verdict.answer import Session
 from nightshift.verdict.languages.go import commands, report, suite
 from nightshift.verdict.languages.go.faults import mutated
 from nightshift.verdict.languages.go.suite import checks_something
-from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile, list_required, plan_copies
 from nightshift.verdict.languages.planning import Planner, folder_of
 
-__all__ = ["checks_something", "make", "mutated", "refusal"]
+__all__ = ["checks_something", "list_required", "make", "mutated", "plan_copies", "refusal"]
 
 RESERVED_MB = 4 << 10
 """Address space that Go sets aside beyond what it uses."""

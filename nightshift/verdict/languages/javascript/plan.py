@@ -19,10 +19,10 @@ from nightshift.verdict.answer import Session
 from nightshift.verdict.languages.javascript import commands, suite
 from nightshift.verdict.languages.javascript.faults import mutated
 from nightshift.verdict.languages.javascript.suite import checks_something
-from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.languages.plan import Plan, Role, SuiteFile, list_required, plan_copies
 from nightshift.verdict.languages.planning import Planner
 
-__all__ = ["checks_something", "make", "mutated", "refusal"]
+__all__ = ["checks_something", "list_required", "make", "mutated", "plan_copies", "refusal"]
 
 _TSX = "node_modules/tsx/"
 _TYPED_NAME = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, TYPED))})\b")

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from nightshift.core.code.dependencies import ImportCache
+from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.tree import Tagged
 from nightshift.core.tasks.projects import place_of
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.languages.plan import Copies, Plan, Role, SuiteFile, with_files
 from nightshift.verdict.languages.planning import JobFiles
 from nightshift.verdict.languages.python import commands, package_layout, pytest_settings
 from nightshift.verdict.languages.python.assertions import checks_something
 from nightshift.verdict.languages.python.faults import mutated
-from nightshift.verdict.languages.python.suite import suite_paths
+from nightshift.verdict.languages.python.outline import outline
+from nightshift.verdict.languages.python.suite import copy_tests, suite_paths
 from nightshift.verdict.languages.test_config import LIBRARY_NAMES, provides
 
-__all__ = ["checks_something", "make", "mutated"]
+__all__ = ["checks_something", "list_required", "make", "mutated", "plan_copies"]
 _VERSION_FILE = re.compile(r"\b(?:version[-_]file|write_to)\b")
 _IMPORTED = re.compile(r"^\s*(?:import|from)\s+([\w.]+)", re.MULTILINE)
 _NEVER_PRELOADED = frozenset({"this", "antigravity", "idlelib", "tkinter", "turtle", "test", "turtledemo", "lib2to3"})
@@ -30,6 +33,27 @@ _NEVER_PRELOADED = frozenset({"this", "antigravity", "idlelib", "tkinter", "turt
 def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
     """Plan the run of a job's tests on its changed tree."""
     return _PytestPlanner(job, imports).plan()
+
+
+def plan_copies(
+    planned: Plan, _passed: Collection[str], mended: Collection[str], text_of: Callable[[str], str | None]
+) -> Copies | None:
+    """Plan copies of the given and own files of a run, and of others that the change mends."""
+    settings, files, tests = pytest_settings.read(text_of), list[SuiteFile](), set[str]()
+    for file in planned.files:
+        is_wanted = file.role in {Role.GIVEN, Role.OWN} or file.path in mended
+        if is_wanted and (copy := copy_tests(file.text, settings, random.SystemRandom())):
+            files.append(replace(file, text=copy[0]))
+            tests |= {f"{file.path}::{name}" for name in copy[1]}
+    if not files:
+        return None
+    return Copies(plan=replace(with_files(planned, files), is_traced=False), tests=frozenset(tests))
+
+
+def list_required(file: SuiteFile, text_of: Callable[[str], str | None]) -> frozenset[str]:
+    """List the tests that a file must have."""
+    tree = parse_quietly(file.text)
+    return outline(tree, pytest_settings.read(text_of)).required if tree else frozenset()
 
 
 class _PytestPlanner(JobFiles):

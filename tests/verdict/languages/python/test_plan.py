@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,11 +8,10 @@ import pytest
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.findings.copies import plan_copies
 from nightshift.verdict.languages import plan
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.languages.python import plan as python
-from nightshift.verdict.languages.python.pytest_settings import PytestSettings
+from nightshift.verdict.languages.python.plan import plan_copies
 from tests.support.trees import TextTree
 
 RUNTIME = Runtime(python=("python",), version="3.11", mounts=(), libraries=())
@@ -105,14 +105,14 @@ def test_the_tests_alone_may_end_at_the_first_that_fails() -> None:
 
 def test_copies_take_the_place_of_the_files_under_the_same_names() -> None:
     found = make(regression=("tests/test_old.py",))
-    copies = plan_copies(found, {"tests/test_given.py"}, PytestSettings())
+    copies = plan_copies(found, (), (), lambda _: None)
     assert copies is not None
     assert copies.tests == {"tests/test_given.py::test_new"}
     assert copies.plan.words == ("--rootdir=.", "-c", "pytest.ini", "tests/test_given.py")
     text = copies.plan.texts["tests/test_given.py"].decode()
     assert "def test_new()" in text
     assert "assert app.x == 1" not in text
-    assert plan_copies(found, {"tests/other.py"}, PytestSettings()) is None
+    assert plan_copies(replace(found, files=found.files[1:]), (), (), lambda _: None) is None
 
 
 def test_some_tests_alone_are_named_by_their_ids() -> None:
