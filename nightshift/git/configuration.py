@@ -74,8 +74,10 @@ def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[
     Raises:
         GitError: git cannot read it; holds git's words.
     """
-    import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
-
+    try:
+        import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
+    except ImportError as error:  # what git says of the owner's own configuration
+        raise GitError(f"repo: git cannot be started: {_words(error.__cause__ or error)}") from error
     # GitPython adds these to the process's own variables, which may be those of a hook.
     places = {"GIT_DIR": str(folder), "GIT_COMMON_DIR": str(common)}
     env = {**protocol.push_environment(environ), **places, "GIT_CONFIG_COUNT": "0", "GIT_CONFIG_PARAMETERS": ""}

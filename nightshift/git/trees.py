@@ -175,21 +175,15 @@ class GitTree:
     """
 
     def __init__(self, commit: str, tree: str, reader: Reader, describe: Callable[[str], str]) -> None:
-        self.id = tree
-        self._commit, self._reader = commit, reader
+        self.id, self.commit, self._reader = tree, commit, reader
         self._describe = describe
         self._described: str | None = None
         self._known: Listed | None = None
 
-    @property
-    def commit(self) -> str:
-        """Full id of the commit."""
-        return self._commit
-
     def described(self) -> str:
         """The nearest tag of the commit (`core.code.tree.Tagged`)."""
         if self._described is None:
-            self._described = self._describe(self._commit)
+            self._described = self._describe(self.commit)
         return self._described
 
     @property
