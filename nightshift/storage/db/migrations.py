@@ -77,6 +77,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
     ("0029_spans", _make_step(schema.SPANS)),
     ("0030_risk", _make_step(schema.RISK)),
     ("0031_no_metrics", _make_step(schema.NO_METRICS)),
+    ("0032_withheld", _make_step(schema.WITHHELD)),
 )
 
 

@@ -563,5 +563,8 @@ RISK = (
 # The thirty-first migration: nothing was ever written to this table; its figures are in `iterations` and `model_stats`.
 NO_METRICS = ("DROP TABLE metrics",)
 
+# The thirty-second migration: each attempt that ends asks how those ended from which a lesson was withheld.
+WITHHELD = ("CREATE INDEX recalls_withheld ON recalls (task_id, attempt, solved, arm) WHERE arm <> 'shown'",)
+
 # The twenty-sixth migration: vectors are compared as they are, without sketches of them.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

@@ -220,12 +220,11 @@ def _use(row: Row) -> Use:
 
 def states(conn: Connection) -> dict[tuple[LessonKind, State], int]:
     """Count the lessons of each kind in each state."""
-    found = dict[tuple[LessonKind, State], int]()
-    for kind, select in _SOURCES.items():
-        for state, where in _STATES.items():
-            (count,) = conn.execute(f"SELECT count(*) FROM ({select}{where})").fetchone()  # noqa: S608  our own names
-            found[kind, state] = int(count)
-    return found
+    return {
+        (kind, state): int(conn.execute(f"SELECT count(*) FROM ({select}{where})").fetchone()[0])  # noqa: S608  our own names
+        for kind, select in _SOURCES.items()
+        for state, where in _STATES.items()
+    }
 
 
 def places(conn: Connection) -> tuple[list[str], list[str]]:

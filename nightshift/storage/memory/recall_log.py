@@ -163,11 +163,9 @@ def uplift(conn: Connection) -> MemoryUplift:
         "SELECT arm = 'control', solved, iterations, tokens FROM recalls "
         "WHERE solved IS NOT NULL GROUP BY task_id, attempt"
     )
-    groups: tuple[list[list[int]], ...] = ([], [])
-    for is_control, *end in conn.execute(select):
-        groups[is_control].append(end)
-    shown, control = groups
-    share_shown, share_control = (Share(sum(one[0] for one in group), len(group)) for group in groups)
+    rows = conn.execute(select).fetchall()
+    shown, control = ([end for is_control, *end in rows if is_control == group] for group in (0, 1))
+    share_shown, share_control = (Share(sum(one[0] for one in group), len(group)) for group in (shown, control))
     return MemoryUplift(
         shown=share_shown,
         control=share_control,
