@@ -92,7 +92,7 @@ def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[
     return Configuration(tuple(pairs), environ.get("HOME", ""))
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
     """Return git's words in one line."""
     return " ".join(str(getattr(error, "stderr", "")).removeprefix("\n  stderr: ").strip("'").split()) or str(error)
 
