@@ -53,6 +53,11 @@ class Jump:
         """By how much it is ahead of where a clock that only went on would be."""
         return self.was_set + self.slept
 
+    @property
+    def is_notable(self) -> bool:
+        """Tell whether it is long enough to be made good."""
+        return max(abs(self.was_set), self.slept) >= JUMP
+
 
 class ClockWatch:
     """Compares the clocks, reports jumps and makes them good.
@@ -71,8 +76,8 @@ class ClockWatch:
         self._believed_from = self._since.awake_s
 
     def steady(self) -> bool:
-        """Tell whether the clock has held since its last long jump."""
-        return self._monotonic() >= self._believed_from
+        """Tell whether the clock has held since its last long jump, and every jump until now was made good."""
+        return self._monotonic() >= self._believed_from and not _between(self._since, self._read()).is_notable
 
     async def begin(self) -> None:
         """Compare with the last time seen, before anything is counted off.
@@ -97,13 +102,11 @@ class ClockWatch:
     async def look(self) -> None:
         """Compare with the last look."""
         now = self._read()
-        jump = _between(self._since, now)
-        if max(abs(jump.was_set), jump.slept) < JUMP:
-            return
-        self._since = now
-        if abs(jump.total) > LONG_JUMP:
-            self._doubt()
-        await self._make_good(jump)
+        if (jump := _between(self._since, now)).is_notable:
+            if abs(jump.total) > LONG_JUMP:
+                self._doubt()
+            await self._make_good(jump)
+            self._since = now
 
     async def note(self) -> None:
         """Note the time, for the next start."""
@@ -142,9 +145,7 @@ def _event(jump: Jump, now: datetime, sooner: int) -> Event:
     if jump.slept >= JUMP:
         ways.append(f"the machine slept for {_span(jump.slept)}")
     if was_set:
-        ways.append(
-            f"the clock was set {'forward' if jump.was_set > timedelta(0) else 'back'} by {_span(jump.was_set)}"
-        )
+        ways.append(f"the clock was set {'forward' if jump.was_set.days >= 0 else 'back'} by {_span(jump.was_set)}")
     message = f"{' and '.join(ways)}: from {to_text(jump.expected)} to {to_text(now)}"
     if sooner:
         message += f"; {sooner} resting tasks are due as much sooner"
