@@ -150,8 +150,7 @@ def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, les
 def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
     """Note that an attempt was concluded; False when it was before."""
     query = "INSERT INTO concluded (task_id, attempt) SELECT id, ? FROM tasks WHERE id = ? ON CONFLICT DO NOTHING"
-    conn.execute(query, (attempt, task_id))
-    return bool(conn.execute("SELECT changes()").fetchone()[0])
+    return bool(conn.execute(query, (attempt, task_id)).rowcount)
 
 
 def used(

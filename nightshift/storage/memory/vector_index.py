@@ -83,8 +83,10 @@ def add_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequen
 
 def forget_vectors(conn: Connection, items: Iterable[tuple[LessonKind, int]]) -> None:
     """Forget the vectors of these items, of every embedder, within a job of the writer."""
-    delete = "DELETE FROM memory_vectors WHERE id IN (SELECT id FROM memory_vectors WHERE kind = ? AND item = ?)"
-    conn.executemany(delete, list(items))
+    # By name, as the index has them: to look for an item of any embedder reads all of it.
+    names = [row[0] for row in conn.execute("SELECT DISTINCT embedder FROM memory_vectors")]
+    delete = "DELETE FROM memory_vectors WHERE embedder = ? AND kind = ? AND item = ?"
+    conn.executemany(delete, [(name, *item) for item in items for name in names])
 
 
 def keep_only(conn: Connection, embedder: str) -> None:
