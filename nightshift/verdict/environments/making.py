@@ -24,7 +24,6 @@ from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments.declared_files import DeclaredFiles
 from nightshift.verdict.environments.layers import LayerStore, with_packages
 from nightshift.verdict.environments.store import FolderStore, notes_in, remove
-from nightshift.verdict.environments.variables import read_variables
 
 REMEMBERED = 64
 KEEP_MB = 8192
@@ -301,6 +300,8 @@ async def runtime_of(
     Raises:
         SandboxError: there is no place for them, or they cannot be made.
     """
+    from nightshift.verdict.environments.variables import read_variables  # noqa: PLC0415 - brings pydantic
+
     declared = await asyncio.to_thread(read_variables, DeclaredFiles(job.base))
     runtime = replace(runtime, variables=(*declared.items(), *runtime.variables))
     if job.environment:
