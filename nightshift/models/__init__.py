@@ -48,7 +48,6 @@ def backend_class(name: str) -> type[BaseModelHandler]:
     try:
         backend: type[BaseModelHandler] = points[name].load()
     except (ImportError, AttributeError) as error:
-        raise ConfigError(
-            [f"model_type (MODEL_TYPE): {name} ({points[name].value}) cannot be loaded: {error}"]
-        ) from error
+        text = f"model_type (MODEL_TYPE): {name} ({points[name].value}) cannot be loaded: {error}"
+        raise ConfigError([text]) from error
     return backend

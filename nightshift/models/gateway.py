@@ -41,9 +41,9 @@ from nightshift.models.budgets import (
 from nightshift.models.errors import BackendMisconfigured, BackendUnfit, CircuitOpen, RequestRefused, ThinkingUsedUp
 from nightshift.models.gateway_reports import (
     Causes,
+    Choice,
     Clients,
     GatewayEvents,
-    RouteData,
     may_come_back,
     next_times,
     why_nobody,
@@ -336,9 +336,7 @@ class ModelHandler:
 
             yield replace(reserved, charge=charge)
 
-    async def _deliver(
-        self, request: ModelRequest, completion: Completion, route: RouteData | None = None
-    ) -> Completion:
+    async def _deliver(self, request: ModelRequest, completion: Completion, route: Choice | None = None) -> Completion:
         """Report a reply and store it; only what is durable is handed out."""
         self._events.report_answer(request, completion, route)
         # Shielded: a cancelled step must not take back the writing of a reply that was paid for.

@@ -22,7 +22,7 @@ from nightshift.models.errors import BackendMisconfigured, BackendUnfit
 Clients = Sequence[BackendClient]
 Causes = Mapping[BackendClient, Exception]
 """The errors of the backends that were asked."""
-RouteData = Mapping[str, Any]
+Choice = Mapping[str, Any]
 """Why a model was asked first, as `routing.ClientOrder.route` tells it."""
 
 
@@ -43,7 +43,7 @@ class GatewayEvents:
         text, data = f"replayed a reply of {stored.model}", BackendData(backend=stored.backend, model=stored.model)
         events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data)
 
-    def report_answer(self, request: ModelRequest, completion: Completion, route: RouteData | None = None) -> None:
+    def report_answer(self, request: ModelRequest, completion: Completion, route: Choice | None = None) -> None:
         """A reply came; `route` tells why this model was asked first, where that was measured."""
         data = CallData(
             backend=completion.backend,

@@ -24,6 +24,8 @@ from urllib.parse import urlsplit
 PROBE_S = 3.0
 WHOLE_S = 8.0
 MAX_PROBE_BYTES = 8 << 20
+AROUND = " \t\r\n\"'\u200b\ufeff"
+"""Characters that come with keys and addresses when they are pasted, or quoted in a file that knows no quotes."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - an address to ask, not to bind
 
 
@@ -60,11 +62,13 @@ def is_loopback(url: str) -> bool:
 
 
 def usual_address(given: str, paths: re.Pattern[str]) -> str:
-    """The address without blanks and without `paths` behind it, and with a scheme where it lacks one."""
-    address = paths.sub("", given.strip().rstrip("/")).rstrip("/")
+    """The address without what stands around it and `paths` behind it, and with a scheme where it lacks one."""
+    address = paths.sub("", given.strip(AROUND).rstrip("/")).rstrip("/")
     if "://" in address:
         return address
-    near = is_loopback(f"http://{address}") or re.match(r"[\d.:\[]+|[\w-]+(\.local|\.lan)?(:|/|$)", address)
+    near = is_loopback(f"http://{address}") or re.match(
+        r"[\d.:\[]+|([\w-]+|[\w.-]+\.(local|lan|internal))(:|/|$)", address
+    )
     return f"{'http' if near else 'https'}://{address}"
 
 

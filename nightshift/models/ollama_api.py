@@ -44,8 +44,8 @@ class OllamaBackend(VendorBackend):
     ids: ClassVar[re.Pattern[str]] = re.compile(r".+")
     options: ClassVar[Mapping[str, str]] = {"num_ctx": "num_ctx"}
 
-    def __init__(self, *, num_ctx: int | None = None, parallel: int | None = None, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, *, base_url: str, num_ctx: int | None = None, parallel: int | None = None, **more: Any) -> None:
+        super().__init__(base_url=base_url if re.search(r":\d|://", base_url) else f"{base_url.strip()}:11434", **more)
         self.parallel, self._num_ctx = parallel, num_ctx
         self._pinned: dict[str, int] = {}
         self._thinks: dict[str, bool] = {}

@@ -31,7 +31,7 @@ from nightshift.models.errors import (
     too_long,
     words_of,
 )
-from nightshift.models.http_access import Probe, fetch_json, is_loopback, load_authorities, usual_address
+from nightshift.models.http_access import AROUND, Probe, fetch_json, is_loopback, load_authorities, usual_address
 from nightshift.models.model_table import PHRASES, choose, read_parameters, read_window, window_by_name
 from nightshift.models.server_facts import blames_context, blames_tools, is_refusal
 from nightshift.models.stream_watch import UNCOMPRESSED, Hook, StreamWatch, limit_responses, watch_stream
@@ -78,7 +78,7 @@ class VendorBackend(BaseModelHandler):
         super().__init__(model=model)
         self._is_named, self._given = bool(model), base_url.strip().rstrip("/")
         self._base_url = usual_address(base_url, self.paths)
-        self._key, self._connect_s = (api_key or "").strip() or None, connect_s
+        self._key, self._connect_s = (api_key or "").strip(AROUND) or None, connect_s
         self._row: Mapping[str, Any] = {}
         self._api: Model[Any] | None = None
         self._http: Any = None

@@ -127,6 +127,9 @@ async def test_openai_itself_is_spoken_to_by_responses_and_nothing_is_stored_the
         ("my-box:8000", "http://my-box:8000"),
         ("api.example.com/v1", "https://api.example.com/v1"),
         ("https://openrouter.ai/api/v1\n", "https://openrouter.ai/api/v1"),
+        ('"http://localhost:1234/v1"', "http://localhost:1234/v1"),
+        ("\u200bhttp://localhost:1234/v1", "http://localhost:1234/v1"),
+        ("host.docker.internal:8080/v1", "http://host.docker.internal:8080/v1"),
     ],
 )
 def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
@@ -144,6 +147,7 @@ def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
             "https://generativelanguage.googleapis.com",
         ),
         ("ollama", "127.0.0.1:11434/v1/", "http://127.0.0.1:11434"),
+        ("ollama", "localhost", "http://localhost:11434"),
         ("ollama", "http://box.lan:11434/api/chat", "http://box.lan:11434"),
     ],
 )
