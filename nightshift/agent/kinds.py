@@ -114,6 +114,27 @@ def _asks_for_code(clause: str) -> bool:
     return first["page"] is None
 
 
+_FIRST = r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*"
+_KEEPS = re.compile(
+    rf"{_FIRST}(?:refactor|restructure|reorgani[sz]e|clean up|tidy|simplify|moderni[sz]e|deduplicate|extract|inline"
+    r"|optimi[sz]e|speed up|upgrade|bump)\b|\btype (?:hints?|annotations?)\b|\b(?:faster|performance)\b"
+    r"|\b(?:dead|unused) (?:code|imports?|functions?|variables?)"
+    r"|\b(?:without changing|(?:do|must|should) not change|keep(?:ing)?|same) (?:(?:its|the|any|all) )?behaviou?r",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(
+    rf"{_FIRST}(?:add|implement|create|write|support|let|allow|fix|return|raise|handle|extend|introduce)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_to_keep_behaviour(spec: TaskSpec) -> bool:
+    """Tell whether a description asks for another form of the code, its types, speed or packages, and nothing new."""
+    clauses = _CLAUSES.split(spec.description[:20_000])
+    keeps = [clause for clause in clauses if _KEEPS.search(clause)]
+    return bool(keeps) and not any(_ADDS.search(clause) for clause in clauses if clause not in keeps)
+
+
 _TAKES = re.compile(
     r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*(?:remove|delete|drop|rename|move|retire|purge"
     r"|prune|get rid of|throw (?:\w+ ){0,4}(?:away|out)|take (?:\w+ ){0,4}out)\b",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from nightshift.agent.kinds import asks_for_documents
+from nightshift.agent.kinds import asks_for_documents, asks_to_keep_behaviour
 from nightshift.agent.services import AgentServices
 from nightshift.agent.taking_away import only_takes_away
 from nightshift.core.code.documents import is_documentation
@@ -28,7 +28,6 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         given={**spec.tests, **state.merged_tests},
         held=state.still_held(context.held),
         own=state.own_tests,
-        former=state.former_tests,
         start=start_of(spec.files, state.project, state.change),
         command=spec.test_command,
         allow=spec.allow,
@@ -39,6 +38,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
         whole_tree=context.whole_tree,
         documents=writes_documents(context, state, services),
         takes_away=not spec.tests and only_takes_away(context, state, services),
+        keeps_behaviour=asks_to_keep_behaviour(spec),
         gone=state.removed_tests,
         asked=spec.description,
         told_weak=bool(state.verdict and state.verdict.weak),

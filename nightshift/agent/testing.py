@@ -17,6 +17,7 @@ from nightshift.agent import change_check, changed_tests, exploring, feedback, s
 from nightshift.agent.change_check import Checked
 from nightshift.agent.coding import blames_tests
 from nightshift.agent.dialogue import Dialogue
+from nightshift.agent.kinds import asks_to_keep_behaviour
 from nightshift.agent.prompt import plain, sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, fixed
 from nightshift.agent.prompt.text import quoted, system
@@ -58,7 +59,6 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     own = {**test_paths.moved(written, services.tree), **changed}
     before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
     left_out: Mapping[str, str] = {}
-    is_repeated = False
     if state.test_changes:
         checked = await change_check.check(context, replace(state, own_tests={}), services)
         if stopped := _stopped(checked, before):
@@ -72,21 +72,47 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         state, left_out = found.state, found.left_out
     if writes_documents(context, state, services):
         state = replace(state, own_tests={})
-    elif _needs_tests(context, state, services) and only_takes_away(context, state, services):
-        state = replace(state, own_tests=state.changed_tests)
     elif _needs_tests(context, state, services):
-        state, answer = await _with_tests(context, state, services)
-        is_repeated = answer.is_repeated
-        if answer.faults:
-            step = await _unusable(context, state, services, answer.faults, before)
-            return _give_up_tests(step) if is_repeated else step
+        step = await _judge_with_new_tests(context, state, services, before)
+        return _told(step, left_out) if step.outcome is Outcome.REDO else step
+    step = await _judge(context, state, services, before)
+    return _told(step, left_out) if step.outcome is Outcome.REDO else step
+
+
+async def _judge_with_new_tests(
+    context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None
+) -> Step:
+    """Judge by tests that are written now; by those of the base alone where these say enough."""
+    without = replace(state, own_tests=state.changed_tests)
+    if only_takes_away(context, state, services):
+        return await _judge(context, without, services, before)
+    if asks_to_keep_behaviour(context.task.spec) and not state.written_tests:
+        step = await _judge(context, without, services, before)
+        if not _is_weak(step):
+            return step
+    state, answer = await _with_tests(context, state, services)
+    judging = _unusable(context, state, services, answer.faults, before) if answer.faults else None
+    step = await (judging or _judge(context, state, services, before))
+    return _give_up_tests(step) if answer.is_repeated else step
+
+
+async def _judge(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
+    """Run what the checks let pass, with what they noted."""
     checked = await change_check.check(context, state, services)
     if stopped := _stopped(checked, before):
         return stopped
     step = await _suite(context, checked.state, services, before)
-    step = replace(step, data={**step.data, **checked.data})
-    step = _give_up_tests(step) if is_repeated else step
-    return _told(step, left_out) if step.outcome is Outcome.REDO else step
+    return replace(step, data={**step.data, **checked.data})
+
+
+def _is_weak(step: Step) -> bool:
+    """Tell whether the tests of the base say too little of a change that keeps behaviour."""
+    verdict = step.state.verdict
+    if step.outcome is Outcome.NEEDS_APPROVAL or verdict is None:
+        return False
+    is_noticed = all(finding.kind is not FindingKind.MUTANTS for finding in verdict.findings)
+    is_strong = verdict.evidence.label is Label.BEHAVIOUR_KEPT and is_noticed
+    return not verdict.results if not verdict.passed else not is_strong
 
 
 async def _with_tests(
@@ -96,10 +122,9 @@ async def _with_tests(
     changed, state = state.changed_tests, replace(state, own_tests=state.written_tests)
     dialogue = Dialogue(Phase.TESTING, context, state, services)
     written = await write_tests(context, state, services, dialogue)
-    former = state.former_tests or (state.own_tests if written.tests != state.own_tests else {})
     own = {**written.tests, **changed}
     asked = (*state.test_prompts, *written.asked)
-    return dialogue.charge(replace(state, own_tests=own, former_tests=former, test_prompts=asked)), written
+    return dialogue.charge(replace(state, own_tests=own, test_prompts=asked)), written
 
 
 def _stopped(checked: Checked, before: Verdict | None) -> Step | None:
@@ -179,7 +204,7 @@ def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -
         state = replace(state, ending=Ending.GAVE_UP, reason=reason, feedback=reason)
         return Step(phase=Phase.TESTING, outcome=Outcome.GIVE_UP, state=state, note=reason[:300], data=_data(verdict))
     text = "\n".join([UNMET, *(f"- {sentence}" for sentence in state.unmet)])
-    after = replace(state, feedback=text, heard_unmet=True, own_tests=state.changed_tests, former_tests={})
+    after = replace(state, feedback=text, heard_unmet=True, own_tests=state.changed_tests)
     note = state.unmet[0][:300]
     return Step(phase=Phase.TESTING, outcome=Outcome.REDO, state=after, note=note, data=_data(verdict))
 

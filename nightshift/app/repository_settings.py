@@ -197,7 +197,8 @@ class RepositoryService:
         kept = self._kept(repo)[1]
         settings = self._settings()
         otherwise = {
-            "integrate": settings.git_integrate, "review": settings.enable_review, "audit": settings.enable_audit,
+            "integrate": settings.git_integrate, "integrate_self_tested": settings.integrate_self_tested,
+            "review": settings.enable_review, "audit": settings.enable_audit,
             "iterations": settings.max_iterations, "wall_s": settings.task_timeout,
             "model_calls": settings.task_model_calls, "tokens": settings.task_tokens,
             "cost_usd": settings.task_cost_usd, "suite_s": settings.suite_timeout_s,

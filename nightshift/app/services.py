@@ -85,6 +85,7 @@ def defaults(settings: Settings) -> Defaults:
         clarify=settings.enable_clarify,
         split=settings.enable_split,
         integrate=settings.git_integrate,
+        integrate_self_tested=settings.integrate_self_tested,
         held_out_share=settings.held_out_share,
         environments=settings.environments,
         setup_scripts=settings.setup_scripts,

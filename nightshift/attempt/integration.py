@@ -112,7 +112,11 @@ class Integration:
         wanted = workspace.is_own or self._integration_wanted()
         if not wanted:
             return ""
-        return (state.verdict.doubt if state.verdict else "") or self.services.git.blocked(workspace)
+        verdict = state.verdict
+        is_self_tested = verdict is not None and verdict.evidence.label is Label.SELF_TESTED
+        if is_self_tested and not (workspace.is_own or self._takes_self_tested()):
+            return "only tests that the agent wrote judged it (integrate_self_tested)"
+        return (verdict.doubt if verdict else "") or self.services.git.blocked(workspace)
 
     async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
         """Commit, and move the target unless there is an obstacle."""
@@ -263,6 +267,10 @@ class Integration:
             await asyncio.to_thread(self.services.git.remove_branch, workspace, branch, commit)
             await asyncio.wrap_future(self.services.state.forget_commit(str(workspace.repo), commit))
         self.standing = None
+
+    def _takes_self_tested(self) -> bool:
+        of_repository = self.services.kept(self.task.spec).integrate_self_tested
+        return self.services.defaults.integrate_self_tested if of_repository is None else of_repository
 
     def _integration_wanted(self) -> bool:
         asked = self.task.spec.integrate
@@ -429,7 +437,6 @@ class Integration:
             plan="",
             change=dict(self.task.spec.files),
             own_tests={},
-            former_tests={},
             test_changes={},
             removed_tests=(),
             merged_tests={},

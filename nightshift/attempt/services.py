@@ -43,6 +43,8 @@ class Defaults:
     clarify: bool = False
     split: bool = False
     integrate: bool = False
+    integrate_self_tested: bool = False
+    """Whether a commit that only tests of the agent's own judged lands in a repository of the owner's."""
     held_out_share: float = SHARE
     environments: Literal["trust", "ask"] = "trust"
     """Whether what the owner's own commits declare is installed without a question."""

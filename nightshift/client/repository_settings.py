@@ -24,7 +24,7 @@ from nightshift.core.tasks.task import Limits
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 _ONE_WORD = {"base", "target", "lint"}
-_ARE_SWITCHES = {"integrate", "review", "audit"}
+_ARE_SWITCHES = {"integrate", "integrate_self_tested", "review", "audit"}
 _NUMBERS = {each.name for each in fields(Limits)}
 _NOTHING = "none"
 _TONES = {Source.KEPT: Tone.GOOD, Source.FOUND: Tone.PLAIN, Source.SETTINGS: Tone.DIM, Source.NONE: Tone.DIM}

@@ -75,6 +75,8 @@ class GitSettings(SettingsGroup):
     """Whether commits are pushed where the repository has a remote."""
     git_integrate: bool = False
     """Whether finished tasks move a branch of your own repositories, where a task does not say."""
+    integrate_self_tested: bool = False
+    """Whether commits that only tests of the agent's own judged move a branch of your own repositories as well."""
     git_remove_branches: bool = False
     """Whether the branch of a task is removed once its commit is on the branch that it was meant for."""
     git_author_name: str | None = None

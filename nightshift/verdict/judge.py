@@ -20,13 +20,14 @@ _REFUSES = {
     FindingKind.COPY: {Control.BASE, Control.VALUE},
     FindingKind.VALUE: {Control.VALUE},
     FindingKind.HELD: {Control.VALUE},
+    FindingKind.HOLLOW: {Control.BASE},
 }
 """What refuses a change, by the controls that have to be silent about it."""
 _ASKS = frozenset({FindingKind.ASSET, FindingKind.TOOK_MORE, FindingKind.GONE})
 """What is asked of the owner, where the finding has a subject."""
 DOUBTS = frozenset({
     FindingKind.GIVEN_IDLE, FindingKind.IDLE, FindingKind.COPY, FindingKind.SEAL, FindingKind.FORGED,
-    FindingKind.GREEN_BEFORE, FindingKind.VALUE,
+    FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.VALUE,
 })  # fmt: skip
 """What makes a passing change doubtful where it does not refuse it."""
 

@@ -7,24 +7,17 @@ nearly always show (another value returned, an arithmetic sign), those last that
 data selection", 1978; Offutt et al., "An experimental determination of sufficient mutant operators", 1996), with one
 more: the value of the right type that is not the right one, which a test that looks at types alone lets pass.
 
-At least half of the mutants must make a test fail. All of them would be too much to ask, because some cannot be told
-from the original (`x < y` where the two are never equal) and one helper that the tests do not reach should not sink
-them. One alone would be too little, because a test that only calls the code notices the faults that raise errors. Tests
-that look at types or truth alone notice less than half, since most of the mutants give another value of the right type.
-Tests that were written again may not notice fewer mutants than the version before.
-
-Where the change brings no test of its own and only alters existing ones, these must notice two thirds of more
-mutants: they were altered for what they contradicted, and may say nothing of what else the task asked for. If they do
-not, tests are written.
+They set no label and refuse nothing: what no test notices is a note, for some mutants cannot be told from the original.
+A change that keeps behaviour is measured by the tests of the base; where these notice less than half, own tests are
+asked for.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from nightshift.core.code.line_changes import written
@@ -33,6 +26,7 @@ from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import SuiteJob, TriedMutant
 from nightshift.core.text.encoding import encode
+from nightshift.verdict.findings.hollow import describe_hollow
 from nightshift.verdict.languages import dialect_of, language_of, plan
 from nightshift.verdict.languages.dialect import Fault, Text
 from nightshift.verdict.languages.plan import Plan, Role
@@ -40,9 +34,10 @@ from nightshift.verdict.run import NativeRun
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import TimeLimit
 
-MOST, MOST_ALTERED = 4, 8
-_OF_WRITTEN, _OF_ALTERED = 0.5, 2 / 3
-"""How many mutants are tried, and the share that must be noticed: by tests that were written, or only altered."""
+MOST = 4
+"""So many mutants are tried."""
+LONGEST_SUITE_S = 30.0
+"""Tests of the base that take longer, by the clock, are not run on mutants."""
 MAX_BYTES = 200_000
 """Larger files get no mutants: they are generated, or take longer to look at than is worth it."""
 
@@ -71,19 +66,16 @@ class Mutant:
         return f"`{self.was}` in {self.function} ({self.path}:{self.line}) becomes {self.now}"
 
 
-def mutants(
-    change: Change, before: Callable[[str], str | None], most: int = MOST, aside: Collection[str] = _RARELY_TESTED
-) -> tuple[Mutant, ...]:
+def mutants(change: Change, before: Callable[[str], str | None], most: int = MOST) -> tuple[Mutant, ...]:
     """The mutants of a change's files of Python, JavaScript and Go, the most telling first.
 
     Args:
         change: path to new text; what is removed has no mutants.
         before: the text of a file without the change, None where there is none.
         most: how many at most.
-        aside: functions whose mutants come last.
     """
     found = [c for path, text in sorted(change.items()) if text for c in _of_file(path, text, before(path))]
-    return tuple(_spread(found, most, aside))
+    return tuple(_spread(found, most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +86,10 @@ class _Candidate:
     fault: Fault
     make: Text
 
-    def rank(self, aside: Collection[str]) -> int:
+    @property
+    def rank(self) -> int:
         """How likely it is that the fault never shows."""
-        return self.fault.rank + 2 * (self.function.rpartition(".")[2] in aside)
+        return self.fault.rank + 2 * (self.function.rpartition(".")[2] in _RARELY_TESTED)
 
     @property
     def tie_breaker(self) -> str:
@@ -115,7 +108,7 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
         yield _Candidate(path=path, function=name, original=original, fault=fault, make=mutant)
 
 
-def _spread(found: list[_Candidate], most: int, aside: Collection[str]) -> Iterator[Mutant]:
+def _spread(found: list[_Candidate], most: int) -> Iterator[Mutant]:
     """Pick one after the other what tells most: a function or kind of fault counts less each time it was taken.
 
     Only what is picked is made: the text of each fault of a long file would take longer than the tests.
@@ -123,7 +116,7 @@ def _spread(found: list[_Candidate], most: int, aside: Collection[str]) -> Itera
     functions, kinds = Counter[tuple[str, str]](), Counter[str]()
     left = sorted(found, key=lambda candidate: candidate.tie_breaker)
     while left and most:
-        best = min(left, key=lambda c: c.rank(aside) + functions[c.path, c.function] + kinds[c.fault.kind])
+        best = min(left, key=lambda c: c.rank + functions[c.path, c.function] + kinds[c.fault.kind])
         left.remove(best)
         text = best.make()
         if text is None:
@@ -148,13 +141,9 @@ def _mutant(candidate: _Candidate, text: str) -> Mutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationScore:
-    """The mutants that were tried, and by which test each was noticed (`TriedMutant.by`; None where none did).
-
-    Trying stops when it is decided.
-    """
+    """The mutants that were tried, and by which test each was noticed (`TriedMutant.by`; None where none did)."""
 
     tried: tuple[tuple[Mutant, str | None], ...]
-    needed: int
 
     @property
     def survivors(self) -> tuple[Mutant, ...]:
@@ -162,29 +151,19 @@ class MutationScore:
         return tuple(mutant for mutant, by in self.tried if by is None)
 
     @property
-    def killed(self) -> int:
-        """How many were noticed."""
-        return len(self.tried) - len(self.survivors)
-
-    @property
-    def suffices(self) -> bool:
-        """Tell whether enough were noticed."""
-        return self.killed >= self.needed
-
-    @property
     def note(self) -> str:
         """The finding for the evidence."""
         if not self.tried:
-            return "no mutants: the change holds no Python function that could be broken"
-        but = f"; no test notices when {_stories(self.survivors)}" if self.survivors else ""
-        return f"{self.killed} of {len(self.tried)} mutants killed{but}"
+            return "no mutants: the change holds no function that could be broken"
+        stories = "; when ".join(mutant.story for mutant in self.survivors)
+        but = f"; no test notices when {stories}" if stories else ""
+        return f"{len(self.tried) - len(self.survivors)} of {len(self.tried)} mutants killed{but}"
 
-    def told(self) -> Iterator[TriedMutant]:
+    def describe(self) -> Iterator[TriedMutant]:
         """What is kept of each as evidence."""
-        for one, by in self.tried:
-            yield TriedMutant(
-                path=one.path, line=one.line, noticed=by is not None, what=one.story[:MOST_STORY], by=by or ""
-            )
+        for mutant, by in self.tried:
+            what = mutant.story[:MOST_STORY]
+            yield TriedMutant(path=mutant.path, line=mutant.line, noticed=by is not None, what=what, by=by or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,92 +176,65 @@ class OwnTests:
 
 
 async def prove_own(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> OwnTests:
-    """Say what self-written tests are worth that pass: they must fail without the change, and notice faults in it.
+    """Say what self-written tests are worth that pass, or those of the base for a change that keeps behaviour.
 
-    Where nothing was changed, there is nothing without which they could fail.
+    Own tests must fail without the change and say something of what was asked for. Where nothing was changed, there is
+    nothing without which they could fail.
 
     Raises:
         SandboxError: nothing could be run.
     """
-    own = [file.path for file in planned.files if file.role is Role.OWN]
+    own = {file.path: file.text for file in planned.files if file.role is Role.OWN}
     if not own or job.own_proven:
-        return OwnTests()
-    if not changes_anything(job):
-        return OwnTests(notes=("nothing was changed: the self-written tests pass as things are",))
+        return await _measure_base(job, planned, native, runs) if job.keeps_behaviour and not own else OwnTests()
+    where, is_changed = next(iter(own)), changes_anything(job)
+    hollow = await asyncio.to_thread(describe_hollow, job, own)
+    control = Control.NONE if is_changed else Control.BASE
+    findings = [Finding(kind=FindingKind.HOLLOW, where=where, says=hollow, control=control)] if hollow else []
+    if not is_changed:
+        return OwnTests(
+            findings=tuple(findings), notes=("nothing was changed: the self-written tests pass as things are",)
+        )
     if not await runs.fails_before(job):
         says = "the self-written tests pass without the change too: they prove nothing"
-        return OwnTests(
-            findings=(Finding(kind=FindingKind.GREEN_BEFORE, where=own[0], says=says, control=Control.BASE),)
-        )
+        findings.insert(0, Finding(kind=FindingKind.GREEN_BEFORE, where=where, says=says, control=Control.BASE))
+        return OwnTests(findings=tuple(findings))
+    score = await _measure(replace(job, regression=()), planned, native, runs)
+    return OwnTests(findings=tuple(findings), notes=(score.note,), mutants=tuple(score.describe()))
+
+
+async def _measure_base(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> OwnTests:
+    """Say how many faults in a change that keeps behaviour the tests of the base notice."""
+    if native.wall_s > LONGEST_SUITE_S or not any(file.role is Role.REGRESSION for file in planned.files):
+        return OwnTests()
+    score = await _measure(job, planned, native, runs)
+    is_weak = len(score.survivors) * 2 > len(score.tried)
+    says = f"the tests of the base prove too little: {score.note}"
+    findings = (Finding(kind=FindingKind.MUTANTS, where="", says=says),) if is_weak else ()
+    return OwnTests(
+        findings=findings, notes=(f"by the tests of the base: {score.note}",), mutants=tuple(score.describe())
+    )
+
+
+async def _measure(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> MutationScore:
+    """Try mutants, two at a time."""
     change = {path: text for path, text in job.change.items() if path not in planned.dropped}
-    altered = all(text_of(job.base, path) is not None for path in own)
-    most, aside = (MOST_ALTERED, ()) if altered else (MOST, _RARELY_TESTED)
-    broken = await asyncio.to_thread(mutants, change, _without(job), most, aside)
-    time = _time(job, native, runs)
-    share = _OF_ALTERED if altered else _OF_WRITTEN
-    score = await _measured(job, broken, math.ceil(len(broken) * share), time, runs)
-    told = OwnTests(notes=(score.note,), mutants=tuple(score.told()))
-    says = "" if score.suffices else f"the self-written tests prove too little: {_blunt(score.survivors)}"
-    if not says:
-        noticed = await _noticed_before(job, broken, time, runs) if job.former and score.survivors else ()
-        lost = tuple(mutant for mutant in score.survivors if mutant in noticed)
-        if len(noticed) > score.killed:
-            says = f"the self-written tests were written again and notice less than before: {_blunt(lost)}"
-    return replace(told, findings=(Finding(kind=FindingKind.MUTANTS, where=own[0], says=says),)) if says else told
-
-
-def _time(job: SuiteJob, native: NativeRun, runs: SuiteRuns) -> TimeLimit:
-    """How long a run on a mutant may take."""
+    broken = await asyncio.to_thread(mutants, change, _without(job))
     cpu_s, idle_s = (max(SHORTEST_S, LONGEST * each) for each in (native.cpu_s, native.wall_s))
-    return runs.time(job).at_most(cpu_s, idle_s=idle_s)
-
-
-async def _measured(
-    job: SuiteJob, found: Sequence[Mutant], needed: int, time: TimeLimit, runs: SuiteRuns
-) -> MutationScore:
-    """Try mutants, two at a time, until enough are killed or cannot be any more; all where there is a former."""
-    score = MutationScore(tried=(), needed=needed)
-    while (at := len(score.tried)) < len(found) and (
-        job.former or score.killed < needed <= len(found) - len(score.survivors)
-    ):
-        pair = found[at : at + AT_ONCE]
-        noticed = await asyncio.gather(*(_noticed(job, mutant, time, runs) for mutant in pair))
+    time, score = runs.time(job).at_most(cpu_s, idle_s=idle_s), MutationScore(tried=())
+    for start in range(0, len(broken), AT_ONCE):
+        pair = broken[start : start + AT_ONCE]
+        noticed = await asyncio.gather(*(_notice(job, mutant, time, runs) for mutant in pair))
         score = replace(score, tried=(*score.tried, *zip(pair, noticed, strict=True)))
     return score
 
 
-async def _noticed(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> str | None:
-    """The first self-written test that fails on a mutant; "" where they do not come to their end, None if all pass."""
-    broken = _broken(job, mutant)
-    found = await runs.run(broken, plan.first_failure(await runs.plan(broken)), time)
-    is_well = found.passed and not found.stopped and len(found.passed) == len(found.tests or ())
-    return None if is_well else next((case.id for case in found.tests or () if case.id in found.failed), "")
-
-
-async def _noticed_before(
-    job: SuiteJob, found: Sequence[Mutant], time: TimeLimit, runs: SuiteRuns
-) -> tuple[Mutant, ...]:
-    """The mutants that the former tests notice: those of them, that is, which pass on the code as it is."""
-    former = replace(job, own=job.former, former={}, given={}, command=(), regression=())
-    passing = await _passing(former, time, runs)
-    if not passing:
-        return ()
-    noticed = list[Mutant]()
-    for start in range(0, len(found), AT_ONCE):
-        pair = found[start : start + AT_ONCE]
-        still = await asyncio.gather(*(_passing(_broken(former, mutant), time, runs) for mutant in pair))
-        noticed += [mutant for mutant, passed in zip(pair, still, strict=True) if passing - passed]
-    return tuple(noticed)
-
-
-async def _passing(job: SuiteJob, time: TimeLimit, runs: SuiteRuns) -> frozenset[str]:
-    """The ids of the self-written tests that pass."""
-    return (await runs.run(job, plan.tests_alone(await runs.plan(job)), time)).passed
-
-
-def _broken(job: SuiteJob, mutant: Mutant) -> SuiteJob:
-    """The self-written tests on a mutant."""
-    return replace(job, change={**job.change, mutant.path: mutant.text}, given={}, command=(), regression=())
+async def _notice(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> str | None:
+    """The first test that fails on a mutant; "" where they do not come to their end, None if all pass."""
+    broken = replace(job, change={**job.change, mutant.path: mutant.text}, given={}, command=())
+    run = await runs.run(broken, plan.first_failure(await runs.plan(broken)), time)
+    is_well = run.passed and not run.stopped and len(run.passed) == len(run.tests or ())
+    return None if is_well else next((case.id for case in run.tests or () if case.id in run.failed), "")
 
 
 def changes_anything(job: SuiteJob) -> bool:
@@ -300,11 +252,3 @@ def _without(job: SuiteJob) -> Callable[[str], str | None]:
         return text_of(job.base, path)
 
     return before
-
-
-def _blunt(survivors: Sequence[Mutant]) -> str:
-    return f"they go on passing when {_stories(survivors)}"
-
-
-def _stories(survivors: Sequence[Mutant]) -> str:
-    return "; when ".join(mutant.story for mutant in survivors)

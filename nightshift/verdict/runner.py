@@ -35,7 +35,7 @@ from nightshift.verdict.findings.search import Found, Search
 from nightshift.verdict.held import layer
 from nightshift.verdict.held.asking import Asker
 from nightshift.verdict.judge import DOUBTS, Judgement, judge
-from nightshift.verdict.languages import dialect_of, plan
+from nightshift.verdict.languages import plan
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 from nightshift.verdict.suite_runs import SuiteRuns
@@ -46,6 +46,7 @@ from nightshift.verdict.time_limits import SuiteTimes, Taken
 class _Both:
     """The run with the change and the one without; `brought` is what the task is judged by, files and single tests."""
 
+    job: SuiteJob
     planned: Plan
     native: NativeRun
     base: NativeRun | None
@@ -53,7 +54,7 @@ class _Both:
 
     def judge(self, findings: Sequence[Finding] = ()) -> Judgement:
         """Say what follows from both, and from findings."""
-        best = _label(self.planned, self.native)
+        best = _label(self.job, self.planned, self.native)
         return judge(self.native, self.base, findings, brought=self.brought, best=best)
 
     @property
@@ -225,10 +226,9 @@ class SuiteRunner(Suite):
             if not (verdict.passed or verdict.results or verdict.failures):
                 verdict = documents.passed(job)  # whatever reaches the files failed before, and says nothing
             return await documents.judged(job, verdict, self._runs) if verdict.passed else verdict
-        if reason := _refuse_plan(job, planned):
-            weak = tuple(file.path for file in planned.files if file.role is Role.OWN)
-            refused = Judgement(passed=False, label=Label.TESTS_PASSED, reason=reason)
-            return self._verdict(_Both(planned=planned, native=NativeRun(), base=None), refused, Found(), weak)
+        if not (planned.files or planned.command or job.command):
+            refused = Judgement(passed=False, label=Label.TESTS_PASSED, reason="there are no tests to judge by")
+            return self._verdict(_Both(job=job, planned=planned, native=NativeRun(), base=None), refused, Found())
         return await self._ran(job, planned)
 
     async def _plainly(self, job: SuiteJob) -> Verdict:
@@ -251,10 +251,11 @@ class SuiteRunner(Suite):
             found = await search.run(self._runs, self._asker)
             decided = both.judge(found.findings)
         weak = _list_weak(found.findings, planned, native) if decided.passed else ()
-        if weak and not job.told_weak:
+        keeps_behaviour = _keeps_behaviour(found.findings, planned, native)
+        if weak and not (job.told_weak or (job.keeps_behaviour and keeps_behaviour)):
             # They are written once more before they count as what they are.
             decided = replace(decided, passed=False, label=best, reason=_first_reason(found.findings, planned))
-        elif decided.label is Label.DOUBTFUL and _keeps_behaviour(found.findings, planned, native):
+        elif decided.label is Label.DOUBTFUL and keeps_behaviour:
             decided = replace(decided, label=Label.BEHAVIOUR_KEPT, reason=both.judge().reason)
         notes = ("nothing was added: the tests of the base judge it",) if job.takes_away else ()
         decided = replace(decided, notes=(*decided.notes, *notes))
@@ -268,7 +269,7 @@ class SuiteRunner(Suite):
         failed = frozenset(test for test in failed if file_of(test) not in _brought(planned))
         if failed and (again := plan.only_tests(alone, sorted(map(bare, failed)))):
             native = native.with_second_look(await self._runs.run(job, again, alone=True), failed)
-        return _Both(planned=planned, native=native, base=base, brought=_list_judging(job, planned, native))
+        return _Both(job=job, planned=planned, native=native, base=base, brought=_list_judging(job, planned, native))
 
     def _verdict(self, both: _Both, decided: Judgement, found: Found, weak: tuple[str, ...] = ()) -> Verdict:
         planned, native, results = both.planned, both.native, both.results
@@ -339,7 +340,7 @@ def _with_unreached(reason: str, native: NativeRun) -> str:
     return f"{reason}; {unknown} of {len(native.tests or ())} tests were not reached" if unknown else reason
 
 
-_WEAK = frozenset({FindingKind.GREEN_BEFORE, FindingKind.MUTANTS, FindingKind.COPY, FindingKind.IDLE})
+_WEAK = frozenset({FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.COPY, FindingKind.IDLE})
 
 
 def _list_weak(found: Sequence[Finding], planned: Plan, native: NativeRun) -> tuple[str, ...]:
@@ -358,23 +359,22 @@ def _first_reason(found: Sequence[Finding], planned: Plan) -> str:
 def _keeps_behaviour(found: Sequence[Finding], planned: Plan, native: NativeRun) -> bool:
     """Tell whether nothing but green tests of the agent's own speaks against a change that tests of the base reach."""
     kinds = {one.kind for one in found if one.kind in DOUBTS}
+    return kinds == {FindingKind.GREEN_BEFORE} and _reaches_base(planned, native)
+
+
+def _reaches_base(planned: Plan, native: NativeRun) -> bool:
+    """Tell whether tests of the base that reach the change passed."""
     of_base = {file.path for file in planned.files if file.role in {Role.REGRESSION, Role.COMMAND}}
-    return kinds == {FindingKind.GREEN_BEFORE} and any(file_of(test) in of_base for test in native.passed)
+    return any(file_of(test) in of_base for test in native.passed)
 
 
-def _refuse_plan(job: SuiteJob, planned: Plan) -> str:
-    """Say why a plan need not be run at all; empty for one that has to be."""
-    if not (planned.files or planned.command or job.command):
-        return "there are no tests to judge by"
-    own = [file for file in planned.files if file.role is Role.OWN]
-    if own and not any(dialect_of(job.language).checks_something(file.text) for file in own):
-        return "the self-written tests hold no assertion: they prove nothing"
-    return ""
-
-
-def _label(planned: Plan, native: NativeRun) -> Label:
+def _label(job: SuiteJob, planned: Plan, native: NativeRun) -> Label:
     """What a run is worth where nothing speaks against it."""
     roles = {file.role for file in planned.files}
     if planned.command and not native.is_recorded:
         return Label.EXIT_CODE
-    return Label.SELF_TESTED if Role.OWN in roles and not roles & {Role.GIVEN, Role.COMMAND} else Label.TESTS_PASSED
+    if roles & {Role.GIVEN, Role.COMMAND}:
+        return Label.TESTS_PASSED
+    if job.keeps_behaviour and _reaches_base(planned, native):
+        return Label.BEHAVIOUR_KEPT
+    return Label.SELF_TESTED if Role.OWN in roles else Label.TESTS_PASSED

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
-from nightshift.agent.kinds import asks_for_documents
+from nightshift.agent.kinds import asks_for_documents, asks_to_keep_behaviour
 from nightshift.core.events import Kind
 from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.states import Ending, Phase
-from nightshift.core.tasks.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
 from nightshift.storage.db.codec import decode, encode
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
@@ -101,7 +102,7 @@ async def test_a_wrong_test_of_its_own_is_corrected_when_the_reflection_blames_i
     assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.TESTING]
 
 
-async def test_a_later_version_may_drop_what_asked_too_much_and_the_suite_knows_the_first_one() -> None:
+async def test_a_later_version_may_drop_what_asked_too_much() -> None:
     wrong_test = OWN.replace("== 5", "== 6")
     less = block("tests/test_sum.py", "from add import add\n\n\ndef test_add():\n    assert add(0, 0) == 0\n")
     blame = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
@@ -109,8 +110,6 @@ async def test_a_later_version_may_drop_what_asked_too_much_and_the_suite_knows_
     work = await bench.run(case_for(ASKED))
     assert work.phase is P.COMMIT
     assert bench.model.phases.count(P.TESTING) == 2, "nobody counts assertions"
-    assert [bool(job.former) for job in bench.suite.jobs] == [False, True]
-    assert "== 6" in bench.suite.jobs[-1].former["tests/test_sum.py"]
 
 
 async def test_blame_is_not_believed_for_ever_nor_for_given_tests() -> None:
@@ -207,17 +206,6 @@ async def test_tests_that_are_weakened_in_the_second_round_are_refused(old: str,
     assert work.own_tests["tests/test_sum.py"].count("assert add") == 2
 
 
-async def test_an_attempt_that_goes_on_after_a_restart_still_knows_its_first_tests() -> None:
-    first = Bench(model_for(RIGHT, TESTING=[WRONG_TEST, WRONG_TEST.replace("6", "7")], REFLECTING=[BLAME, BLAME]))
-    with pytest.raises(AssertionError, match="no reply is left"):
-        await first.run(case_for(ASKED))
-    stored = decode(AttemptState, encode(first.steps[-1].state))
-    again = Bench(model_for(RIGHT, TESTING=[OWN]))
-    work = await again.run(case_for(ASKED), stored)
-    assert work.phase is P.COMMIT
-    assert "== 6" in again.suite.jobs[-1].former["tests/test_sum.py"]
-
-
 class Reader(PlainSuite):
     """Refuses documentation with the word wrong in it, as the judge of documentation refuses a dead link."""
 
@@ -289,6 +277,51 @@ async def test_words_alone_do_not_answer_a_task_that_asks_for_code() -> None:
 )
 def test_words_tell_whether_documentation_is_all_that_is_asked_for(words: str, answer: bool) -> None:
     assert asks_for_documents(case_for(words).task.spec) is answer
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("refactor Cart so that the discount table is data, without changing behaviour", True),
+        ("Add type hints to report.py", True),
+        ("Make total() faster", True),
+        ("Remove dead code from shop.py", True),
+        ("Please upgrade attrs to 24", True),
+        ("Refactor Cart. Add a method `size`.", False),
+        ("Add total(prices) to shop.py", False),
+        ("Fix the bug in total()", False),
+        ("The upgrade page shows the wrong price", False),
+    ],
+)
+def test_words_tell_whether_behaviour_is_to_stay_as_it_is(words: str, answer: bool) -> None:
+    assert asks_to_keep_behaviour(case_for(words).task.spec) is answer
+
+
+@dataclass
+class Kept(PlainSuite):
+    """Finds that the tests of the base reach the change, and whether they notice its mutants."""
+
+    is_strong: bool = True
+
+    async def judge(self, job: SuiteJob) -> Verdict:
+        verdict = await super().judge(job)
+        if not job.keeps_behaviour:
+            return verdict
+        finding = Finding(kind=FindingKind.MUTANTS, where="", says="0 of 2 mutants killed")
+        cases = (CaseResult(id="tests/test_old.py::test_old", result=Result.PASSED), *verdict.results)
+        evidence = replace(verdict.evidence, label=Label.BEHAVIOUR_KEPT)
+        return replace(
+            verdict, passed=True, reason="", weak=(), results=cases, evidence=evidence,
+            findings=() if self.is_strong else (finding,),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("is_strong", [True, False])
+async def test_own_tests_of_a_refactoring_are_asked_for_only_where_those_of_the_base_are_weak(is_strong: bool) -> None:
+    bench = Bench(model_for(RIGHT, TESTING=[OWN]), suite=Kept(is_strong=is_strong))
+    work = await bench.run(case_for("Refactor `add` in add.py, without changing behaviour: the sum of two numbers"))
+    assert work.phase is P.COMMIT
+    assert bench.model.phases.count(P.TESTING) == (not is_strong)
 
 
 SAYS = "the words of the task say add(1, 2) == 3; the change gives -1"

@@ -226,6 +226,23 @@ async def test_a_target_that_is_gone_leaves_the_commit_on_its_branch_with_the_re
     assert git(repo, "rev-parse", "agent/1-task-1") == landed.commit == site.ledger(task)[0].commit
 
 
+@pytest.mark.parametrize("is_integrated", [False, True])
+async def test_what_only_own_tests_judged_lands_in_a_repository_of_the_owners_where_a_setting_says_so(
+    site: Site, tmp_path: Path, is_integrated: bool
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "branch", "feature")
+    site.parts = replace(site.parts, defaults=replace(site.parts.defaults, integrate_self_tested=is_integrated))
+    task = site.task(1, repo=str(repo), base="feature", integrate=True)
+    workspace = site.open(task)
+    landed = await site.land(
+        workspace, task, await site.judged(workspace, task, {"calc.py": ADD}, {"test_calc.py": TEST_ADD})
+    )
+    assert isinstance(landed, Landed)
+    assert (bool(landed.commit), landed.integrated) == (True, is_integrated)
+    assert ("integrate_self_tested" in landed.reason) is not is_integrated
+
+
 async def test_a_locked_target_leaves_the_commit_on_its_branch_and_the_next_task_lands(
     site: Site, tmp_path: Path
 ) -> None:

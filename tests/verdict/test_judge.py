@@ -107,6 +107,10 @@ ROWS = {
     ),
     "the channel is forged": Row(native=GOOD, findings=(found(FindingKind.FORGED),), label=Label.DOUBTFUL),
     "own tests are green before": Row(native=GOOD, findings=(found(FindingKind.GREEN_BEFORE),), label=Label.DOUBTFUL),
+    "own tests are hollow": Row(native=GOOD, findings=(found(FindingKind.HOLLOW),), label=Label.DOUBTFUL),
+    "nothing was changed, and own tests are hollow": Row(
+        native=GOOD, findings=(found(FindingKind.HOLLOW, Control.BASE),), label=None
+    ),
     "few mutants are noticed": Row(native=GOOD, findings=(found(FindingKind.MUTANTS),), label=Label.TESTS_PASSED),
     "a removal took more": Row(
         native=GOOD, findings=(found(FindingKind.TOOK_MORE, subject="finding:x"),), label=Label.TESTS_PASSED, asks=True

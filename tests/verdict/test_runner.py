@@ -336,13 +336,11 @@ async def test_what_the_owner_gave_at_the_start_counts_as_before_the_change(judg
     assert verdict.weak == ("tests/test_own.py::test_own",)
 
 
-async def test_self_written_tests_without_an_assertion_are_not_even_run(judge: Judge) -> None:
-    verdict = await judge(
-        ADD, own={"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    add(2, 3)\n"}
-    )
-    assert not verdict.passed
-    assert verdict.weak == ("tests/test_own.py",)
-    assert verdict.evidence.tree == ""
+async def test_self_written_tests_without_an_assertion_are_sent_back_once_and_then_doubtful(judge: Judge) -> None:
+    own = {"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    add(2, 3)\n"}
+    first, second = await asyncio.gather(judge(ADD, own=own), judge(ADD, own=own, told_weak=True))
+    assert (first.passed, first.weak) == (False, ("tests/test_own.py::test_own",))
+    assert (second.passed, second.evidence.label) == (True, Label.DOUBTFUL)
 
 
 async def test_given_tests_decide_the_label_beside_own_ones(judge: Judge) -> None:

@@ -102,8 +102,6 @@ class AttemptState:
     that was withdrawn has the text of the base."""
     removed_tests: tuple[str, ...] = ()
     """Existing test files that may go with what they test, in the order of their paths."""
-    former_tests: Files = field(default_factory=dict)
-    """Its first version of them, where they were written again."""
     summary: str = ""
     """The model's line on what its change does."""
     feedback: str = ""

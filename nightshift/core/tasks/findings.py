@@ -39,8 +39,10 @@ class FindingKind(StrEnum):
     """The channel of the run holds what no recorder writes."""
     GREEN_BEFORE = "green_before"
     """No test of the agent's fails without the change."""
+    HOLLOW = "hollow"
+    """The agent's tests say nothing of what was asked for."""
     MUTANTS = "mutants"
-    """The agent's tests notice few of the faults that were put into the change."""
+    """The tests notice few of the faults that were put into the change."""
 
 
 class Control(StrEnum):

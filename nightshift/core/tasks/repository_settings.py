@@ -36,6 +36,7 @@ HELP: Mapping[str, str] = {
     "base": "the branch that tasks start from; for example main",
     "target": "the branch that takes commits of tasks that name no base; for example develop",
     "integrate": "whether commits move that branch: on or off",
+    "integrate_self_tested": "whether commits that only the agent's own tests judged move it too: on or off",
     "review": "whether a model reads each change: on or off",
     "audit": "whether a model looks for weaknesses of security: on or off",
     "linters": "the linters that look at a change: some of " + ", ".join(Linter) + ", or none",
@@ -82,6 +83,7 @@ class RepositorySettingsIn(RunLimitsIn):
     base: BranchIn | None = None
     target: BranchIn | None = None
     integrate: StrictBool | None = None
+    integrate_self_tested: StrictBool | None = None
     review: StrictBool | None = None
     audit: StrictBool | None = None
     linters: Annotated[list[Linter], Field(max_length=MAX_NAMES)] | None = None
@@ -108,6 +110,7 @@ class RepositorySettings:
     base: str | None = None
     target: str | None = None
     integrate: bool | None = None
+    integrate_self_tested: bool | None = None
     review: bool | None = None
     audit: bool | None = None
     linters: tuple[Linter, ...] | None = None

@@ -209,11 +209,12 @@ class SuiteJob:
     are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
     distributions besides the test libraries that the run may see, name to exact version, and `environment` is the
     digest of what the base declares. `own_proven` tells that the
-    agent's tests were found red and sharp before, so that they need not prove it again. `held` is what the model does
+    agent's tests were found red before, so that they need not prove it again. `held` is what the model does
     not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold. `only`
     are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
     tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
-    tests of the base judge it. `gone` are test files of the base that go with the change.
+    tests of the base judge it, `keeps_behaviour` that its task wants nothing to behave otherwise, so that those which
+    reach it do. `gone` are test files of the base that go with the change.
     `told_weak` tells that the agent's tests were sent back once already for proving nothing, `held_tries` how many
     tries before failed on held-out cases.
     `asked` are the words of the task, to which a change that passes is held; None holds to nothing. `granted` and
@@ -225,7 +226,6 @@ class SuiteJob:
     given: Files = field(default_factory=dict)
     held: HeldOut = field(default_factory=HeldOut)
     own: Files = field(default_factory=dict)
-    former: Files = field(default_factory=dict)
     own_proven: bool = False
     start: Files = field(default_factory=dict)
     regression: tuple[str, ...] = ()
@@ -239,6 +239,7 @@ class SuiteJob:
     only: tuple[str, ...] = ()
     documents: bool = False
     takes_away: bool = False
+    keeps_behaviour: bool = False
     gone: tuple[str, ...] = ()
     asked: str | None = None
     told_weak: bool = False

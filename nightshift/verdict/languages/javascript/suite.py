@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nightshift.core.code.javascript import TYPED, is_source, parse, walk
+from nightshift.core.code.javascript import TYPED, is_source, node_text, parse, walk
 from nightshift.core.code.javascript_tests import Framework
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.tasks.task import Files
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _TEST_MODULE = "node:test"
+_OF_TYPES = re.compile(
+    r"\btypeof\b|\binstanceof\b|not implemented|\.(?:toBeDefined|toBeInstanceOf|toBeTypeOf|toHaveProperty)\("
+    r"|\bexpect\.any",
+    re.IGNORECASE,
+)
+"""In checks that look at types, or at what is there, alone, or want a stub."""
 
 
 def is_suite(path: str) -> bool:
@@ -58,7 +64,7 @@ def prepare(role: Role, path: str, text: str, framework: Framework = Framework.N
 def _prepared(role: Role, path: str, text: str, root: Node, framework: Framework) -> SuiteFile:
     known = names.read(root, has_globals=framework is not Framework.NODE)
     found = outline(root, known)
-    if framework is Framework.NODE and not (known.tests or known.runners) and _checks(root, known):
+    if framework is Framework.NODE and not (known.tests or known.runners) and any(_checks(root, known)):
         found = script(path, root)
     copy, copied = must_fail_copy(text, root, found, known, is_typed=path.endswith(TYPED))
     return SuiteFile(
@@ -79,16 +85,21 @@ def escaped(name: str) -> str:
 
 
 def checks_something(text: str) -> bool:
-    """Tell whether a file of tests holds an assertion that can fail."""
+    """Tell whether a file of tests holds an assertion that can fail, and that asks for more than a type."""
     root = parse("a.tsx" if re.search(r"\)\s*:\s*\w|\binterface\b|\bas const\b", text) else "a.mjs", text)
     if root.has_error:
         return True  # the run itself will say what is wrong with it
-    return _checks(root, names.read(root, has_globals=_TEST_MODULE not in text))
+    return any(
+        not _OF_TYPES.search(check) for check in _checks(root, names.read(root, has_globals=_TEST_MODULE not in text))
+    )
 
 
-def _checks(root: Node, known: Names) -> bool:
+def _checks(root: Node, known: Names) -> Iterator[str]:
+    """The texts of the checks of a file."""
     calls = (node for node in walk(root) if node.type == "call_expression")
-    return any(known.expectation(call) or known.check(call.child_by_field_name("function")) for call in calls)
+    for call in calls:
+        if known.expectation(call) or known.check(call.child_by_field_name("function")):
+            yield node_text(call)
 
 
 def scripts(files: Iterable[SuiteFile]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Tells whether a file of Python tests asserts anything."""
+"""Tells whether a file of Python tests compares a value."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import ast
 
 from nightshift.core.code.parsing import parse
 
+_OF_TYPES = frozenset({"assertIsInstance", "assertNotIsInstance", "assertIsNotNone", "assertHasAttr"})
+
 
 def checks_something(text: str) -> bool:
-    """Tell whether a file of tests holds an assertion that can fail."""
+    """Tell whether a file of tests holds an assertion that can fail, and that asks for more than a type."""
     try:
         nodes = list(ast.walk(parse(text)))
     except (SyntaxError, ValueError, RecursionError):
@@ -18,8 +20,26 @@ def checks_something(text: str) -> bool:
 
 def _is_check(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return not isinstance(node.test, ast.Constant)
+        return not isinstance(node.test, ast.Constant) and not _is_of_types(node.test)
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in _OF_TYPES or any(getattr(each, "id", "") == "NotImplementedError" for each in node.args):
+            return False
+        if name in {"assertTrue", "assertFalse"}:
+            return not (node.args and _is_of_types(node.args[0]))
         return name.startswith("assert") or name in {"raises", "fail", "warns", "deprecated_call"}
     return False
+
+
+def _is_of_types(test: ast.expr) -> bool:
+    """Tell whether a condition looks at types, or at what is there, alone."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_of_types, test.values))
+    if isinstance(test, ast.UnaryOp):
+        return _is_of_types(test.operand)
+    if isinstance(test, ast.Call):
+        return getattr(test.func, "id", "") in {"isinstance", "issubclass", "callable", "hasattr"}
+    if not isinstance(test, ast.Compare):
+        return False
+    is_type = isinstance(test.left, ast.Call) and getattr(test.left.func, "id", "") == "type"
+    return is_type or ast.unparse(test).endswith(" is not None")

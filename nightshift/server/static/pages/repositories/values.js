@@ -3,7 +3,7 @@
 export const NONE = 'none';
 const COMMAND = 'test_command';
 const LISTS = new Set([COMMAND, 'test_paths', 'linters', 'allow', 'packages']);
-const SWITCHES = new Set(['integrate', 'review', 'audit']);
+const SWITCHES = new Set(['integrate', 'integrate_self_tested', 'review', 'audit']);
 const WORDS = new Set(['base', 'target', 'lint']);
 const PART = /"([^"]*)"|'([^']*)'|(\S+)/g;
 

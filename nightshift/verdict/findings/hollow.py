@@ -1,0 +1,107 @@
+"""Tests of the agent's own that say nothing of what was asked for: no value, no call, or a stub in its place.
+
+They are read, not run: what fails without the change and passes with it may still look at types or at the source alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from nightshift.core.code import javascript
+from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.tasks.language_choice import language_of
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.languages import dialect_of
+from nightshift.verdict.word_names import read_names
+
+_RUNS = re.compile(
+    r"\b(?:subprocess|runpy|system|popen|spawn\w*|exec(?:File)?(?:Sync)?|child_process|CliRunner|client|TestClient|urlopen"
+    r"|requests|http|fetch|supertest|inject|import_module|__import__|spec_from_file_location)\b",
+    re.IGNORECASE,
+)
+"""Words of tests that reach the code in another way than by its names: as a program, or over a connection."""
+_PARTS = re.compile(r"/|\.py$")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_IDENTIFIERS = frozenset({"identifier", "property_identifier", "shorthand_property_identifier"})
+
+
+def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
+    """Say why tests say nothing of what a task asks for; empty where they may.
+
+    Args:
+        job: what is judged.
+        tests: path to text of the self-written ones.
+    """
+    if not any(dialect_of(job.language).checks_something(text) for text in tests.values()):
+        return "the self-written tests compare no value: they prove nothing"
+    names = {name.rpartition(".")[2] for name in read_names(job.asked or "", ()).defined}
+    used = {name for path, text in tests.items() for name in _list_used(path, text)}
+    if not any(_RUNS.search(text) for text in tests.values()):
+        if names and not names & used:
+            return f"no self-written test calls {' or '.join(sorted(names)[:3])}"
+        has_code = not job.change or any(map(language_of, job.change))
+        if has_code and not any(_reaches_code(path, text, job) for path, text in tests.items()):
+            return "no self-written test imports anything of the code"
+    trees = [tree for path, text in tests.items() if path.endswith(".py") and (tree := parse_quietly(text))]
+    if stubs := names & {name for tree in trees for name in _list_stubbed(tree)}:
+        return f"the self-written tests put a stub in the place of {min(stubs)}"
+    if any(map(_writes_expected, trees)):
+        return "the self-written tests write what they expect where it is missing"
+    return ""
+
+
+def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
+    """Tell whether a file of tests imports a file of the tree; true of languages whose tests lie beside the code."""
+    if javascript.is_source(path):
+        is_workspace = any(name.endswith("/package.json") for name in job.base.entries())
+        return is_workspace or any(name[0] in ".#~@" for name in javascript.specifiers(path, text))
+    if not path.endswith(".py"):
+        return True
+    modules = {part for name in job.base.entries().keys() | job.change.keys() for part in _PARTS.split(name)}
+    tree = parse_quietly(text)
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
+    names = {alias.name for node in imported if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in imported if isinstance(node, ast.ImportFrom) and not node.level}
+    return any(name.partition(".")[0] in modules for name in names) or any(
+        isinstance(node, ast.ImportFrom) and node.level for node in imported
+    )
+
+
+def _list_used(path: str, text: str) -> Iterator[str]:
+    """The names that code uses, without those that it only imports."""
+    if path.endswith(".py"):
+        for part in ast.walk(parse_quietly(text) or ast.Module(body=[], type_ignores=[])):
+            yield from (getattr(part, word) for word in ("id", "attr") if isinstance(getattr(part, word, None), str))
+    elif javascript.is_source(path):
+        end = 0
+        for node in javascript.walk(javascript.parse(path, text)):
+            end = node.end_byte if node.type == "import_statement" else end
+            if node.type in _IDENTIFIERS and node.start_byte >= end:
+                yield javascript.node_text(node)
+    else:
+        yield from _WORD.findall(text)
+
+
+def _list_stubbed(tree: ast.Module) -> Iterator[str]:
+    """The last names of what is replaced by `patch` of unittest.mock, or `setattr` of pytest's monkeypatch."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            texts = [
+                each.value for each in node.args[:2] if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            ]
+            if called in {"patch", "object", "setattr"} and texts:
+                yield texts[0].rpartition(".")[2]
+
+
+def _writes_expected(tree: ast.Module) -> bool:
+    """Tell whether a file beside the tests is written only where it is missing."""
+    is_beside = any(isinstance(node, ast.Name) and node.id == "__file__" for node in ast.walk(tree))
+    for node in ast.walk(tree) if is_beside else ():
+        if isinstance(node, ast.If) and re.search(r"\bnot\b.*\b(?:exists|is_file|isfile)\b", ast.unparse(node.test)):
+            body = "\n".join(map(ast.unparse, node.body))
+            if re.search(r"\.write(?:_text|_bytes|lines)?\(|\bdump\(|\bopen\([^)]*['\"][wx]", body):
+                return True
+    return False

@@ -1,0 +1,74 @@
+"""Tests of the agent's own that say nothing of what was asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from nightshift.core.tasks.task import Language
+from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.findings.hollow import describe_hollow
+from tests.support.trees import TextTree
+
+HEAD = "from shop import total\n\n\n"
+IMPORTS = "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
+NODE = f"{IMPORTS}import {{ total }} from '../shop.mjs';\n"
+SNAPSHOT = """file = Path(__file__).with_name('a.txt')
+    if not file.exists():
+        file.write_text(str(total([1])))
+    assert str(total([1])) == file.read_text()"""
+TYPES, CALLS, STUB, WRITES = "compare no value", "calls total", "a stub in the place of total", "write what they expect"
+
+
+def job(path: str, language: Language) -> SuiteJob:
+    return SuiteJob(
+        base=TextTree({"other.py": ""}), change={path: "x"}, language=language, asked="Add `total(prices)`: their sum."
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("assert total([1, 2]) == 3", ""),
+        ("assert total([1, 2])", ""),
+        ("assert isinstance(total([1]), int)\n    assert total([1]) == 1", ""),
+        ("assert isinstance(total([1]), int) and total([1]) is not None", TYPES),
+        ("assert type(total([1])) is int\n    assert callable(total)", TYPES),
+        ("total([1])", TYPES),
+        ("with pytest.raises(NotImplementedError):\n        total([1])", TYPES),
+        ("with pytest.raises(ValueError):\n        total(None)", ""),
+        ("assert 'total' in open('shop.py').read()", CALLS),
+        ("assert subprocess.run(['python', 'shop.py']).returncode == 0", ""),
+        ("with patch('shop.total', return_value=3):\n        assert total([1]) == 3", STUB),
+        ("with patch('shop.fetch', return_value=3):\n        assert total([1]) == 3", ""),
+        (SNAPSHOT, WRITES),
+    ],
+)
+def test_a_test_of_python_says_something_where_it_compares_a_value_of_what_was_asked_for(body: str, why: str) -> None:
+    reason = describe_hollow(job("shop.py", Language.PYTHON), {"test_shop.py": f"{HEAD}def test_a():\n    {body}\n"})
+    assert (why in reason, bool(reason)) == (True, bool(why))
+
+
+@pytest.mark.parametrize(
+    ("head", "check", "why"),
+    [
+        (NODE, "assert.equal(total([1, 2]), 3)", ""),
+        (NODE, "assert.equal(typeof total([1]), 'number')", TYPES),
+        (NODE, "assert.throws(() => total([1]), /not implemented/)", TYPES),
+        (NODE, "assert.throws(() => total(null), TypeError)", ""),
+        (IMPORTS, "assert.equal(readFileSync('shop.mjs', 'utf8'), 'export function total')", CALLS),
+    ],
+)
+def test_a_test_of_javascript_likewise(head: str, check: str, why: str) -> None:
+    tests = {"test/shop.test.mjs": f"{head}test('a', () => {{\n  {check};\n}});\n"}
+    reason = describe_hollow(job("shop.mjs", Language.JAVASCRIPT), tests)
+    assert (why in reason, bool(reason)) == (True, bool(why))
+
+
+def test_where_the_words_name_nothing_a_test_has_to_import_the_code() -> None:
+    asked = SuiteJob(base=TextTree({}), change={"shop.py": "x = 1\n"}, asked="Make it better")
+    assert describe_hollow(asked, {"test_a.py": "def test_a():\n    assert 1 + 1 == 2\n"}).endswith("of the code")
+    page = SuiteJob(base=TextTree({}), change={"web/index.html": "<p>"}, asked="Make it better")
+    assert not describe_hollow(
+        page, {"test_a.py": "def test_a():\n    assert open('web/index.html').read() == '<p>'\n"}
+    )
+    assert not describe_hollow(asked, {"test_a.py": "import shop\n\n\ndef test_a():\n    assert shop.x == 1\n"})
