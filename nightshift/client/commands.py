@@ -51,19 +51,10 @@ class Whole(click.ParamType[int]):
         return int(text)
 
 
-def _complete_task(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """The newest tasks whose numbers begin so, each with the beginning of its words."""
-    from nightshift.client.completion import newest_tasks  # noqa: PLC0415  # the database, which nothing else here needs
+class Name(click.ParamType[Any]):
+    """A task's number, or the beginning of a commit's id or of a branch (`server.naming`)."""
 
-    found = newest_tasks(ctx.params.get("home"), NEWEST)
-    return [CompletionItem(number, help=words) for number, words in found if number.startswith(incomplete)]
-
-
-class TaskId(Whole):
-    """The number of a task; a shell is offered the newest."""
-
-    def __init__(self) -> None:
-        super().__init__(2**63 - 1)
+    name = "name"
 
     def shell_complete(
         self,
@@ -71,8 +62,20 @@ class TaskId(Whole):
         param: click.Parameter,  # noqa: ARG002  # click's
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The newest tasks."""
-        return _complete_task(ctx, incomplete)
+        """The newest tasks whose numbers begin so, each with the beginning of its words."""
+        from nightshift.client.completion import newest_tasks  # noqa: PLC0415  # nothing else here needs the database
+
+        found = newest_tasks(ctx.params.get("home"), NEWEST)
+        return [CompletionItem(number, help=words) for number, words in found if number.startswith(incomplete)]
+
+
+class TaskId(Name, Whole):
+    """The number of a task; a shell is offered the newest."""
+
+    name = "number"
+
+    def __init__(self) -> None:
+        super().__init__(2**63 - 1)
 
 
 class PriorityOrKind(click.ParamType[int | str]):
@@ -91,21 +94,6 @@ class PriorityOrKind(click.ParamType[int | str]):
         return str(value) if value in list(Kind) else click.INT.convert(value, param, ctx)
 
 
-class Name(click.ParamType[str]):
-    """A task's number, or the beginning of a commit's id or of a branch (`server.naming`)."""
-
-    name = "name"
-
-    def shell_complete(
-        self,
-        ctx: click.Context,
-        param: click.Parameter,  # noqa: ARG002  # click's
-        incomplete: str,
-    ) -> list[CompletionItem]:
-        """The newest tasks."""
-        return _complete_task(ctx, incomplete)
-
-
 class Option(click.Option):
     """An option with its heading in the help of its command."""
 
@@ -115,24 +103,24 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command with its place in the help.
+    """A command with its place in the help: `section` is its heading.
 
     Args:
         later: makes parameters that follow the others, when somebody asks for them: the screen of all commands does
             not wait for what the options of each import.
-        section: its heading.
         listed: how it stands there, with its arguments; empty where another one speaks for it.
     """
+
+    section: Section | None = None
 
     def __init__(
         self,
         *args: Any,
         later: Iterable[Callable[[], list[click.Parameter]]] = (),
-        section: Section | None = None,
         listed: str = "",
         **attributes: Any,
     ) -> None:
-        self.section, self.listed = section, listed
+        self.listed = listed
         self._made: list[click.Parameter] = []
         self._later = list(later)
         super().__init__(*args, **attributes)
@@ -200,11 +188,12 @@ def every_command(act: Act) -> list[click.Command]:
         return act(click.get_current_context(), values)
 
     made: list[click.Command] = []
-    for command in (*_tasks(), *_looking(), *_deciding(), *_commits(), *_daemon(), *_list_hidden()):
-        leaves = command.commands.values() if isinstance(command, click.Group) else [command]
-        for leaf in leaves:
-            leaf.callback = carry_out
-        made.append(command)
+    for section, commands in zip((*Section, None), _SECTIONS, strict=True):
+        for command in commands():
+            command.section = section
+            for leaf in command.commands.values() if isinstance(command, Group) else [command]:
+                leaf.callback = carry_out
+            made.append(command)
     return made
 
 
@@ -312,28 +301,25 @@ def _examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {typed(line)}" for line in lines)])
 
 
-def _tasks() -> Iterator[click.Command]:
-    yield _command(
-        "add", "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
-        "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
-        _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS),
-        _flag("--clipboard", help="Take the text from the clipboard; TEXT, if given, comes before it."),
-        later=new_task_options, section=Section.TASKS, listed='add "TEXT"',
-        short_help="Add a task; the word `add` may be left out.",
-        epilog=_examples('add "Create a FastAPI health check endpoint"',
-                         'add --priority 5 --tests test_login.py "Fix the login bug"',
-                         'add --repo ~/shop --base main "Let the export be dry-run"'),
-    )  # fmt: skip
+def _tasks() -> Iterator[Command | Group]:
+    yield _command("add",
+                   "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
+                   "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
+                   _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS),
+                   _flag("--clipboard", help="Take the text from the clipboard; TEXT, if given, comes before it."),
+                   later=new_task_options, listed='add "TEXT"',
+                   short_help="Add a task; the word `add` may be left out.",
+                   epilog=_examples('add "Create a FastAPI health check endpoint"',
+                   'add --priority 5 --tests test_login.py "Fix the login bug"',
+                   'add --repo ~/shop --base main "Let the export be dry-run"'))  # fmt: skip
     yield _command(
         "run", "Work on a task until it ends.\n\nIt is done by the daemon where one runs, else by this process. The "
         "exit code is 0 where it passed. On a terminal, without a text, you are asked for tasks.",
-        _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS), later=new_task_options,
-        section=Section.TASKS, listed='run "TEXT"', short_help="Work on a task until it ends.",
-        epilog=_examples('run "Write fizzbuzz" && echo it passed'),
+        _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS), later=new_task_options, listed='run "TEXT"',
+        short_help="Work on a task until it ends.", epilog=_examples('run "Write fizzbuzz" && echo it passed'),
     )  # fmt: skip
     yield _command("load-tasks", "Add the tasks of a YAML file that are not there yet.",
-                   _argument("load", metavar="FILE", type=_FILE), section=Section.TASKS,
-                   listed="load-tasks FILE, todo",
+                   _argument("load", metavar="FILE", type=_FILE), listed="load-tasks FILE, todo",
                    short_help="Tasks from a YAML file; from TODO(nightshift) comments.")  # fmt: skip
     yield _command(
         "todo", "File the comments `TODO(nightshift): …` of the commit that is checked out as tasks.\n\nEach is filed "
@@ -341,75 +327,66 @@ def _tasks() -> Iterator[click.Command]:
         "REPO is a checkout; by default the one around this folder.",
         _argument("repo", required=False, default=".", metavar="[REPO]"),
         _flag("--install-hook", help="Do it after each commit: write a post-commit hook, unless there is one."),
-        _flag("--hook", hidden=True, help="As the hook calls it."), section=Section.TASKS,
+        _flag("--hook", hidden=True, help="As the hook calls it."),
     )  # fmt: skip
     yield _command("wait", "Wait until a task ends; exits with 1 if it failed.", _argument("id", type=_ID),
-                   section=Section.TASKS, listed="wait ID")  # fmt: skip
+                   listed="wait ID")  # fmt: skip
     yield _command("cancel", "Cancel tasks.", _argument("ids", type=_ID, nargs=-1, required=True, metavar="ID..."),
-                   section=Section.TASKS, listed="cancel, retry ID",
+                   listed="cancel, retry ID",
                    short_help="Cancel a task, or queue one again; retry --failed: all.")  # fmt: skip
     yield _command("retry", "Queue tasks again that ended, and now those that wait for a time.",
-                   _argument("ids", type=_ID, nargs=-1, metavar="ID..."),
-                   _flag("--failed", help="All that failed."),
-                   _flag("--from-draft", help="Begin with the change of the task's draft."),
-                   section=Section.TASKS)  # fmt: skip
+                   _argument("ids", type=_ID, nargs=-1, metavar="ID..."), _flag("--failed", help="All that failed."),
+                   _flag("--from-draft", help="Begin with the change of the task's draft."))  # fmt: skip
     yield _command("prioritise", "Make a task more urgent (a higher number) or less.",
-                   _argument("place", nargs=-1, required=True, metavar="ID N"), section=Section.TASKS,
-                   listed="prioritise ID N", context_settings={"ignore_unknown_options": True})  # fmt: skip
-    yield _command(
-        "say", "Say something to a task that is open.\n\nIt is part of every request to a model from now on. A "
-        "request that is under way is broken off and made again with it, but for --after.",
-        _argument("id", type=_ID), _argument("text", nargs=-1, required=True),
-        _flag("--after", help="Let the model finish its reply first."),
-        section=Section.TASKS, listed='say ID "TEXT"', short_help="Interrupt a task and say something to it.",
-        epilog=_examples('say 7 "Use the csv module, not pandas"'),
-    )  # fmt: skip
+                   _argument("place", nargs=-1, required=True, metavar="ID N"), listed="prioritise ID N",
+                   context_settings={"ignore_unknown_options": True})  # fmt: skip
+    yield _command("say",
+                   "Say something to a task that is open.\n\nIt is part of every request to a model from now on. A "
+                   "request that is under way is broken off and made again with it, but for --after.",
+                   _argument("id", type=_ID), _argument("text", nargs=-1, required=True),
+                   _flag("--after", help="Let the model finish its reply first."), listed='say ID "TEXT"',
+                   short_help="Interrupt a task and say something to it.",
+                   epilog=_examples('say 7 "Use the csv module, not pandas"'))  # fmt: skip
     yield _command(
         "fork", "Add a task that continues from a step of another one.\n\nPLACE is the number of that task, ID:STEP or "
         "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
         _option("--model", metavar="NAME", help="Who is asked first in the fork."),
         _option("--models", metavar="A,B,...", help="A fork for each; none lands until you `integrate` it."),
-        _option("--remark", metavar="TEXT", help="Added to the task's words."),
-        section=Section.TASKS, listed="fork ID", short_help="Continue a task as a new one, also by several models.",
+        _option("--remark", metavar="TEXT", help="Added to the task's words."), listed="fork ID",
+        short_help="Continue a task as a new one, also by several models.",
     )  # fmt: skip
 
 
-def _looking() -> Iterator[click.Command]:
-    yield _command(
-        "brief", "What landed, failed, was spent and needs you since you last marked it as read.",
-        _option("--since", default="read", metavar="WHEN",
-                help="night (20:00 to 08:00), today, or a time; by default where you have read to."),
-        _flag("--read", help="Mark it as read: the next one starts here."),
-        section=Section.LOOK, listed="brief", short_help="What was done since you last looked.",
-    )  # fmt: skip
+def _looking() -> Iterator[Command | Group]:
+    yield _command("brief", "What landed, failed, was spent and needs you since you last marked it as read.",
+                   _option("--since", default="read", metavar="WHEN",
+                   help="night (20:00 to 08:00), today, or a time; by default where you have read to."),
+                   _flag("--read", help="Mark it as read: the next one starts here."), listed="brief",
+                   short_help="What was done since you last looked.")  # fmt: skip
     yield _command("status", "What the daemon does now; the exit code tells whether it works.",
-                   _flag("-w", "--watch", help="Go on until Ctrl-C."), section=Section.LOOK,
-                   listed="status", epilog=HEALTH,
+                   _flag("-w", "--watch", help="Go on until Ctrl-C."), listed="status", epilog=HEALTH,
                    short_help="What the daemon does now; --watch goes on.")  # fmt: skip
-    yield _command(
-        "logs", "The last N lines of the log; 50 by default.",
-        _argument("n", type=Whole(1000), default=50, metavar="[N]"),
-        _flag("-f", "--follow", help="Go on with what happens next."),
-        later=_which_lines, section=Section.LOOK, listed="logs [N]",
-        short_help="The last lines of the log; --follow, --task 7.",
-    )  # fmt: skip
+    yield _command("logs", "The last N lines of the log; 50 by default.",
+                   _argument("n", type=Whole(1000), default=50, metavar="[N]"),
+                   _flag("-f", "--follow", help="Go on with what happens next."), later=_which_lines, listed="logs [N]",
+                   short_help="The last lines of the log; --follow, --task 7.")  # fmt: skip
     yield _command("history", "The newest N tasks; 20 by default.",
-                   _argument("n", type=Whole(500), default=20, metavar="[N]"), section=Section.LOOK,
-                   listed="history [N]", short_help="The newest tasks; also list, ls.")  # fmt: skip
+                   _argument("n", type=Whole(500), default=20, metavar="[N]"), listed="history [N]",
+                   short_help="The newest tasks; also list, ls.")  # fmt: skip
     yield _command("show", f"One task: why it failed, how it went, what it changed.\n\n{_NAMED}",
-                   _argument("name", type=_NAME), section=Section.LOOK, listed="show, diff ID",
+                   _argument("name", type=_NAME), listed="show, diff ID",
                    short_help="One task: why it failed, how it went; its change.")  # fmt: skip
-    yield _command("diff", f"What a task changed.\n\n{_NAMED}", _argument("name", type=_NAME), section=Section.LOOK)
+    yield _command("diff", f"What a task changed.\n\n{_NAMED}", _argument("name", type=_NAME))
     yield _command("report", "Write the report of a week (2026-W47), or of the time since the last one.",
-                   _argument("week", default="now", metavar="[WEEK]"), section=Section.LOOK, listed="report [WEEK]",
+                   _argument("week", default="now", metavar="[WEEK]"), listed="report [WEEK]",
                    short_help="Write the report of a week, or since the last one.")  # fmt: skip
     yield _command("doctor", "Check everything, and say what to do about what is wrong.",
                    _flag("--deep", help="Check what takes long, too, and ask each model for one word."),
-                   section=Section.LOOK, listed="doctor")  # fmt: skip
+                   listed="doctor")  # fmt: skip
     yield _bench()
 
 
-def _bench() -> click.Group:
+def _bench() -> Group:
     """Measures models on what the history of a repository asked for."""
     repo = _argument("repo", required=True, metavar="REPO")
     commands = [
@@ -465,52 +442,45 @@ def _bench() -> click.Group:
         ),
     ]  # fmt: skip
     group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
-    group.section, group.listed, group.short_help = Section.LOOK, "bench", "What models are worth on your own history."
+    group.listed, group.short_help = "bench", "What models are worth on your own history."
     return group
 
 
-def _deciding() -> Iterator[click.Command]:
+def _deciding() -> Iterator[Command | Group]:
     remark = _option("--remark", metavar="TEXT", help="Noted with your decision.")
-    yield _command("approvals", "What needs your decision.", section=Section.DECIDE,
-                   listed="approvals, answer ID",
+    yield _command("approvals", "What needs your decision.", listed="approvals, answer ID",
                    short_help="What needs your decision; answer ID \"TEXT\".")  # fmt: skip
     yield _command("approve", "Grant what a task asked for; of a question, go with what is assumed.",
-                   _argument("id", type=_NUMBER), remark, section=Section.DECIDE, listed="approve, deny ID",
+                   _argument("id", type=_NUMBER), remark, listed="approve, deny ID",
                    short_help="Grant what a task asked for, or let it go on without.")  # fmt: skip
-    yield _command("deny", "Deny what a task asked for; the task goes on without.",
-                   _argument("id", type=_NUMBER), remark, section=Section.DECIDE)  # fmt: skip
+    yield _command("deny", "Deny what a task asked for; the task goes on without.", _argument("id", type=_NUMBER),
+                   remark)  # fmt: skip
     yield _command("answer", "Answer a question; `-` reads the answer from the standard input.",
-                   _argument("id", type=_NUMBER), _argument("text", nargs=-1), section=Section.DECIDE)  # fmt: skip
+                   _argument("id", type=_NUMBER), _argument("text", nargs=-1))  # fmt: skip
 
 
-def _commits() -> Iterator[click.Command]:
+def _commits() -> Iterator[Command | Group]:
     force = _flag("--force", help="Do it even if other tests fail without it.")
-    yield _command(
-        "review", f"The commits that you have not read; of one, its change.\n\n{_NAMED} It may be all.",
-        _argument("what", type=_NAME, required=False, metavar="[NAME]"),
-        _flag("--read", help="Mark it as read, without showing it."),
-        _option("--limit", type=Whole(500), default=50, metavar="N", help="List as many; 50 by default."),
-        section=Section.COMMITS, listed="review [ID]",
-        short_help="Commits to read; review 7 --read marks it.",
-    )  # fmt: skip
+    yield _command("review", f"The commits that you have not read; of one, its change.\n\n{_NAMED} It may be all.",
+                   _argument("what", type=_NAME, required=False, metavar="[NAME]"),
+                   _flag("--read", help="Mark it as read, without showing it."),
+                   _option("--limit", type=Whole(500), default=50, metavar="N", help="List as many; 50 by default."),
+                   listed="review [ID]", short_help="Commits to read; review 7 --read marks it.")  # fmt: skip
     yield _command("integrate", "Integrate the commit that waits on a task's branch: rebase it, run its tests, move "
                    f"the base branch.\n\n{_NAMED} Of several forks of a task one can be integrated.",
                    _argument("name", type=_NAME), _flag("--force", help="Do it without a run."),
-                   section=Section.COMMITS, listed="integrate, discard ID",
-                   short_help="Take what waits on a branch, or remove it.")  # fmt: skip
+                   listed="integrate, discard ID", short_help="Take what waits on a branch, or remove it.")  # fmt: skip
     yield _command("discard", "Remove the branch on which a task's commit waits, and say how to make it again.\n\n"
-                   f"{_NAMED}", _argument("name", type=_NAME), section=Section.COMMITS)  # fmt: skip
+                   f"{_NAMED}", _argument("name", type=_NAME))  # fmt: skip
     yield _command("revert", f"Revert what a task integrated, by a commit on top.\n\n{_NAMED}",
-                   _argument("name", type=_NAME), force, section=Section.COMMITS, listed="revert ID, undo",
+                   _argument("name", type=_NAME), force, listed="revert ID, undo",
                    short_help="Revert a commit, or the last; reapply undoes it.")  # fmt: skip
-    yield _command("reapply", f"Reapply what was reverted.\n\n{_NAMED}", _argument("name", type=_NAME), force,
-                   section=Section.COMMITS)  # fmt: skip
-    yield _command("undo", "Revert what was integrated last.", force, _flag("--yes", help="Do not ask."),
-                   section=Section.COMMITS)  # fmt: skip
+    yield _command("reapply", f"Reapply what was reverted.\n\n{_NAMED}", _argument("name", type=_NAME), force)
+    yield _command("undo", "Revert what was integrated last.", force, _flag("--yes", help="Do not ask."))
     yield _command("verify", f"Run a commit's evidence again.\n\n{_NAMED} Of a repository it may be any branch, tag "
                    "or commit.", _argument("name", type=_NAME),
                    _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
-                   section=Section.COMMITS, listed="verify, proof ID",
+                   listed="verify, proof ID",
                    short_help="Run its evidence again; its proof as one HTML file.")  # fmt: skip
     yield _command(
         "proof", "Write what proves a commit as one HTML file, to be handed to others.\n\nIt has the task, the change, "
@@ -518,59 +488,55 @@ def _commits() -> Iterator[click.Command]:
         _argument("name", type=_NAME),
         _option("--out", type=_NEW_FILE, metavar="FILE", help="Where to write it; by default proof-COMMIT.html here."),
         _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
-        section=Section.COMMITS, short_help="A commit's proof as one HTML file to share.",
+        short_help="A commit's proof as one HTML file to share.",
     )  # fmt: skip
 
 
-def _daemon() -> Iterator[click.Command]:
+def _daemon() -> Iterator[Command | Group]:
     dry = _flag("--dry-run", help="Only show what would be done.")
-    here: dict[str, Any] = {"section": Section.DAEMON}
     yield _command("daemon", "Run the daemon in this terminal, until Ctrl-C or SIGTERM.\n\n"
                    "Its exit code is 0 after a stop that was asked for, 2 for wrong settings, 3 where another daemon\n"
                    "works on the home already, and 1 for whatever else went wrong.\n\nIn a checkout `main.py` does the "
                    "same, and takes all other commands.",
                    _option("--port", type=int, metavar="N", help="Where the dashboard listens; before FLASK_PORT."),
                    _option("--workers", type=int, metavar="N", help="How many tasks at once; before WORKER_COUNT."),
-                   listed="daemon", short_help="Run the daemon in this terminal.", **here)  # fmt: skip
+                   listed="daemon", short_help="Run the daemon in this terminal.")  # fmt: skip
     yield _command("pause", "Start no more tasks; running ones continue.", listed="pause, resume",
-                   short_help="Start no more tasks, or start them again.", **here)  # fmt: skip
-    yield _command("resume", "Start tasks again, after a checkpoint too.", **here)
+                   short_help="Start no more tasks, or start them again.")  # fmt: skip
+    yield _command("resume", "Start tasks again, after a checkpoint too.")
     yield _command("checkpoint", "Let what runs finish, write the report, and wait until you resume.",
                    listed="checkpoint, reload",
-                   short_help="Finish what runs, report, wait; read settings again.", **here)  # fmt: skip
-    yield _command("reload", "Have the daemon read its settings and tasks.yaml again.", **here)
+                   short_help="Finish what runs, report, wait; read settings again.")  # fmt: skip
+    yield _command("reload", "Have the daemon read its settings and tasks.yaml again.")
     yield _command("repo-settings", "The effective settings of a repository.\n\nNAME=VALUE sets a value, NAME= removes "
                    "it.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
                    listed="repo-settings, check PATH",
-                   short_help="A repository's settings; whether its tests can run.",
-                   **here)  # fmt: skip
+                   short_help="A repository's settings; whether its tests can run.")  # fmt: skip
     yield _command("check", "Run a repository's suite as it is, and say what can be judged.\n\nIts first task does "
-                   "the same before a model is asked.", _argument("path"), **here)  # fmt: skip
+                   "the same before a model is asked.", _argument("path"))  # fmt: skip
     yield _command("environments", "What repositories declare that their code needs, as it is kept.",
                    listed="environments, forges",
-                   short_help="Packages kept for repositories; GitHub, GitLab, Gitea.",
-                   **here)  # fmt: skip
-    yield _command("forges", "The state of the connections to GitHub, GitLab, Gitea and Forgejo.",
-                   **here)  # fmt: skip
+                   short_help="Packages kept for repositories; GitHub, GitLab, Gitea.")  # fmt: skip
+    yield _command("forges", "The state of the connections to GitHub, GitLab, Gitea and Forgejo.")
     yield _memory()
     yield _hub()
     yield _command("install-extra", "Have the daemon install optional packages: embedder, gpt4all, llama_cpp, docker,\n"
-                   "hub, mcp.", _argument("name"),
-                   listed="install-extra NAME", short_help="Have optional packages installed.", **here)  # fmt: skip
+                   "hub, mcp.", _argument("name"), listed="install-extra NAME",
+                   short_help="Have optional packages installed.")  # fmt: skip
     yield _command("mcp", "Serve the Model Context Protocol on standard input and output.\n\n"
                    "An assistant or editor starts it: name `nightshift mcp` in its settings.",
-                   listed="mcp, notify-test", short_help="Tools for assistants (MCP); send yourself a test notice.",
-                   **here)  # fmt: skip
-    yield _command("notify-test", "Send yourself a test notice.", **here)
+                   listed="mcp, notify-test",
+                   short_help="Tools for assistants (MCP); send yourself a test notice.")  # fmt: skip
+    yield _command("notify-test", "Send yourself a test notice.")
     yield _command("install-service", "Write a systemd user unit for this home.", dry, listed="install-service",
-                   short_help="Write a systemd unit; uninstall-service removes it.", **here)  # fmt: skip
-    yield _command("uninstall-service", "Remove the systemd user unit.", dry, **here)
+                   short_help="Write a systemd unit; uninstall-service removes it.")  # fmt: skip
+    yield _command("uninstall-service", "Remove the systemd user unit.", dry)
     yield _command("completion", "Print a script that completes commands, options and the numbers of tasks.",
                    _argument("shell", type=click.Choice(["bash", "zsh", "fish"])), listed="completion SHELL",
-                   short_help="Complete commands and ids in bash, zsh or fish.", **here)  # fmt: skip
+                   short_help="Complete commands and ids in bash, zsh or fish.")  # fmt: skip
 
 
-def _memory() -> click.Group:
+def _memory() -> Group:
     """Carries lessons and accepted work out of this home, and lessons into it."""
     commands = [
         _command("export", "Write all lessons as JSON Lines; `-` is the standard output.", _argument("file")),
@@ -579,12 +545,11 @@ def _memory() -> click.Group:
                  _argument("file")),
     ]  # fmt: skip
     group = Group("memory", commands=commands, help="What was learned: carry it to another machine.")
-    group.section, group.listed = Section.DAEMON, "memory, hub"
-    group.short_help = "Move lessons by file; several machines with one queue."
+    group.listed, group.short_help = "memory, hub", "Move lessons by file; several machines with one queue."
     return group
 
 
-def _hub() -> click.Group:
+def _hub() -> Group:
     """Steers the queue that several machines share; it asks PostgreSQL, so no daemon need run."""
     commands = [
         _command("init", "Make the hub's schema, or bring it up to date.\n\nRun it as the database's owner; it says "
@@ -622,12 +587,16 @@ def _hub() -> click.Group:
     return Group("hub", commands=commands, help="Several machines with one queue: the hub that HUB_URL names.")
 
 
-def _list_hidden() -> Iterator[click.Command]:
+def _list_hidden() -> Iterator[Command | Group]:
     """Yield the commands that the help need not list: a help text or an earlier option names them."""
     yield _command("help", "Explain a command.", _argument("words", nargs=-1, metavar="[COMMAND]"), hidden=True)
     yield _command("version", "Print the version.", hidden=True)
     yield _command("quit", "Leave the prompt.", hidden=True)
     yield _command("unread", "The newest N commits that you have not read.",
                    _argument("n", type=Whole(500), default=50, metavar="[N]"), hidden=True)  # fmt: skip
-    yield _command("reviewed", "You have read the commits of a task, a commit, or all.",
-                   _argument("what", type=_NAME), hidden=True)  # fmt: skip
+    yield _command("reviewed", "You have read the commits of a task, a commit, or all.", _argument("what", type=_NAME),
+                   hidden=True)  # fmt: skip
+
+
+_SECTIONS = (_tasks, _looking, _deciding, _commits, _daemon, _list_hidden)
+"""Make the commands of each section, in the order of `Section`; those of the last stand in none."""
