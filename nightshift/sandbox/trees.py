@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,6 +126,7 @@ class TreeStore:
         """One at a time: two jobs on the same commit wait for the same folder."""
         with (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            os.utime(lock.fileno())
             yield
 
     def _index(self, name: str) -> Path:
@@ -181,10 +181,10 @@ class TreeStore:
 
     def _make_room(self) -> None:
         """Remove what nobody used for a while, what was begun by the dead, and what an older version left."""
-        now = time.time()
+        now = (self._folder / ".lock").stat().st_mtime  # the wall's clock may be set meanwhile, or be another one
         for place, index in enumerate(self._list_by_use()):
             unused_s = now - index.stat().st_mtime
-            if unused_s > UNUSED_S or (place >= self._keep and unused_s > self._idle_s):
+            if unused_s > UNUSED_S or (place >= self._keep and unused_s >= self._idle_s):
                 index.unlink()
         known = {path.name.removesuffix(_INDEX) for path in self._list_by_use()}
         for path in self._folder.iterdir():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -121,6 +122,14 @@ def test_what_earlier_daemons_left_is_removed_when_nobody_used_it_for_long(folde
     os.utime(folder / f"{old.commit}.json", (0, 0))
     TreeStore(folder)
     assert {path.name for path in folder.iterdir()} == {".lock", new.commit, f"{new.commit}.json"}
+
+
+@pytest.mark.parametrize("by_s", [40 * 86_400, 9 * 3600, 3 * 3600])
+def test_a_tree_stays_where_the_clock_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch, by_s: int) -> None:
+    """The times of its files are those of the file system."""
+    store, tree, now = TreeStore(folder, keep=0), TextTree({"a": "x"}), time.time
+    monkeypatch.setattr(time, "time", lambda: now() + by_s)
+    assert lying(store, tree) == tree.files == lying(store, tree)
 
 
 def test_a_name_that_leaves_the_folder_is_refused_and_a_large_file_is_not(folder: Path) -> None:
