@@ -156,7 +156,7 @@ def blames_tools(status: int, message: str) -> bool:
 def is_refusal(status: int, message: str) -> bool:
     """Whether an answer is about the request though its status says otherwise, as llama.cpp's often does."""
     blames_request = blames_context(message) or PHRASES["template"].search(message)
-    return blames_tools(status, message) or (status >= 500 and bool(blames_request))
+    return blames_tools(status, message) or (status == 500 and bool(blames_request))
 
 
 def _int(text: str) -> int:

@@ -212,6 +212,8 @@ async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
         (500, "input length exceeds maximum context length", True),
         (500, "tool_calls need a chat template that supports tools", True),
         (500, "out of memory", False),
+        (500, "the model took too long to load", False),
+        (504, "This prompt is too long to wait for", False),
         (429, "Rate limit reached on tokens per minute (TPM): Limit 6000", False),
     ],
 )
