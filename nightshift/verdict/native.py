@@ -12,7 +12,7 @@ from nightshift.verdict.answer import Answer, CaseReport, Fault, Session
 from nightshift.verdict.judge import exit_words
 from nightshift.verdict.languages.plan import Plan
 from nightshift.verdict.reports.collected import BAD, Told
-from nightshift.verdict.run import FAILED, NativeRun, file_of
+from nightshift.verdict.run import EXPECTED, FAILED, NativeRun, file_of
 from nightshift.verdict.shaping import Texts, show_id
 from nightshift.verdict.time_limits import TimeLimit
 
@@ -121,7 +121,8 @@ def _read_test(test: CaseReport, run: Reported) -> tuple[CaseResult, Failure | N
         fault = test.fault or Fault(kind="XPassed", message="it passed, though it was expected to fail")
         output = test.output or (run.session.output.get(test.id, "") if run.session else "")
         failure = shaping.failure(test.id, fault, output, run.texts)
-    message = failure.message if failure else ""
+    is_expected = test.fault is not None and test.fault.kind == "XFailed"
+    message = EXPECTED if is_expected else failure.message if failure else ""
     result = CaseResult(id=show_id(test.id), result=test.result, duration_s=test.duration_s, message=message)
     return result, failure
 

@@ -9,6 +9,8 @@ from functools import cached_property
 
 from nightshift.core.tasks.verdicts import CaseResult, Failure, Result
 
+EXPECTED = "it failed, as its mark says"
+"""Message of a test that is expected to fail, and so counts as skipped."""
 FAILED = frozenset({Result.FAILED, Result.ERROR})
 
 

@@ -53,7 +53,7 @@ def of_kind(events: list[Event], kind: str) -> list[Event]:
         ("def test_a(self):\n        with self.subTest(n=1): pass", "passed", None, False),
         ("def test_a(self): self.skipTest('rough')", "skipped", "Skipped", False),
         ("@skip('later')\n    def test_a(self): pass", "skipped", "Skipped", True),
-        ("@expectedFailure\n    def test_a(self): self.fail()", "skipped", "AssertionError", True),
+        ("@expectedFailure\n    def test_a(self): self.fail()", "skipped", "XFailed", True),
         ("@expectedFailure\n    def test_a(self): pass", "failed", "XPassed", True),
     ],
 )  # fmt: skip

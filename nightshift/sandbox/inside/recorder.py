@@ -215,7 +215,8 @@ class Recorder(Observer, coroutines.Coroutines):
         rows = self._rows.setdefault(report.nodeid, [])
         rows.append((report.when, report.outcome, hasattr(report, "wasxfail"), hasattr(report, "context"), raised))
         if report.outcome != "passed" and report.nodeid not in self._fail:
-            self._fail[report.nodeid] = details(raised, str(report.longrepr), self._root)
+            fail = details(raised, str(report.longrepr), self._root)
+            self._fail[report.nodeid] = {**fail, "kind": "XFailed"} if hasattr(report, "wasxfail") else fail
             self._output[report.nodeid] = "".join(text for title, text in report.sections if "Captured" in title)
         if report.when == "teardown":
             self._end(report.nodeid, report.duration)

@@ -117,7 +117,7 @@ class Recorder(Observer):
         self._note(test, "skipped", {"kind": "Skipped", "message": str(reason), "frames": []})
 
     def _expect(self, test, raised):
-        self._note(test, "skipped", details(raised[1], "", self._root))
+        self._note(test, "skipped", {**details(raised[1], "", self._root), "kind": "XFailed"})
 
     def _surprise(self, test):
         message = "it passed, though it was expected to fail"

@@ -16,7 +16,7 @@ from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.verdicts import Result
 from nightshift.core.text.faults import name_first
-from nightshift.verdict.run import NativeRun, bare, file_of
+from nightshift.verdict.run import EXPECTED, NativeRun, bare, file_of
 
 _ASSERTING = frozenset({"raises", "warns", "deprecated_call"})
 
@@ -78,7 +78,7 @@ def _find_lost(
 
 def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
     """Tests that are skipped with the change and without it, with the reason of the first."""
-    idle = [case for case in native.tests or () if case.result is Result.SKIPPED]
+    idle = [case for case in native.tests or () if case.result is Result.SKIPPED and case.message != EXPECTED]
     same = [case for case in idle if base.ends.get(case.id) is Result.SKIPPED]
     if same:
         many = f"{len(same)} tests" if len(same) > 1 else "1 test"

@@ -7,7 +7,7 @@ import pytest
 from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.verdicts import CaseResult, Result
 from nightshift.verdict.findings import gone
-from nightshift.verdict.run import NativeRun
+from nightshift.verdict.run import EXPECTED, NativeRun
 
 PATH = "tests/test_a.py"
 TEXT = "def test_one():\n    assert f() == 1\n    if g():\n        assert h()\n\n\ndef test_two():\n    assert True\n"
@@ -75,6 +75,8 @@ def test_a_check_that_a_test_no_longer_reaches_is_lost() -> None:
 def test_what_cannot_run_before_and_now_is_counted() -> None:
     (found,) = compared(run(a=PASSED, b=SKIPPED), run(a=PASSED, b=SKIPPED))
     assert (found.kind, found.says) == (FindingKind.NOT_HERE, "1 test cannot run here: rough")
+    expected = NativeRun(tests=(CaseResult(id=f"{PATH}::a", result=SKIPPED, message=EXPECTED),))
+    assert not compared(expected, expected)
 
 
 def test_only_what_the_base_leaves_alone_counts_as_changed() -> None:
