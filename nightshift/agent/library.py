@@ -160,7 +160,7 @@ def _as_json(files: Files) -> str:
     return json.dumps({"files": [{"path": path, "content": text} for path, text in files.items()]})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FileTree:
     """Files in memory as a `core.code.tree.Tree`; ids of contents are git's."""
 

@@ -269,7 +269,7 @@ def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
     return text_of
 
 
-@lru_cache(maxsize=RECENT)
+@lru_cache(maxsize=2)
 def _identify(tree: Tree) -> str:
     """Digest all files of a tree; runs on one tree ask again and again."""
     return packing.digest_of(tree.entries())

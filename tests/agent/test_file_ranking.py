@@ -22,7 +22,7 @@ from tests.support.agent_parts import Bench, case_for, model_for
 WORK = AttemptState(phase=Phase.CODING, base="0" * 40)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Counting(FileTree):
     """A tree that is told how often it is read."""
 

@@ -75,7 +75,7 @@ class Joined(Protocol):
         ...
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def list_modules(tree: Tree) -> frozenset[str]:
     """List the modules and folders by which files of a tree are imported, with or without `src`."""
     return frozenset(map(top_module, tree.entries()))
