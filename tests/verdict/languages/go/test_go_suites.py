@@ -137,7 +137,7 @@ async def test_self_written_tests_must_check_something_that_they_reach(judge: Ju
         judged(judge, CODE, {}, own={"sums_test.go": TESTS}),
     )
     assert "sums_test.go::TestAdd" in weak.weak
-    assert nothing.reason == "the self-written tests hold no assertion: they prove nothing"
+    assert nothing.reason == "the self-written tests compare no value: they prove nothing"
     assert sharp.passed, f"{sharp.reason} {sharp.failures}"
     assert sharp.evidence.label is Label.SELF_TESTED
 

@@ -227,9 +227,9 @@ async def test_self_written_tests_must_fail_without_the_change(judge: Judge) -> 
     )
     sub = {"add.mjs": "export const sub = (a, b) => a - b;\n"}
     blunt = await js(judge, sub, {}, base, own={"test/own.test.mjs": types})
-    assert "prove too little: they go on passing when `a - b` in sub (add.mjs:1) becomes" in blunt.reason
+    assert "compare no value" in blunt.reason
     none = await js(judge, ADD, {}, base, own={"test/own.test.mjs": f"{USES}test('x', () => {{ add(1, 1); }});\n"})
-    assert "hold no assertion" in none.reason
+    assert "compare no value" in none.reason
 
 
 async def test_memory_is_bounded_where_only_single_processes_can_be() -> None:
