@@ -87,7 +87,7 @@ def find(copies: Path) -> Node | None:
     # Asked first as who we are: what lies on the PATH may be a script that picks one of several.
     asked = shutil.which("node") or shutil.which("nodejs")
     real = _ask((asked,)) if asked else None
-    if real is None or not _new_enough(real):
+    if real is None or not is_new_enough(real.numbers):
         return None
     if _ask((*launcher.drop_root(), *_SHELL, real.path)):
         return _shown(real)
@@ -109,8 +109,9 @@ def _ask(words: tuple[str, ...]) -> Node | None:
         return None
 
 
-def _new_enough(node: Node) -> bool:
-    return OLDEST <= node.numbers < (21, 0) or node.numbers >= (22, 1)
+def is_new_enough(version: tuple[int, ...]) -> bool:
+    """Tell whether a version of Node.js has what a verdict needs."""
+    return OLDEST <= version < (21, 0) or version >= (22, 1)
 
 
 def _shown(node: Node) -> Node:

@@ -30,6 +30,7 @@ from nightshift.git.protocol import OLDEST, version_of
 from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, bounded
 from nightshift.queue.intake.tasks_file import Reading, load_file
 from nightshift.queue.store import id_of_key
+from nightshift.sandbox import node_program
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import LIBRARY, LIBRARY_VERSION, Error
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 
-OLDEST_PYTHON, OLDEST_SQLITE, OLDEST_NODE = (3, 11), (3, 38), (20, 0)
+OLDEST_PYTHON, OLDEST_SQLITE = (3, 11), (3, 38)
 
 
 def check_versions(context: CheckContext) -> Iterator[Finding]:
@@ -117,9 +118,9 @@ def _git(context: CheckContext) -> Finding:
 def _node(context: CheckContext) -> Finding:
     version = _version_of(context, "node", "--version")
     if not version:
-        return note("node", "is not installed: tasks in JavaScript are refused", "install Node.js 20 or newer")
-    if version_of(version) < OLDEST_NODE:
-        return warning("node", f"{version} is too old for tasks in JavaScript", "install Node.js 20 or newer")
+        return note("node", "is not installed: tasks in JavaScript are refused", f"install {node_program.NEEDED}")
+    if not node_program.is_new_enough(version_of(version)):
+        return warning("node", f"{version} is too old for tasks in JavaScript", f"install {node_program.NEEDED}")
     return ok("node", version)
 
 
