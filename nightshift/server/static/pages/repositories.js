@@ -86,7 +86,7 @@ function Check({check}) {
     <tr><th scope="row">Language</th><td>${check.language}</td></tr>
     <tr><th scope="row">Command</th><td><code>${spelled('test_command', check.command)}</code></td></tr>
     <tr><th scope="row">Environment</th><td>${check.environment.join(', ') || NONE}</td></tr>
-    <tr><th scope="row">Tests</th><td>${check.collected ? `${check.collected} collected, ${check.passed} passed, ${check.failed} failed` : check.note || 'not named by the command'}</td></tr>
+    <tr><th scope="row">Tests</th><td>${check.collected ? `${check.collected} collected, ${check.passed} passed, ${check.failed} failed` : check.note || (check.command.length ? 'it ended with exit status 0' : 'there are none')}</td></tr>
     ${idle.map(([why, count]) => html`<tr key=${why}><th scope="row">Cannot run</th><td>${count}: ${why}</td></tr>`)}
     <tr><th scope="row">Looked at</th><td><code>${check.commit.slice(0, 12)}</code> <${Moment} at=${check.at} /></td></tr>
     ${check.fault ? html`<tr><th scope="row">Nothing can be judged</th><td class="bad">${check.fault}</td></tr>` : null}</tbody></table>`;
