@@ -34,7 +34,7 @@ from nightshift.verdict.languages import dialect_of, plan
 from nightshift.verdict.languages.plan import Plan
 from nightshift.verdict.languages.test_config import LIBRARY_NAMES
 from nightshift.verdict.native import Reported, read_run
-from nightshift.verdict.run import NativeRun
+from nightshift.verdict.run import NativeRun, bare
 from nightshift.verdict.shaping import Texts
 from nightshift.verdict.stage import Staged, staged
 from nightshift.verdict.time_limits import SuiteTimes, TimeLimit
@@ -43,6 +43,8 @@ REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
 """What one test may print; the last three thousand bytes are kept of those that fail."""
 RECENT = 8
+MOST_AGAIN = 50
+"""So many tests that fail on the base are looked at again, alone."""
 SHARE, ALONE = 0.5, 0.1
 """After this share of its time a run begins no further file of the base's tests; after less in one that runs alone, for
 some file took the rest of the time before."""
@@ -198,15 +200,20 @@ class SuiteRuns:
         words = "\0".join((*unchanged.command, "", *sorted(unchanged.regression)))
         key = packing.sha256(encode(f"{self._around(job)}\0{words}"))
         async with self._making[key]:
-            if (known := self._baselines.get(key)) is None:
+            if (ran := self._baselines.get(key)) is None:
                 planned = plan.tests_alone(await self.plan(unchanged))
                 if not (planned.files or planned.command or planned.words):
                     return None
-                known = await self.settle(unchanged, planned)
-                if not known.stopped:  # what was cut off is looked at again
-                    await self._baselines.learn(key, known)
+                ran = await self.settle(unchanged, planned)
+                is_small = not ran.stopped and len(ran.failed) <= MOST_AGAIN
+                failed = ran.failed if is_small else frozenset[str]()
+                # Some fail of being traced; what passes without that is the owner's to lose.
+                if failed and (again := plan.only_tests(planned, sorted(set(map(bare, failed))))):
+                    ran = ran.with_second_look(await self.run(unchanged, again, alone=True), failed)
+                if not ran.stopped:  # what was cut off is looked at again
+                    await self._baselines.learn(key, ran)
         self._making.pop(key, None)
-        return known
+        return ran
 
     def _around(self, job: SuiteJob) -> str:
         """A digest of the tree without the change, and of all else that a run of its tests sees."""
@@ -221,8 +228,8 @@ class SuiteRuns:
             SandboxError: nothing could be run.
         """
         present = job.base.entries().keys() | job.start.keys()
-        bare = not (self.runtime.has_environment or job.packages or job.environment)
-        if bare and surely_fail_before(job.own, job.change, present):
+        is_plain = not (self.runtime.has_environment or job.packages or job.environment)
+        if is_plain and surely_fail_before(job.own, job.change, present):
             return True
         key = (job.base.commit, _digest({**job.start, **job.own}), job.environment, *_packages(job))
         if key not in self._red:

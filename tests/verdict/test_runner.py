@@ -391,6 +391,7 @@ async def test_a_pytest_command_becomes_a_run_that_can_be_trusted(judge: Judge) 
     assert set(left.failing) >= {"tests/test_broken.py::test_broken"}
 
 
+GIVEN_NEW = {"tests/test_new.py": "import app.sums\n\n\ndef test_new():\n    assert app.sums.__name__ == 'app.sums'\n"}
 UNIT = {
     "app/__init__.py": "", "app/sums.py": "def add(a, b):\n    return a + b\n", "tests/__init__.py": "",
     "tests/test_unit.py": (
@@ -418,6 +419,17 @@ async def test_tests_are_told_however_their_runner_is_started(judge: Judge, comm
     names = {f"tests/test_unit.py::AddTest::{name}" for name in ("test_two", "test_three")}
     assert (right.evidence.label, set(right.evidence.ids)) == (Label.TESTS_PASSED, names)
     assert (wrong.reason, {failure.kind for failure in wrong.failures}) == ("2 failed of 2 tests", {"AssertionError"})
+
+
+async def test_a_test_that_being_traced_breaks_is_not_taken_for_one_that_failed_before(judge: Judge) -> None:
+    text = "import sys\nfrom app.sums import add\n\ndef test_it():\n    assert not sys.gettrace() and add(1, 1) == 2\n"
+    base = {**UNIT, "tests/test_plain.py": text}
+    right, wrong = await asyncio.gather(
+        judge({"app/new.py": ""}, GIVEN_NEW, base, regression=("tests/test_plain.py",)),
+        judge(BREAKS, GIVEN_NEW, base, regression=("tests/test_plain.py",)),
+    )
+    assert (right.passed, right.before) == (True, ())
+    assert "tests/test_plain.py::test_it" in wrong.failing
 
 
 async def test_a_test_finds_the_variables_that_its_repository_sets(judge: Judge) -> None:
