@@ -124,6 +124,7 @@ def test_a_checkpoint_is_held_when_the_owner_is_sure(visit: Visit, seeded: Seede
 
 def test_a_worker_begins_anew(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/dashboard")
+    expect(page.locator("[data-worker=worker-1]")).to_contain_text("idle")
     page.get_by_role("button", name="Restart worker-1").click()
     expect(page.get_by_text("worker-1 is restarted.")).to_be_visible()
     expect(page.locator("[data-worker=worker-1]")).to_contain_text("idle")

@@ -5,7 +5,7 @@ import os
 from _pytest.config import hookimpl
 from _pytest.outcomes import Exit
 from _pytest.runner import runtestprotocol
-from nightshift_inside import coroutines, recorder
+from nightshift_inside import coroutines, observer
 
 from .instrument import OutOfSteps
 
@@ -26,7 +26,7 @@ class Tests(coroutines.Coroutines):
 
     Attributes:
         items: what was collected, id to item, in the order of the suite.
-        broken: id of a file that could not be collected, to its details as of `recorder.details`.
+        broken: id of a file that could not be collected, to its details as of `observer.details`.
     """
 
     def __init__(self, then, before=None):
@@ -45,7 +45,7 @@ class Tests(coroutines.Coroutines):
         report = yield
         if report.outcome == "failed":
             raised = report.call.excinfo and report.call.excinfo.value
-            self.broken[report.nodeid] = recorder.details(raised, str(report.longrepr), self.workspace)
+            self.broken[report.nodeid] = observer.details(raised, str(report.longrepr), self.workspace)
         return report
 
     def pytest_collection(self, session):
@@ -117,7 +117,7 @@ class Tests(coroutines.Coroutines):
         """What the last test failed of; None when it did not fail."""
         if self._failed is None:
             return None
-        return recorder.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
+        return observer.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
 
     def error_line(self):
         """The same in a line; empty when it did not fail."""

@@ -88,13 +88,13 @@ def recorded(session, task, events, libraries):
 
 def evaluated(config, task, events, libraries):
     """Do what is asked and report it into `events`, one line of JSON a finding."""
-    from nightshift_inside import recorder, session  # noqa: PLC0415 (their libraries are not on the path before)
+    from nightshift_inside import observer, session  # noqa: PLC0415 (their libraries are not on the path before)
 
     from . import evaluating, instrument, observing, probing  # noqa: PLC0415 (as above)
 
     session.prepare(config, libraries)
     if "hypothesis" in config["recorder"]["preload"]:
-        recorder.steady_hypothesis()
+        observer.steady_hypothesis()
         without_shrinking()
     served = instrument.Served(config["files"])
     served.install()
