@@ -1,4 +1,4 @@
-"""What a model at work asks its owner, and what he said to it."""
+"""Questions of a model at work to its owner, and his answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GO_ON = "He wants it done all the same: do as much of it as can be done."
 
 
 def as_question(asked: arguments.Ask | arguments.Cannot) -> Question:
-    """What the owner is asked."""
+    """The question as the owner reads it."""
     if isinstance(asked, arguments.Ask):
         return Question(text=_line(asked.question), default=_line(asked.default))
     text = f"The model says that this task cannot be done as described: {_line(asked.reason)}"
@@ -33,7 +33,7 @@ def as_ask(one: Question) -> Ask:
 
 
 def answer_to(context: AttemptContext, one: Question) -> str | None:
-    """What the owner said; None where he was not asked.
+    """Find the owner's answer; None where he was not asked.
 
     Who has said once that a task is to be done is not asked that again, whatever the reason is the next time.
     """
@@ -49,7 +49,7 @@ def agreed_refusal(context: AttemptContext, state: AttemptState) -> str:
 
 
 def answers(context: AttemptContext, state: AttemptState) -> str:
-    """What the owner was asked in this attempt and what he said, for a prompt; empty where nothing was."""
+    """Write the questions of this attempt with the owner's answers, for a prompt; empty where there are none."""
     said = ((one, answer_to(context, one)) for one in state.questions)
     lines = [f"- {one.text} {answer}" for one, answer in said if answer is not None]
     return quoted("answers", "\n".join(lines)) if lines else ""

@@ -43,7 +43,7 @@ _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the checks found. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
+    """The result of checks. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
 
     state: AttemptState
     verdict: Verdict | None = None
@@ -65,7 +65,7 @@ class Checked:
 
     @property
     def question(self) -> str:
-        """What is asked of the owner, in a line."""
+        """Write the question to the owner, in a line."""
         more = f" (and {len(self.asks) - 1} more)" if len(self.asks) > 1 else ""
         return f"waits for your decision: {self.asks[0].question}{more}" if self.asks else ""
 
@@ -74,7 +74,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     """Ask every check, merge what they say, report what is new; once for each change. Raises what a check raises."""
     if state.checked and state.checked.digest == digest(state.change, state.own_tests):
         return Checked(state=state)
-    bare = _undeclared(state, services)
+    bare = _remove_declared(state, services)
     reports = await _reports(context, replace(state, change=bare), services)
     findings = _worst_first(reports)
     _report(state, services, findings)
@@ -82,10 +82,10 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
     state = replace(state, noted=tuple(noted), packages=_packages(reports), asks=(), held_in=None)
     state = replace(state, lessons=_lessons(state, reports))
     if any(finding.severity is Severity.BLOCK for finding in findings):
-        return Checked(state=state, verdict=_refused(state, services, findings), findings=findings)
+        return Checked(state=state, verdict=_refuse_change(state, services, findings), findings=findings)
     if asks := tuple({ask.subject: ask for report in reports for ask in report.asks}.values()):
         return Checked(state=state, asks=asks, findings=findings)
-    declared = _declared(bare, services, reports)
+    declared = _find_declared(bare, services, reports)
     files = {path: each.after for path, each in declared.items()}
     state = state.with_declared(settled(services.tree, {**bare, **files}) if files else bare, declared)
     passed = CheckedChange(digest=digest(state.change, state.own_tests), findings=findings[:_MOST_KEPT])
@@ -93,7 +93,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 
 
 def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
-    """What linters left open on the change that is judged, for its evidence: those that could not say anything, too."""
+    """List the linters' open findings on the change that is judged, for its evidence: failures of linters, too."""
     found = state.checked.findings if state.checked else ()
     return tuple(
         f"{LINTER_NOTE}{each.message}"
@@ -105,7 +105,7 @@ def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
 async def asks_for(
     context: AttemptContext, state: AttemptState, services: AgentServices, packages: tuple[str, ...]
 ) -> tuple[Ask, ...]:
-    """What the owner must decide before a plan that names these packages is carried out. Raises what a check raises."""
+    """List the owner's decisions before a plan that names these packages is carried out. Raises what a check raises."""
     job = replace(_job(context, state, services), change={}, own={}, wanted=packages)
     reports = await asyncio.gather(*(check.examine(job) for check in services.change_checks))
     return tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
@@ -138,13 +138,15 @@ def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
     return {name: version for report in reports for name, version in report.packages.items()}
 
 
-def _undeclared(state: AttemptState, services: AgentServices) -> Change:
+def _remove_declared(state: AttemptState, services: AgentServices) -> Change:
     """The change without the packages that the checks named for an earlier try; what it needs is named again."""
     texts = {path: each.undone(text) for path, each in state.declared.items() if (text := state.change.get(path))}
     return settled(services.tree, {**state.change, **texts}) if texts else state.change
 
 
-def _declared(change: Change, services: AgentServices, reports: Iterable[ChangeCheckReport]) -> dict[str, Declared]:
+def _find_declared(
+    change: Change, services: AgentServices, reports: Iterable[ChangeCheckReport]
+) -> dict[str, Declared]:
     """The dependency files in which the change's packages are named, but for those that may not be written."""
     view = View(services.tree, change)
     files = {path: text for report in reports for path, text in report.declares.items() if not misplaced(path, view)}
@@ -169,7 +171,7 @@ def _name(finding: Finding) -> str:
     return f"{finding.rule}:{finding.path}"
 
 
-def _refused(state: AttemptState, services: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
+def _refuse_change(state: AttemptState, services: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
     """A verdict on what was never run. Where only the agent's own tests are blamed, it says so by calling them weak."""
     blocked = [finding for finding in findings if finding.severity is Severity.BLOCK]
     in_code = [finding for finding in blocked if finding.path not in state.own_tests]

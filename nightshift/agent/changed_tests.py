@@ -76,10 +76,12 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
         if languages is None:
             why = "is a test of the repository, and nothing here can read it"
         elif text is None:
-            why = _kept(context, state, services) or languages.refuse_removal(path, before, *about, passed=passed)
+            why = _describe_ban(context, state, services) or languages.refuse_removal(
+                path, before, *about, passed=passed
+            )
         else:
             why = languages.refuse_change(path, before, shown, *about)
-        if why := why or _denied(context, path, services):
+        if why := why or _describe_denial(context, path, services):
             left_out[path] = why
             failed |= bool(failing)
         elif _is_granted(context, state, services, path, _subject(path, text, before)):
@@ -128,7 +130,7 @@ def propose(before: Change, now: Change, tree: Tree) -> Change:
     return {path: now[path] if path in now else text_of(tree, path) for path in sorted({*before, *now})}
 
 
-def _kept(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:
+def _describe_ban(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:
     """Why a task may remove no tests, whoever agrees; empty where it may."""
     words = context.task.spec.description
     if not asks_to_take_away(context.task.spec) or _MOVES.search(words):
@@ -154,7 +156,7 @@ def _is_allowed(context: AttemptContext, state: AttemptState, services: AgentSer
     return named or services.settings.change_tests == "allow"
 
 
-def _denied(context: AttemptContext, path: str, services: AgentServices) -> str:
+def _describe_denial(context: AttemptContext, path: str, services: AgentServices) -> str:
     if services.settings.change_tests == "keep":
         return "is a test of the repository; the settings keep these as they are"
     if any(subject.startswith(f"{_SUBJECT}:{path}:") for subject in context.denied):

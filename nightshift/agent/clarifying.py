@@ -80,7 +80,7 @@ def is_wanted(context: AttemptContext, clear_enough: float) -> bool:
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Read the task, and ask its owner where that is wanted. Raises what the model raises."""
     if state.brief is not None:
-        return _answered(context, state, state.brief)
+        return _go_on(context, state, state.brief)
     score = clarity(context.task.spec)
     dialogue = Dialogue(Phase.CLARIFYING, context, state, services)
     brief = await _read(context, state, services, dialogue)
@@ -88,10 +88,10 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if brief is None:
         note = "the task could not be put in other words; it goes on as it stands"
         return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=state, note=note, data={"clarity": score})
-    return _answered(context, replace(state, brief=brief), brief, score)
+    return _go_on(context, replace(state, brief=brief), brief, score)
 
 
-def _answered(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
+def _go_on(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
     """Go on with answers and defaults, or wait for the owner."""
     data = {} if score is None else {"clarity": score}
     open_ones = [one for one in brief.questions if one.subject not in context.granted | context.denied]

@@ -53,10 +53,10 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """One try: from the model's text to a sound change. Raises what the model raises."""
-    if refused := _refused_by_owner(context, state):
+    if refused := _end_by_owner(context, state):
         return refused
     if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
-        return _asked(replace(state, iteration=state.iteration + 1), question)
+        return _wait_for_owner(replace(state, iteration=state.iteration + 1), question)
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
     state = await asyncio.to_thread(begun_project, context, state, services)
@@ -83,8 +83,8 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if draft.refused:
         _report_refused(services, draft.refused)
     if left.question:
-        return _asked(after, left.question)
-    step = _judged(context, state, after, draft, left)
+        return _wait_for_owner(after, left.question)
+    step = _judge_reply(context, state, after, draft, left)
     return replace(step, data={**step.data, **left.data})
 
 
@@ -108,7 +108,7 @@ def _without_dropped(context: AttemptContext, state: AttemptState, services: Age
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """What is left when the conversation is over: faults that were not mended, and the model's word on its change.
+    """The rest of a conversation that is over: faults that were not mended, and the model's word on its change.
 
     With a `question` the owner must say something first. `data` is for the timeline.
     """
@@ -145,7 +145,7 @@ async def _explore(
     return _Left(summary=(_summary(end.final) or closing_words(end.final)) if end.final else "", data=data)
 
 
-def _refused_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
+def _end_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
     """The end of a task of which the model said that it cannot be done, and whose owner agrees."""
     agreed = agreed_refusal(context, state)
     if not agreed:
@@ -155,7 +155,7 @@ def _refused_by_owner(context: AttemptContext, state: AttemptState) -> Step | No
 
 
 def _contradiction(context: AttemptContext, state: AttemptState) -> Question | None:
-    """What the owner is asked where existing tests demand the opposite of the task; None where he has answered."""
+    """Ask the owner where existing tests demand the opposite of the task; None where he has answered."""
     last = state.tries[-1].reflection if state.tries else None
     if last is None or not last.contradicting_tests:
         return None
@@ -166,7 +166,7 @@ def _contradiction(context: AttemptContext, state: AttemptState) -> Question | N
     return question if answer_to(context, question) is None else None
 
 
-def _asked(state: AttemptState, question: Question) -> Step:
+def _wait_for_owner(state: AttemptState, question: Question) -> Step:
     """Wait for the owner; the change so far is kept, and the try goes on with his answer."""
     ask, asked = as_ask(question), (*state.questions, question)
     held = replace(state, asks=(ask,), reason=ask.question, questions=asked, iteration=state.iteration - 1)
@@ -206,7 +206,7 @@ async def _converse(
             prompt = plain.ask_again(first, number, lacks_bodies=lacks_bodies)
             continue
         hint = "" if said or taken.paths or endings.implied(reply) is None else prompt_file("formats/endings_again")
-        prompt = dialogue.again(first, _remembered(reply), complaint(taken, draft.taken, hint))
+        prompt = dialogue.again(first, _repeat_reply(reply), complaint(taken, draft.taken, hint))
     refused = tuple(f"{path} {why}." for path, why in taken.refused)
     return _Left(faults=taken.faults or refused or ("The reply held nothing.",), summary=summary)
 
@@ -261,13 +261,13 @@ def _summary(reply: Completion) -> str:
     return found.group(1).strip().strip("*_`").strip()[:200] if found else ""
 
 
-def _remembered(reply: Completion) -> str:
+def _repeat_reply(reply: Completion) -> str:
     """The model's own reply, for it to see."""
     calls = f"(calls of {', '.join(call.name[:60] for call in reply.tool_calls[:10])})" if reply.tool_calls else ""
     return "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip())
 
 
-def _judged(context: AttemptContext, before: AttemptState, after: AttemptState, draft: Draft, left: _Left) -> Step:
+def _judge_reply(context: AttemptContext, before: AttemptState, after: AttemptState, draft: Draft, left: _Left) -> Step:
     """The step that follows from what was taken."""
     if left.faults:
         head = "Part of the reply could not be used." if draft.taken else "The reply held no usable file."
@@ -365,7 +365,7 @@ def _now(state: AttemptState, first: str, again: str) -> str:
 
 
 def complaint(taken: Taken, done: Sequence[str], hint: str = "") -> str:
-    """What could not be used, what was, and what to send again; `hint` is a sentence more."""
+    """Name the parts that could not be used, those that were, and what to send again; `hint` is a sentence more."""
     faults = [f"- {fault}" for fault in taken.faults]
     faults += [f"- {path} {why}." for path, why in taken.refused]
     parts = ["Your reply could not be used, or not all of it:", quoted("complaints", "\n".join(faults))]

@@ -113,7 +113,7 @@ class Dialogue:
         return replace(first, messages=messages, temperature=round(1 - 0.4 / self.calls, 2))
 
     def place(self, seq: int) -> ToolPlace:
-        """Where the tool call of this number in the last reply stands."""
+        """Find the tool call of this number in the last reply."""
         state = self._state
         return ToolPlace(
             task_id=self._context.task.id, attempt=state.attempt, step_no=state.step_no, call_no=self.calls - 1, seq=seq

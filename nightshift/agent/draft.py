@@ -20,7 +20,7 @@ from nightshift.core.text.file_form import written_like
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What one reply brought: paths taken, sentences about what must come again, refused paths with reasons."""
+    """The files of one reply: paths taken, sentences about what must come again, refused paths with reasons."""
 
     paths: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()

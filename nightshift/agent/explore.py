@@ -47,7 +47,7 @@ NEAR_END = 5
 FULL_SHARE = 0.75
 """Of the model's window: there the conversation begins afresh."""
 UNKNOWN_WINDOW = 32_000
-"""What is assumed where a server does not say how long its context is."""
+"""Tokens of context where a server does not say how long its context is."""
 BRIEFS = 30
 
 _FORM = "Your reply held no tool call. Call one of the tools ({names}) in the form that was described{end}."
@@ -118,12 +118,14 @@ class Explorer:
             self._last, asked = reply, read_calls(reply, self._toolbox.tools)
             if not asked.calls and self._answers and reply.text.strip() and not asked.fault:
                 self._note_form(reply, good=True)
-                return self._ended(final=reply)
+                return self._end_conversation(final=reply)
             if end := await self._run_calls(reply, asked):
                 return end
-        return self._ended(why=f"{self._steps} steps were used up")
+        return self._end_conversation(why=f"{self._steps} steps were used up")
 
-    def _ended(self, ending: Ending | None = None, final: Completion | None = None, why: str = "") -> Explored:
+    def _end_conversation(
+        self, ending: Ending | None = None, final: Completion | None = None, why: str = ""
+    ) -> Explored:
         return Explored(ending=ending, final=final, why=why, calls=len(self._briefs), reply=self._last)
 
     async def _run_calls(self, reply: Completion, asked: Calls) -> Explored | None:
@@ -146,26 +148,28 @@ class Explorer:
                 self._answer(turn, reply, call, f"Not yet: {why}")
                 self._failed_tests = ""
                 continue
-            record, ending, repeated = await self._called(call, seq)
+            record, ending, repeated = await self._record_call(call, seq)
             failed |= not record.ok
             if call.name == specs.RUN_TESTS.name:
                 self._failed_tests = _TESTS_FAILED if not record.ok and NO_VERDICT in record.text else ""
             self._answer(turn, reply, call, f"{record.text}\n\n{_NUDGE}" if repeated == NUDGE else record.text)
             if ending:
-                return self._ended(ending)
+                return self._end_conversation(ending)
             if repeated >= ENOUGH:
-                return self._ended(why=f"the same call came {repeated} times with the same result")
+                return self._end_conversation(why=f"the same call came {repeated} times with the same result")
         if asked.fault:
             turn.results.append(("", Message(role="user", text=asked.fault)))
         if asked.whole and not (failed or asked.fault):
-            return self._ended(final=reply)  # the whole answer at once, as from a model that ignores the tools
+            return self._end_conversation(
+                final=reply
+            )  # the whole answer at once, as from a model that ignores the tools
         return None
 
     async def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
         """A reply in words: the end where it follows a change and the vendor's own form, else a fault of form."""
         if reply.protocol is ToolProtocol.NATIVE and reply.finish is Finish.STOP and self._toolbox.draft.taken:
             self._note_form(reply, good=True)
-            return self._ended(final=reply)
+            return self._end_conversation(final=reply)
         self._note_form(reply, good=False)
         end, why = await self._in_words(reply)
         if end:
@@ -173,7 +177,7 @@ class Explorer:
         self._bad += 1
         if self._bad >= BAD_REPLIES:
             if self._switched:
-                return self._ended(why=f"{BAD_REPLIES} replies in a row held no tool call")
+                return self._end_conversation(why=f"{BAD_REPLIES} replies in a row held no tool call")
             native = reply.protocol is ToolProtocol.NATIVE
             self._protocol, self._switched, self._bad = ToolProtocol.TEXT if native else ToolProtocol.NATIVE, True, 0
         turn.results.append(("", Message(role="user", text=why or self._complaint(reply, asked))))
@@ -186,9 +190,9 @@ class Explorer:
             return None, ""
         if isinstance(said, Done):
             result = await self._toolbox.finish(said)
-            return (self._ended(said), "") if result.ending else (None, result.text)
+            return (self._end_conversation(said), "") if result.ending else (None, result.text)
         question = as_question(said)
-        return (self._ended(question) if self._toolbox.answer_to(question) is None else None), ""
+        return (self._end_conversation(question) if self._toolbox.answer_to(question) is None else None), ""
 
     def _complaint(self, reply: Completion, asked: Calls) -> str:
         if asked.fault:
@@ -205,13 +209,13 @@ class Explorer:
         if reply.protocol is not None:
             self.forms[reply.backend, reply.model, str(reply.protocol), good] += 1
 
-    async def _called(self, call: ToolCall, seq: int) -> tuple[ToolRecord, Ending | None, int]:
+    async def _record_call(self, call: ToolCall, seq: int) -> tuple[ToolRecord, Ending | None, int]:
         """The record of a call, made now or replayed; how it ends the conversation; how often it came with this."""
         log, place, draft = self._services.tool_log, self._dialogue.place(seq), self._toolbox.draft
         ending: Ending | None = None
         record, before = log.stored(place) if log else None, draft.change
         if record is None or call.name in specs.ENDING:
-            record, ending = await self._made(call, before)
+            record, ending = await self._make_call(call, before)
             if log:
                 await log.save(place, record)
         elif record.change is not None:
@@ -221,7 +225,7 @@ class Explorer:
         self._seen[key] += 1
         return record, ending, self._seen[key]
 
-    async def _made(self, call: ToolCall, before: Change) -> tuple[ToolRecord, Ending | None]:
+    async def _make_call(self, call: ToolCall, before: Change) -> tuple[ToolRecord, Ending | None]:
         if call.name in {specs.RUN.name, specs.RUN_TESTS.name} or specs.is_outside(call.name):
             self._services.events.emit(Kind.TOOL_STARTED, brief(call.name, as_json(call.arguments)))
         began_s = time.monotonic()
@@ -267,7 +271,7 @@ class Explorer:
         self._turns = [_Turn(Message(role="assistant", text="(I continue.)"), [("", note)]), self._turns[-1]]
 
     def _messages(self, first: Prompt, left: int) -> list[Message]:
-        masked, found, number = self._masked(), list(first.messages), 0
+        masked, found, number = self._count_masked(), list(first.messages), 0
         for turn in self._turns:
             found.append(turn.said)
             for line, message in turn.results:
@@ -283,7 +287,7 @@ class Explorer:
             _append(found, Message(role="user", text=f"({last} Please {end}.)"))
         return found
 
-    def _masked(self) -> int:
+    def _count_masked(self) -> int:
         """How many of the oldest results are masked."""
         count = sum(1 for turn in self._turns for line, _ in turn.results if line)
         return max(0, (count - KEPT_RESULTS) // BATCH * BATCH)

@@ -20,14 +20,14 @@ _FIRST = ("collect", "import", "modulenotfound", "syntax", "indentation", "timeo
 
 
 def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int = MAX_TOKENS) -> str:
-    """What failed, why, and where.
+    """Describe failures: the tests, why they failed, and where.
 
     Args:
         verdict: a verdict that did not pass, or a trial.
         before: the verdict of the try before, for the line that compares.
         max_tokens: the length at which details are left out, by estimate.
     """
-    lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _dropped(verdict))
+    lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _list_dropped(verdict))
     head = [line for line in lines if line]
     known = before.failing if before else frozenset[str]()
     shown = _distinct(verdict.failures, known)[:MAX_FAILURES]
@@ -72,13 +72,13 @@ def _reason(verdict: SuiteReport) -> str:
 
 
 def _baseline(verdict: SuiteReport) -> str:
-    """What the change has nothing to do with, and what it mended."""
+    """Describe failures that the change has nothing to do with, and those that it mended."""
     count, mended = len(verdict.before), len(verdict.mended)
     left = f"{count} more failed before the change already and are not counted." if count else ""
     return " ".join(part for part in (left, f"{mended} that failed before pass now." if mended else "") if part)
 
 
-def _dropped(verdict: SuiteReport) -> str:
+def _list_dropped(verdict: SuiteReport) -> str:
     dropped = verdict.evidence.dropped if isinstance(verdict, Verdict) else {}
     return (
         "Not used: " + "; ".join(f"{path} ({why})" for path, why in list(dropped.items())[:5]) + "." if dropped else ""
@@ -95,11 +95,11 @@ def _distinct(failures: Sequence[Failure], known: Collection[str] = ()) -> list[
 
 def _failure(number: int, failure: Failure, tokens: int) -> str:
     where = f"\n   at {failure.frame}" if failure.frame else ""
-    text = f"{number}. {failure.id}: {failure.kind}{where}\n{_indented(_cut(failure.message, tokens // 2))}"
+    text = f"{number}. {failure.id}: {failure.kind}{where}\n{_indent_text(_cut(failure.message, tokens // 2))}"
     for title, part in (("code", failure.excerpt), ("output", failure.output)):
         space = tokens - estimate_tokens(text)
         if part.strip() and space > 30:
-            text += f"\n   {title}:\n{_indented(_cut(part, space))}"
+            text += f"\n   {title}:\n{_indent_text(_cut(part, space))}"
     return text
 
 
@@ -114,7 +114,7 @@ def _cut(text: str, tokens: int) -> str:
     return "\n".join(kept)
 
 
-def _indented(text: str) -> str:
+def _indent_text(text: str) -> str:
     return "\n".join("   | " + line for line in text.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""Which files of a repository matter for a task: those that its words speak of, and those that these refer to.
+"""Ranks files of a repository by a task: those that its words speak of, and those that these refer to.
 
 Two looks are put together. The first is at words: a file is near the task by the words that both have, rare ones above
 all (inverse document frequency: Spärck Jones, 1972), more so where they stand in its path or in names that it defines,
@@ -36,7 +36,7 @@ _LEAST = 1e-9
 _ALPHA = 0.5
 """How much of its rank a file passes on: in a large repository a higher share ends in what everything refers to."""
 _BY_REFERENCE = 0.35
-"""What the highest rank by references is worth beside the nearest file by words."""
+"""The weight of the highest rank by references beside the nearest file by words."""
 _IN_PATH, _IN_NAME, _QUOTED, _DEFINED, _CALLED = 2.5, 1.0, 3.0, 6.0, 2.0
 """Beside 1 for a word that a file holds: what it is worth in its path, in a name that it defines; a quotation that it
 holds; a name that it defines which the task writes as one; and one that is written like any other word."""
@@ -69,7 +69,7 @@ _COMMON = words_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
-    """What the task points to: files by path, its words, names that it writes as such, and what it quotes."""
+    """The targets of a task: files by path, its words, names that it writes as such, and what it quotes."""
 
     files: Collection[str] = ()
     words: frozenset[str] = frozenset()
@@ -79,7 +79,7 @@ class Interest:
 
 
 def interest_in(text: str, files: Collection[str] = ()) -> Interest:
-    """What a text points to; in time linear in its length."""
+    """Read the targets of a text; in time linear in its length."""
     text = text[:_MAX_CHARS]
     quotes = list(dict.fromkeys(next(filter(None, found)) for found in _QUOTE.findall(text)))
     coded = " ".join([*_CODE.findall(text), *(quote for quote in quotes if " " not in quote.strip())])
@@ -100,16 +100,18 @@ def read(view: View, symbol_cache: SymbolCache) -> dict[str, Tags]:
     entries = view.tree.entries()
     paths = islice((path for path in view.paths() if is_mapped(path)), MOST_FILES)
     return {
-        path: _changed(path, view) if path in view.change else _kept(path, view.tree, entries[path], symbol_cache)
+        path: _read_changed(path, view)
+        if path in view.change
+        else _read_tags(path, view.tree, entries[path], symbol_cache)
         for path in paths
     }
 
 
-def _changed(path: str, view: View) -> Tags:
+def _read_changed(path: str, view: View) -> Tags:
     return tags(path, view.text(path) or "")
 
 
-def _kept(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -> Tags:
+def _read_tags(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -> Tags:
     known = symbol_cache.get(content)
     return symbol_cache.put(content, tags(path, base_text(tree, path) or "")) if known is None else known
 
@@ -119,11 +121,11 @@ def spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict
     entries = view.tree.entries()
 
     def tags_of(path: str) -> Tags | None:
-        return _kept(path, view.tree, entries[path], symbol_cache) if is_mapped(path) else None
+        return _read_tags(path, view.tree, entries[path], symbol_cache) if is_mapped(path) else None
 
     found = symbol_cache.shared.find(entries, tags_of, interest.words, interest.names)
     kept = {path: one for path, one in found.items() if path not in view.change}
-    changed = {path: _changed(path, view) for path in view.change if path in view and is_mapped(path)}
+    changed = {path: _read_changed(path, view) for path in view.change if path in view and is_mapped(path)}
     return kept | {path: one for path, one in changed.items() if _speaks_of(path, one, interest)}
 
 
@@ -202,7 +204,7 @@ def _look_for_quotes(
 
 @lru_cache(maxsize=50_000)
 def weight_of(path: str) -> float:
-    """What a file counts beside a source: less where it is a test, an example or a document."""
+    """Weigh a file against a source: less where it is a test, an example or a document."""
     is_source = path.endswith(_CODE_ENDINGS) and not is_test_path(path) and not _FOLDERS_ASIDE.search(path)
     return 1.0 if is_source else _ASIDE
 

@@ -1,4 +1,4 @@
-"""What a Go file offers: the signatures and types of its declarations, for a model."""
+"""The signatures and types of a Go file's declarations, for a model."""
 
 from __future__ import annotations
 

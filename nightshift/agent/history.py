@@ -1,4 +1,4 @@
-"""What an attempt has been through, in few words: tries as lines, the last failure, the hand-over to a fresh start.
+"""The history of an attempt in few words: tries as lines, the last failure, the hand-over to a fresh start.
 
 The output of a run is shown once, by the phase that follows it; of earlier runs only what failed and what was thought
 of it stays (masked outputs lose nothing against summaries written by a model: Lindenbauer and others, “The Complexity
@@ -55,7 +55,7 @@ def history_tokens(state: AttemptState, gauge: Gauge) -> int:
 
 
 def handed_over(state: AttemptState) -> HandOver:
-    """What a fresh context gets of everything up to now; an earlier hand-over is part of it."""
+    """Write a fresh context's summary of everything up to now; an earlier hand-over is part of it."""
     before = state.handed.tried if state.handed else ()
     tried = (*before, *lines_of(state))
     verdict = state.verdict

@@ -1,4 +1,4 @@
-"""What a JavaScript or TypeScript file offers and needs: signatures for a model, and its imports."""
+"""The signatures of a JavaScript or TypeScript file, for a model, and its imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of thing a task builds, and whether it asks for documentation or a removal alone: by its description."""
+"""Reads the kind of a task from its description: the thing to build, documentation alone, a removal alone."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
     async for step in Machine(services).steps(_context(spec, services.clock, limits), start):
         functions.state = step.state
         steps.append(step)
-    return _solved(steps[-1].state, steps)
+    return _build_result(steps[-1].state, steps)
 
 
 def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:
@@ -112,7 +112,7 @@ def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:
     return AttemptContext(task=task, iterations=iterations, warn_at=max(1, iterations - 3), run_limits=limits.of_run())
 
 
-def _solved(state: AttemptState, steps: Sequence[Step]) -> Solved:
+def _build_result(state: AttemptState, steps: Sequence[Step]) -> Solved:
     return Solved(
         passed=state.phase is Phase.COMMIT,
         files={path: text for path, text in state.change.items() if text is not None},

@@ -177,7 +177,7 @@ class Machine:
 
 
 def _prompts(services: AgentServices) -> dict[str, object]:
-    """What the step's prompts held, for the timeline; of very many the first ones."""
+    """List the content of the step's prompts, for the timeline; of very many the first ones."""
     return {"prompts": [dict(one) for one in services.prompts[:_MOST_PROMPTS]]} if services.prompts else {}
 
 

@@ -1,4 +1,4 @@
-"""What the owner said to a task while it was worked on, in prompts; and that no commit passes over it.
+"""The owner's words to a task at work, in prompts; no commit passes over them.
 
 What was said before a step began stands in a part of its own of each of the step's prompts. What is said while a step
 runs stands at the end of its next request and of all that follow: there a model heeds it, and what a provider has in
@@ -28,11 +28,11 @@ _FRAME = 60
 
 
 def the_messages(said: Sequence[OwnerMessage], gauge: Gauge) -> Section:
-    """What was said before the step; of too much the newest that fits."""
-    return Section(title=TITLE, fill=lambda space: _shown(said, space, gauge), share=0.25, rank=1)
+    """Write the messages before the step; of too much the newest that fits."""
+    return Section(title=TITLE, fill=lambda space: _show_messages(said, space, gauge), share=0.25, rank=1)
 
 
-def _shown(said: Sequence[OwnerMessage], space: int, gauge: Gauge) -> Shown:
+def _show_messages(said: Sequence[OwnerMessage], space: int, gauge: Gauge) -> Shown:
     kept, cut = list[str](), False
     space -= gauge.tokens(_HOLDS) + _FRAME
     for one in reversed(said):
@@ -42,10 +42,10 @@ def _shown(said: Sequence[OwnerMessage], space: int, gauge: Gauge) -> Shown:
             cut = True
             break
         kept.insert(0, line)
-    return Shown(text=_quoted(_HOLDS, kept), cut=cut) if kept else Shown()
+    return Shown(text=_quote_lines(_HOLDS, kept), cut=cut) if kept else Shown()
 
 
-def _quoted(head: str, lines: Sequence[str]) -> str:
+def _quote_lines(head: str, lines: Sequence[str]) -> str:
     text = "\n".join(lines)
     return f"{head}\n\n{quoted('owner', text)}"
 
@@ -54,7 +54,7 @@ def with_later(prompt: Prompt, said: Sequence[OwnerMessage]) -> Prompt:
     """The prompt with what was said since its step began, at its end."""
     if not said:
         return prompt
-    text = f"## {LATER}\n\n{_quoted(_JUST, [f'- {one.text}' for one in said])}"
+    text = f"## {LATER}\n\n{_quote_lines(_JUST, [f'- {one.text}' for one in said])}"
     last = prompt.messages[-1]
     messages = (
         (*prompt.messages[:-1], replace(last, text=f"{last.text.rstrip()}\n\n{text}"))

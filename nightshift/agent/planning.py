@@ -85,7 +85,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     declined = " ".join(answer.split()) if declines(answer) else ""
     data = {"declined": declined[:_MAX_DECLINED_CHARS]} if declined else {}
     if declined and (question := _open_question(context, declined)):
-        return _held(state, question, data)
+        return _wait_for_owner(state, question, data)
     plan = "" if declined else answer
     lines = sum(1 for line in plan.split("\n") if line.strip())
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else _PLAIN
@@ -97,20 +97,22 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     note += f": {declined}" if declined else ""
     if asks := await asks_for(context, state, services, wanted) if (wanted := planned_packages(plan)) else ():
         return _needs_packages(state, asks)
-    return _planned(state, note, data)
+    return _finish_plan(state, note, data)
 
 
 def _without_asking(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step | None:
     """The step that needs no plan of the model's: all is decided, or the code is asked for in plain words."""
     if agreed := agreed_refusal(context, state):
-        return _planned(replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}")  # CODING ends it
+        return _finish_plan(
+            replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}"
+        )  # CODING ends it
     if _was_held(context, state):
-        return _planned(state, "its packages were decided on")
+        return _finish_plan(state, "its packages were decided on")
     if not plain.is_plain(context, state, services, Phase.CODING):
         return None
     if choice.is_open(context, state):
         state = choice.chosen(context, state, services.tree)
-    return _planned(state, "no plan: the model is asked for the code at once")
+    return _finish_plan(state, "no plan: the model is asked for the code at once")
 
 
 def planned_packages(plan: str) -> tuple[str, ...]:
@@ -138,13 +140,13 @@ def _names(asks: tuple[Ask, ...]) -> str:
     return ", ".join(ask.subject.partition(":")[2] for ask in asks)
 
 
-def _planned(state: AttemptState, note: str, data: Mapping[str, Any] | None = None) -> Step:
+def _finish_plan(state: AttemptState, note: str, data: Mapping[str, Any] | None = None) -> Step:
     state = replace(state, asks=())
     return Step(phase=Phase.PLANNING, outcome=Outcome.OK, state=state, note=note[:300], data=data or {})
 
 
 def _open_question(context: AttemptContext, declined: str) -> Question | None:
-    """What the owner is asked where no plan came: what the model asks, or whether the task can be done at all.
+    """Ask the owner where no plan came: the model's question, or whether the task can be done at all.
 
     None where he has answered that already: then the plain plan holds.
     """
@@ -154,7 +156,7 @@ def _open_question(context: AttemptContext, declined: str) -> Question | None:
     return question if answer_to(context, question) is None else None
 
 
-def _held(state: AttemptState, question: Question, data: Mapping[str, Any]) -> Step:
+def _wait_for_owner(state: AttemptState, question: Question, data: Mapping[str, Any]) -> Step:
     """Wait for the owner; the plan is made with his answer."""
     ask = as_ask(question)
     state = replace(state, asks=(ask,), reason=ask.question, questions=(*state.questions, question))
@@ -275,7 +277,7 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
         context: the task that is planned.
         clear_enough: a part that is less clear than this (0 to 1, `agent.clarifying`) is refused.
     """
-    raw = _listed(text)
+    raw = _read_list(text)
     if raw is None:
         return None
     if not FEWEST <= len(raw) <= MOST:
@@ -287,10 +289,10 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
             return one
         subtasks.append(one)
     faults = (_fault(number, one, len(subtasks), context, clear_enough) for number, one in enumerate(subtasks, 1))
-    return next(filter(None, faults), "") or _together(subtasks) or _ordered(subtasks)
+    return next(filter(None, faults), "") or _together(subtasks) or _order_subtasks(subtasks)
 
 
-def _listed(text: str) -> list[Any] | None:
+def _read_list(text: str) -> list[Any] | None:
     """The raw list: a bare or fenced one, or the one in the field `subtasks` of an object."""
     for candidate in (text, *(block.text for block in blocks(text))):
         if candidate.strip().startswith("["):
@@ -317,7 +319,7 @@ def _part(number: int, raw: Any) -> SubtaskIn | str:
 
 
 def _fault(number: int, one: SubtaskIn, count: int, context: AttemptContext, clear_enough: float) -> str:
-    """What is wrong with one part by itself, or nothing."""
+    """Describe the fault of one part by itself, or nothing."""
     given = context.task.spec.tests
     for path in one.files:
         if why := path_fault(path) or ("a given test is never changed" if path in given else ""):
@@ -345,7 +347,7 @@ def _fault(number: int, one: SubtaskIn, count: int, context: AttemptContext, cle
 
 
 def _together(subtasks: Sequence[SubtaskIn]) -> str:
-    """What is wrong with the parts side by side, or nothing."""
+    """Describe the fault of the parts side by side, or nothing."""
     needs = _needs(subtasks)
     try:
         TopologicalSorter(needs).prepare()
@@ -381,7 +383,7 @@ def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
     return found
 
 
-def _ordered(subtasks: Sequence[SubtaskIn]) -> tuple[Subtask, ...]:
+def _order_subtasks(subtasks: Sequence[SubtaskIn]) -> tuple[Subtask, ...]:
     needs = _needs(subtasks)
     order = list(TopologicalSorter(needs).static_order())
     place = {at: number for number, at in enumerate(order)}

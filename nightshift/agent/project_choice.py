@@ -1,4 +1,4 @@
-"""Where a task of the workspace works: the plan chooses one of its projects, begins a new one, or stays at the root.
+"""Chooses the project of a task in the workspace: the plan chooses one, begins a new one, or stays at the root.
 
 What a plan says is looked at as data: a name that can be none, or whose place is taken, chooses nothing. Where it says
 nothing, the task goes where what it depends on went, or where the files lie that it names, else to the root.
@@ -43,16 +43,16 @@ def chosen(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptS
     """The state in the part of the workspace that its plan names; the plan's paths are relative to it from then on."""
     known = projects.projects_of(tree)
     found = _LINE.search(state.plan)
-    name = _named(found["name"], tree, known) if found else None
+    name = _find_project(found["name"], tree, known) if found else None
     if name is None:
-        name = _only(_worked_in(context, known)) or _only(_places(context, tree, known)) or ROOT
+        name = _only(_list_projects_at_work(context, known)) or _only(_places(context, tree, known)) or ROOT
     inside = (path.removeprefix(f"{name}/") for path in tree.entries() if path.startswith(f"{name}/"))
     plan = projects.without_folder(state.plan, name, inside) if name in known else state.plan
     return replace(state, project=name, plan=plan)
 
 
 def about(plan: str) -> str:
-    """What a plan says that its project is; empty where it says nothing."""
+    """Read the project's description from a plan; empty where it says nothing."""
     found = _LINE.search(plan)
     return " ".join(printable(found["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if found else ""
 
@@ -69,7 +69,7 @@ def begun_project(context: AttemptContext, state: AttemptState, services: AgentS
     return replace(state, change={**state.change, **files}) if files else state
 
 
-def _named(word: str, tree: Tree, known: Collection[str]) -> str | None:
+def _find_project(word: str, tree: Tree, known: Collection[str]) -> str | None:
     """The project that a word names; the root for one that names none; None where it says nothing that can be used."""
     name = word.strip("./").lower()
     if name in known:
@@ -83,7 +83,7 @@ def _named(word: str, tree: Tree, known: Collection[str]) -> str | None:
     return ROOT if any(path.startswith(f"{name}/") for path in tree.entries()) else name
 
 
-def _worked_in(context: AttemptContext, known: Collection[str]) -> set[str]:
+def _list_projects_at_work(context: AttemptContext, known: Collection[str]) -> set[str]:
     return _projects(context.built_on, known)
 
 
@@ -102,15 +102,17 @@ def _only(names: set[str]) -> str:
 
 def the_projects(about: PromptContext) -> Section:
     """The projects of the workspace, each with what its README says first, as many as fit."""
-    return Section(title="The projects of the workspace", fill=lambda space: _listed(about, space), share=0.15, rank=3)
+    return Section(
+        title="The projects of the workspace", fill=lambda space: _list_projects(about, space), share=0.15, rank=3
+    )
 
 
-def _listed(about: PromptContext, space: int) -> Shown:
+def _list_projects(about: PromptContext, space: int) -> Shown:
     tree = projects.whole_of(about.services.tree)
     known = projects.projects_of(tree)
     if not known:
         return Shown(text="There is none yet.")
-    used = sorted(_worked_in(about.context, known) - {ROOT})
+    used = sorted(_list_projects_at_work(about.context, known) - {ROOT})
     more = f"\n\n{_USED}{', '.join(used)}" if used else ""
     space -= about.gauge.tokens(more) + 60
     names, lines = [*used, *(name for name in known if name not in used)], list[str]()

@@ -1,4 +1,4 @@
-"""Which files a model may not write, and why; the reason goes back to the model.
+"""Tells files that a model may not write, and why; the reason goes back to the model.
 
 This is courtesy, not the boundary: the suite stages tests from the task and the base whatever a change holds. But a
 model that is told at once does not build on a file that will not be used.

@@ -1,4 +1,4 @@
-"""What a file offers and needs, read from its syntax tree: signatures for a model, and the files that it imports."""
+"""The signatures of a Python file, for a model, and the files that it imports, read from its syntax tree."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _want(module: str, files: Container[str]) -> str:
 
 
 def places(module: str) -> Iterator[str]:
-    """Where the file of a module may lie."""
+    """List paths at which the file of a module may lie."""
     stem = module.replace(".", "/")
     for root in _ROOTS:
         yield f"{root}{stem}.py"

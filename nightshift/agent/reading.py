@@ -38,7 +38,7 @@ _BOTH = (Reader.REVIEW, Reader.AUDIT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Questions:
-    """What is asked of a change: by whom, in whose phase, and in which pieces."""
+    """The questions about a change: by whom, in whose phase, and in which pieces."""
 
     readers: tuple[Reader, ...]
     parts: Sequence[Piece]
@@ -132,7 +132,7 @@ def _request(
     part: str,
 ) -> Prompt:
     about = sections.prompt_context(context, state, services, questions.phase)
-    known = _known(state.checked.findings) if state.checked and Reader.AUDIT in questions.readers else ""
+    known = _list_earlier(state.checked.findings) if state.checked and Reader.AUDIT in questions.readers else ""
     parts = [
         sections.the_task(about),
         sections.the_tests(about),
@@ -151,7 +151,7 @@ def _head(context: AttemptContext, readers: tuple[Reader, ...]) -> Message:
     return system(PHASES[readers[0]], *own, reply, sections.language_file(context), *sections.kind_file(context))
 
 
-def _known(found: Sequence[Finding]) -> str:
+def _list_earlier(found: Sequence[Finding]) -> str:
     return "\n".join(
         f"{one.path}:{one.line}: {one.rule} ({one.severity}): {one.message}" for one in found[:_MOST_KNOWN]
     )

@@ -1,4 +1,4 @@
-"""What was learned earlier, brought into the state: few lessons, each once, never more than the settings allow."""
+"""Brings earlier lessons into the state: few, each once, never more than the settings allow."""
 
 from __future__ import annotations
 

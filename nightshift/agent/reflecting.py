@@ -73,7 +73,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     fresh = bool(why) or _is_long(state, services)
     state = history.afresh(state) if fresh else state
     if why:
-        state = _escalated(state)
+        state = _escalate_state(state)
         _report_stuck(state, services, why, "another plan and model" if state.escalation > 1 else "a fresh start")
     replan = reflection.replan or bool(why and state.escalation > 1)
     if reflection.contradicting_tests and services.settings.change_tests != "keep":
@@ -184,7 +184,7 @@ def _is_long(state: AttemptState, services: AgentServices) -> bool:
     )
 
 
-def _escalated(state: AttemptState) -> AttemptState:
+def _escalate_state(state: AttemptState) -> AttemptState:
     """A new count of tries, begun with the last one, whose work may come again: it has no digest any more."""
     last = replace(state.tries[-1], digest="")
     return replace(state, tries=(last,), escalation=state.escalation + 1)
@@ -245,7 +245,7 @@ _Texts = Annotated[tuple[_Text, ...], BeforeValidator(_texts)]
 
 
 class ReflectionIn(BaseModel):
-    """What a model may answer; unknown fields are passed over."""
+    """A model's reflection; unknown fields are passed over."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -30,7 +30,7 @@ _ASKED = 3
 """So many findings stand in a question."""
 _NAMES = {Reader.REVIEW: "review", Reader.AUDIT: "security audit"}
 UNANSWERED = "it is tested and committed, and the finding is named wherever the commit is"
-"""What is assumed where nobody answers in time what is to become of a critical finding."""
+"""The assumed answer to a question about a critical finding that nobody answers in time."""
 
 
 async def review(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
@@ -78,7 +78,7 @@ def blocks(remark: Remark, state: AttemptState, services: AgentServices) -> bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """What follows from one reading."""
+    """The decision that follows from one reading."""
 
     reader: Reader
     reading: Reading
@@ -92,7 +92,7 @@ class _Decision:
 
     @property
     def subject(self) -> str:
-        """What the owner decides on: this very change."""
+        """The subject of the owner's decision: this very change."""
         return f"{self.reader}:{digest(self.state.change)[:16]}"
 
     @property
@@ -103,39 +103,39 @@ class _Decision:
         """The step of the phase."""
         unread = bool(self.reading.unread) and self.reader is Reader.AUDIT
         if self.subject in self.context.granted:
-            return self._passed("its owner did not object to this change")
+            return self._pass_on("its owner did not object to this change")
         if not self.blocking and not unread:
-            return self._passed(_note(self.reading))
+            return self._pass_on(_note(self.reading))
         if self.subject in self.context.denied:
-            return self._denied()
+            return self._end_by_denial()
         if self.blocking and self.state.sent_back_by.count(self.reader) < self.services.settings.review_rounds:
-            return self._sent_back(as_feedback(self.blocking, _NAMES[self.reader]))
+            return self._send_back(as_feedback(self.blocking, _NAMES[self.reader]))
         if self.reader is Reader.REVIEW and not self._asks():
-            return self._passed(f"{counted(self.blocking)} left open after {self._rounds()}")
-        return self._asked()
+            return self._pass_on(f"{counted(self.blocking)} left open after {self._rounds()}")
+        return self._wait_for_owner()
 
     def _asks(self) -> bool:
         critical = any(one.gravity is Gravity.CRITICAL for one in self.blocking)
         return critical and self.services.settings.critical_left != "commit"
 
-    def _passed(self, note: str) -> Step:
+    def _pass_on(self, note: str) -> Step:
         return Step(phase=self.phase, outcome=Outcome.OK, state=replace(self.state, remarks=()), note=note)
 
-    def _sent_back(self, text: str) -> Step:
+    def _send_back(self, text: str) -> Step:
         remarks, by = self.blocking, (*self.state.sent_back_by, self.reader)
         after = replace(self.state, feedback=text, verdict=None, remarks=remarks, sent_back_by=by)
         note = f"sent back: {remarks[0].where}: {remarks[0].reason}" if remarks else text
         return Step(phase=self.phase, outcome=Outcome.REDO, state=after, note=note[:300])
 
-    def _denied(self) -> Step:
+    def _end_by_denial(self) -> Step:
         if not self.blocking:
             name = _NAMES[self.reader]
-            return self._sent_back(
+            return self._send_back(
                 f"The {name} gave no answer that can be used, and its owner does not let the change pass."
             )
-        return self._sent_back(as_feedback(self.blocking, f"{_NAMES[self.reader]}, and the owner with it,"))
+        return self._send_back(as_feedback(self.blocking, f"{_NAMES[self.reader]}, and the owner with it,"))
 
-    def _asked(self) -> Step:
+    def _wait_for_owner(self) -> Step:
         question, state = self._question(), self.state
         waits = self.reader is Reader.AUDIT or self.services.settings.critical_left == "wait"
         ask = Ask(kind=AskKind.FINDING, subject=self.subject, question=question, default="" if waits else UNANSWERED)

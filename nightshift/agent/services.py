@@ -1,4 +1,4 @@
-"""What a phase is given: the ports of the world around it, and the settings of the agent."""
+"""The services of a phase: the ports of the world around it, and the settings of the agent."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class AgentSettings:
     review_rounds: int = 2
     """How often each reader may send a change back within an attempt."""
     critical_left: CriticalLeft = "ask"
-    """What becomes of a critical finding of a review after its rounds: the owner is asked and nothing is done before he
+    """The rule for a critical finding of a review after its rounds: the owner is asked and nothing is done before he
     answers (`wait`), he is asked and it is committed where he does not answer in time (`ask`), or at once (`commit`).
     """
     read_together: bool = True
@@ -90,8 +90,8 @@ class AgentSettings:
     explore_steps: int = 40
     """How many replies with tool calls a CODING step takes at most."""
     change_tests: ChangeTests = "ask"
-    """Who agrees to a change of an existing test that the task contradicts: the owner, nobody (`allow`), or it stays as
-    it is (`keep`)."""
+    """Consent to a change of an existing test that the task contradicts: the owner's, nobody's (`allow`), or it stays
+    as it is (`keep`)."""
     clear_enough: float = 0.5
     """A task that is less clear than this (0 to 1, `agent.clarifying`) is put in other words first."""
 
@@ -123,9 +123,9 @@ class AgentServices:
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     change_checks: Sequence[ChangeCheck] = ()
-    """What checks a change; all of them are asked before anything of it runs."""
+    """The checks of a change; all of them are asked before anything of it runs."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
-    """What was read of files, for maps of their repositories."""
+    """The facts of files that were read, for maps of their repositories."""
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
     """How long texts are for the model that a phase will ask, by how often the loop was stuck."""
     count_form: Callable[[Completion, bool], object] = lambda _reply, _is_usable: None
@@ -143,11 +143,11 @@ class AgentServices:
     shell: Shell | None = None
     """Runs commands of the model's; without it no tool does."""
     said: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing
-    """What the task's owner said to it so far, oldest first."""
+    """The messages of the task's owner so far, oldest first."""
     server_tools: ServerTools | None = None
     """Tools of servers that the owner configured; without it there are none."""
     tool_log: ToolLog | None = None
-    """Where tool calls are kept; without it a resumed step calls again."""
+    """The store of tool calls; without it a resumed step calls again."""
 
 
 Runner = Callable[[AttemptContext, AttemptState, AgentServices], Awaitable[Step]]

@@ -1,4 +1,4 @@
-"""What the suite is asked: the tree of an attempt, and by what it is judged or tried."""
+"""Builds the job of a suite: the tree of an attempt, and by what it is judged or tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is known by: names that it defines, names that it refers to, its words; and a cache of all three."""
+"""The names that a file defines, names that it refers to, its words; and a cache of all three."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def tags(path: str, text: str) -> Tags:
 def _python(text: str) -> Iterator[tuple[str, bool]]:
     tree = parse_python(text)
     for top in tree.body if tree else ():
-        yield from ((name, True) for name in _assigned(top))
+        yield from ((name, True) for name in _list_assigned(top))
     for node in ast.walk(tree) if tree else ():
         match node:
             case ast.ClassDef(name=name, body=body):
                 yield name, True
-                yield from ((member, True) for each in body for member in _assigned(each) if member.isupper())
+                yield from ((member, True) for each in body for member in _list_assigned(each) if member.isupper())
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name, True
             case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -105,7 +105,7 @@ def _python(text: str) -> Iterator[tuple[str, bool]]:
                 yield from ((alias.name, False) for alias in names)
 
 
-def _assigned(statement: ast.stmt) -> list[str]:
+def _list_assigned(statement: ast.stmt) -> list[str]:
     match statement:
         case ast.Assign(targets=targets):
             return [target.id for target in targets if isinstance(target, ast.Name)]
@@ -147,12 +147,12 @@ class SymbolCache:
         return self._is_new
 
     def last(self, most: int) -> list[tuple[str, Tags]]:
-        """What was read last, at most so many, oldest first."""
+        """List the entries that were read last, at most so many, oldest first."""
         with self._lock:
             return list(self._known.items())[-most:]
 
     def get(self, content: str) -> Tags | None:
-        """What is known of a content."""
+        """Return the facts of a content."""
         return self._known.get(content)
 
     def put(self, content: str, found: Tags) -> Tags:

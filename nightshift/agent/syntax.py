@@ -55,15 +55,15 @@ def fault(path: str, text: str) -> Failure | None:
     try:
         check(path, text)
     except SyntaxError as error:
-        return _located(path, text, type(error).__name__, error.msg, error.lineno)
+        return _locate_fault(path, text, type(error).__name__, error.msg, error.lineno)
     except json.JSONDecodeError as error:
-        return _located(path, text, "JSONDecodeError", error.msg, error.lineno)
+        return _locate_fault(path, text, "JSONDecodeError", error.msg, error.lineno)
     except (ValueError, RecursionError, MemoryError) as error:
         return Failure(id=path, kind=type(error).__name__, message=str(error) or "too deeply nested")
     return None
 
 
-def _located(path: str, text: str, kind: str, message: str, line: int | None) -> Failure:
+def _locate_fault(path: str, text: str, kind: str, message: str, line: int | None) -> Failure:
     at = line or 1
     return Failure(
         id=path, kind=kind, message=f"{message} (line {at})", frame=f"{path}:{at}", excerpt=excerpt(text, at)

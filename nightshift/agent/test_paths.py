@@ -1,4 +1,4 @@
-"""Where tests of the agent's own go: a file named for the module that they test, beside the tests that are there.
+"""Chooses the paths of the agent's own tests: a file named for the module, beside the tests that are there.
 
 A name that a test of the base has is taken, in whichever folder: pytest refuses two files of one name where the folders
 are no packages.
@@ -79,7 +79,7 @@ def _weight(path: str, tree: Tree, change: Change) -> tuple[bool, int]:
 
 
 def _stem(module: str) -> str:
-    """What a module is called; a package by its folder."""
+    """The name of a module; a package by its folder."""
     *folders, name = module.split("/")
     stem = name.partition(".")[0]
     return _snake((folders or [""])[-1] if stem in {"__init__", "__main__", "index"} else stem)

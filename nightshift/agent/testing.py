@@ -46,7 +46,7 @@ _ADD = "Where a fault is named that no test notices, add a test whose expected r
 UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
 DOUBTFUL = "The tests pass, but they would pass whatever the code does. Do what the task says:"
 SENT_BACK = frozenset({FindingKind.COPY, FindingKind.IDLE})
-"""What a model hears of once before the change counts as doubtful; of what speaks of forging it hears nothing."""
+"""Findings that a model hears of once before the change counts as doubtful; of forging it hears nothing."""
 _REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
 _UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
 _MOST_LINES = 200
@@ -61,22 +61,22 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     left_out: Mapping[str, str] = {}
     if state.test_changes:
         checked = await change_check.check(context, replace(state, own_tests={}), services)
-        if stopped := _stopped(checked, before):
+        if stopped := _stop_by_checks(checked, before):
             return stopped
         found = await changed_tests.settle(context, replace(checked.state, own_tests=state.own_tests), services)
         if found.failed:
-            broken = replace(found.state, verdict=_broken(found.state, found.failed))
-            return _told(_failed(broken, before), found.left_out)
+            broken = replace(found.state, verdict=_refuse_breaking(found.state, found.failed))
+            return _add_left_out(_fail_iteration(broken, before), found.left_out)
         if found.asks:
-            return _held(Checked(state=found.state, asks=found.asks))
+            return _wait_for_owner(Checked(state=found.state, asks=found.asks))
         state, left_out = found.state, found.left_out
     if writes_documents(context, state, services):
         state = replace(state, own_tests={})
     elif _needs_tests(context, state, services):
         step = await _judge_with_new_tests(context, state, services, before)
-        return _told(step, left_out) if step.outcome is Outcome.REDO else step
+        return _add_left_out(step, left_out) if step.outcome is Outcome.REDO else step
     step = await _judge(context, state, services, before)
-    return _told(step, left_out) if step.outcome is Outcome.REDO else step
+    return _add_left_out(step, left_out) if step.outcome is Outcome.REDO else step
 
 
 async def _judge_with_new_tests(
@@ -99,7 +99,7 @@ async def _judge_with_new_tests(
 async def _judge(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
     """Run what the checks let pass, with what they noted."""
     checked = await change_check.check(context, state, services)
-    if stopped := _stopped(checked, before):
+    if stopped := _stop_by_checks(checked, before):
         return stopped
     step = await _suite(context, checked.state, services, before)
     return replace(step, data={**step.data, **checked.data})
@@ -127,15 +127,15 @@ async def _with_tests(
     return dialogue.charge(replace(state, own_tests=own, test_prompts=asked)), written
 
 
-def _stopped(checked: Checked, before: Verdict | None) -> Step | None:
+def _stop_by_checks(checked: Checked, before: Verdict | None) -> Step | None:
     """The step that ends with what the checks found; None where they let the change run."""
     if checked.verdict:
-        step = _failed(replace(checked.state, verdict=checked.verdict), before)
+        step = _fail_iteration(replace(checked.state, verdict=checked.verdict), before)
         return replace(step, data={**step.data, **checked.data})
-    return _held(checked) if checked.asks else None
+    return _wait_for_owner(checked) if checked.asks else None
 
 
-def _told(step: Step, left_out: Mapping[str, str]) -> Step:
+def _add_left_out(step: Step, left_out: Mapping[str, str]) -> Step:
     """A try that failed, with what was not taken of its changes of tests."""
     lines = [f"Your change of {path} was not taken: it {why}." for path, why in left_out.items()]
     return replace(step, state=replace(step.state, feedback="\n\n".join([step.state.feedback, *lines])))
@@ -152,13 +152,13 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
     _report(services, verdict)
     if not verdict.passed:
         tried = any(failure.kind == HELD_OUT for failure in verdict.failures)
-        return _failed(replace(state, held_tries=state.held_tries + tried), before)
+        return _fail_iteration(replace(state, held_tries=state.held_tries + tried), before)
     if unjudged(state):
-        return _unjudged(state)
+        return _send_unjudged_back(state)
     if state.unmet:
         return _send_back(context, state, verdict)
     if asks := changed_tests.ask_about(context, state, services, verdict.asks):
-        return _held(Checked(state=state, asks=asks))
+        return _wait_for_owner(Checked(state=state, asks=asks))
     doubts = [one.says for one in verdict.findings if one.kind in SENT_BACK] if verdict.doubt else []
     if doubts and not state.heard_doubt and state.iteration < context.iterations:
         text = "\n".join([DOUBTFUL, *(f"- {says}" for says in doubts)])
@@ -169,7 +169,7 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
     return Step(phase=Phase.TESTING, outcome=Outcome.OK, state=state, note=note, data=_data(verdict))
 
 
-def _held(checked: Checked) -> Step:
+def _wait_for_owner(checked: Checked) -> Step:
     """The owner decides first. Tests that were just written again are not written once more when he has."""
     reason = checked.question[:1000]
     state = replace(
@@ -187,7 +187,7 @@ def unjudged(state: AttemptState) -> dict[str, str]:
     return {path: why for path, why in dropped.items() if path in state.change}
 
 
-def _unjudged(state: AttemptState) -> Step:
+def _send_unjudged_back(state: AttemptState) -> Step:
     files = "; ".join(f"{path} ({why})" for path, why in unjudged(state).items())
     text = f"The tests pass, but these files may not be part of the change and are taken out of it: {files}"
     after = replace(state, feedback=text)
@@ -225,7 +225,7 @@ def _needs_tests(context: AttemptContext, state: AttemptState, services: AgentSe
     return not state.own_tests or blames_tests(state)
 
 
-def _failed(state: AttemptState, before: Verdict | None) -> Step:
+def _fail_iteration(state: AttemptState, before: Verdict | None) -> Step:
     verdict = state.verdict
     assert verdict is not None
     text = feedback.shape(verdict, before)
@@ -245,7 +245,7 @@ async def _unusable(
 ) -> Step:
     """The step of a change whose own tests cannot be used: the repository's tests are run all the same."""
     checked = await change_check.check(context, replace(state, own_tests=state.changed_tests), services)
-    if stopped := _stopped(checked, before):
+    if stopped := _stop_by_checks(checked, before):
         return stopped
     tree = digest(state.change, state.own_tests)
     evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=("nothing was run",))
@@ -255,7 +255,7 @@ async def _unusable(
     )
     verdict = _with_results(unusable, await _run_without_own(context, checked.state, services))
     state = replace(checked.state, own_tests=state.own_tests, verdict=verdict)
-    return _failed(replace(state, spent=state.spent + Spent(suite_s=verdict.duration_s)), before)
+    return _fail_iteration(replace(state, spent=state.spent + Spent(suite_s=verdict.duration_s)), before)
 
 
 async def _run_without_own(context: AttemptContext, state: AttemptState, services: AgentServices) -> Trial:
@@ -285,7 +285,7 @@ def _give_up_tests(step: Step) -> Step:
     return replace(step, outcome=Outcome.GIVE_UP, state=state, note=reason[:300])
 
 
-def _broken(state: AttemptState, trial: Trial) -> Verdict:
+def _refuse_breaking(state: AttemptState, trial: Trial) -> Verdict:
     """A verdict on a change that breaks existing tests, whose changes may not stand."""
     note = "only the existing tests that it would change were run"
     tree = digest(state.change, state.own_tests)
@@ -400,7 +400,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def _interface(state: AttemptState, services: AgentServices, space: int, gauge: Gauge) -> Shown:
-    """What the changed files offer and what they import of others, as many as fit; the rest by name."""
+    """List the interfaces of the changed files and of their imports, as many as fit; the rest by name."""
     view, shown, names = View(services.tree, state.change), dict[str, str](), list[str]()
     if (reader := services.languages) is None:
         return Shown()

@@ -80,14 +80,14 @@ class AttemptResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where the attempts of a task begin; all those of a fork begin at the same place."""
+    """The base of a task's attempts; all those of a fork begin at the same commit."""
 
     model: str = ""
-    """Which model is asked first; empty: as the settings say."""
+    """The model that is asked first; empty: as the settings say."""
     state: AttemptState | None = None
     """The state that a step of the forked task left behind; None: a fresh one."""
     held: bool = False
-    """What passes stays on the task's branch until its owner integrates it."""
+    """A change that passes stays on the task's branch until its owner integrates it."""
 
 
 class Attempt:
@@ -219,7 +219,7 @@ class Attempt:
         return None, await leave_draft(task, self.services, self.events, workspace, state, held)
 
     def _sum_spent(self, state: AttemptState) -> Spent:
-        """What the task has used: of models as the ledger knows it, with lost replies, of suites as its state."""
+        """Sum up the use of a task: of models as the ledger knows it, with lost replies, of suites as its state."""
         return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
     def _apply_kept(self) -> None:
@@ -275,7 +275,7 @@ class Attempt:
         raise NeedsApproval(result.fault, (Ask(kind=AskKind.ENVIRONMENT, subject=subject, question=question),))
 
     def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
-        """What a benchmark of the repository says of models under the settings that each would work by."""
+        """Read a benchmark of the repository on models under the settings that each would work by."""
         return tuple(one for one in self._kept.benchmark if one.is_of(self._work_settings(one)))
 
     def _work_settings(self, found: Benchmarked) -> WorkSettings:
@@ -410,7 +410,7 @@ class Attempt:
         return state
 
     async def _rejoin(self, workspace: Workspace, stored: AttemptState | None) -> tuple[Workspace, AttemptState | None]:
-        """Where and how a task goes on that was split; any other is given back as it is.
+        """Choose where and how a task goes on that was split; any other is given back as it is.
 
         Raises:
             Split: it waits for its parts: some are open, or its daemon died before they were submitted.
@@ -430,7 +430,7 @@ class Attempt:
         self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
 
     def _open(self, stored: AttemptState | None) -> Workspace:
-        """Where the task works: on the base and in the part of a stored state, else where it begins."""
+        """Open the workspace of the task: on the base and in the part of a stored state, else where it begins."""
         spec, git = self.task.spec, self.services.git
         task = self.task
         since = None if task.hub_id else task.created_at  # clocks of nodes differ, and the hub's numbers are of one row
@@ -544,7 +544,7 @@ class Attempt:
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
     def _read_decisions(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
-        """What was granted (true) and denied before in the task's repository, by subject, for each of its projects.
+        """Read grants (true) and denials so far in the task's repository, by subject, for each of its projects.
 
         What landed in a project of the workspace needs no second yes.
         """
@@ -587,7 +587,7 @@ class Attempt:
 
 
 def _origin(services: AttemptServices, task: Task) -> Origin:
-    """Where an attempt of a task begins. Reads the database."""
+    """Choose the beginning of a task's attempt. Reads the database."""
     found = task_store.fork_origin(services.db.reader(), task.id)
     fork, digest = found or (None, "")
     if task.draft_attempt:

@@ -58,7 +58,7 @@ from nightshift.verdict.languages.repository_commands.find import find
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What the target is to be moved to. `note` is None where no run vouches for it."""
+    """The commit to which the target is to be moved. `note` is None where no run vouches for it."""
 
     commit: Commit
     judged: str
@@ -67,7 +67,7 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """What may be claimed of the commit; empty where no run vouches for it."""
+        """The label of the commit; empty where no run vouches for it."""
         return str(self.note.evidence.label) if self.note else ""
 
 
@@ -141,7 +141,7 @@ class BranchIntegrator:
             await asyncio.wrap_future(ledger.begin_integrating(None))
 
     def _find_moved(self, pending: PendingIntegration) -> Waiting | None:
-        """What waited, if its target was moved to the commit; None: it was not."""
+        """Find a waiting commit to which its target was moved; None: it was not."""
         git, entry = self._services.git, self._services.ledger.entry(pending.entry)
         if entry is None:
             return None
@@ -167,7 +167,7 @@ class BranchIntegrator:
         return entry
 
     def _waiting(self, entry: Entry, target: str = "") -> Waiting:
-        """What waits, and for which target: the given one, else what holds now, else what held when it was made."""
+        """Find the commit that waits, and its target: the given one, else today's, else that of its making."""
         git, task = self._services.git, self._services.queue.get(entry.task_id)
         repo = entry.repo if task.spec.repo else None
         try:

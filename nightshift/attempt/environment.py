@@ -96,7 +96,7 @@ class EnvironmentChoice:
         return True
 
     def answers(self) -> dict[str, bool]:
-        """What its owner decided for this task and its repository: subject to whether it was granted."""
+        """The owner's decisions for this task and its repository: subject to whether it was granted."""
         queue, mine = self._services.queue, self._task.id
         own = queue.approvals(open_only=False, task_id=mine)
         return {
@@ -117,7 +117,7 @@ class EnvironmentChoice:
         return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(found), question=question),)
 
     def _ask_of_script(self, script: SetupScript | None) -> tuple[Ask, ...]:
-        """What its owner is asked of a script that he has not agreed to; nothing where he said no."""
+        """Ask the owner about a script that he has not agreed to; nothing where he said no."""
         if script is None:
             return ()
         subject = setup_subject(script.digest)
@@ -143,7 +143,7 @@ def _subject(found: Environment) -> str:
 
 
 def _question(script: SetupScript) -> str:
-    """What its owner has to know of a script to decide, and all of its text."""
+    """Write the facts of a script that its owner needs to decide, and all of its text."""
     named = f" It names {name_first(script.named)}, which may run as well." if script.named else ""
     remarks = "".join(f" {remark}." for remark in script.remarks)
     return (

@@ -34,7 +34,7 @@ from nightshift.storage.db.codec import decode, plain
 from nightshift.storage.files.whole import write_once
 
 FORMAT = 2
-"""What is written. Format 1 had no language, changed and start files, limits, and nothing that says by whom."""
+"""The version of the format. Format 1 had no language, changed and start files, limits, and no author."""
 
 
 class UnreadableNote(NightshiftError):
@@ -181,7 +181,7 @@ def note_text(note: Note, key: bytes) -> str:
 
 
 def _unseen(held: HeldOut) -> HeldOut:
-    """What it takes to judge by held-out cases again: not the tests as they were shown, which stand in no tree."""
+    """The values that judge by held-out cases again: not the tests as they were shown, which stand in no tree."""
     return replace(held, shown={}, cases=tuple(case for case in held.cases if not case.shown))
 
 
@@ -230,7 +230,7 @@ _KEY_BYTES = 32
 
 
 class Sealed(StrEnum):
-    """What a seal tells."""
+    """The result of reading a seal."""
 
     OURS = "ours"
     BROKEN = "broken"
@@ -244,7 +244,7 @@ def seal_of(data: Mapping[str, Any], key: bytes) -> dict[str, str]:
 
 
 def check_seal(text: str, key: bytes) -> Sealed:
-    """What the seal of a note tells one who has this key."""
+    """Check the seal of a note with this key."""
     try:
         data = json.loads(text)
         found = str(data.pop(SEAL_FIELD, ""))

@@ -1,4 +1,4 @@
-"""What bounds an attempt: the budget of its task for models, and its time.
+"""The bounds of an attempt: the budget of its task for models, and its time.
 
 Of the budget it knows what was used, what the owner granted, and how he is asked for more. What the subtasks of a task
 used counts as used of the whole's budget, but never as used by it: no call is counted twice in a total.
@@ -128,7 +128,7 @@ class PausableTimeLimit:
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
-        """What happens in here takes no time; may be nested."""
+        """Stop the clock in this context; may be nested."""
         if not self._stopped and (ends_at := self._limit.when()) is not None:
             self._left_s = ends_at - asyncio.get_running_loop().time()
             self._limit.reschedule(None)

@@ -44,7 +44,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointWork:
-    """What candidates change together: the tree below, and texts by path (see `core.tasks.verdicts.SuiteJob`)."""
+    """The joint change of candidates: the tree below, and texts by path (see `core.tasks.verdicts.SuiteJob`)."""
 
     base: Tree
     change: dict[str, str | None]

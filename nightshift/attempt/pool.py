@@ -76,7 +76,7 @@ class TaskExecutor:
             worker.woken.set()
 
     def wake_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
-        """What other threads call to wake the pool, which lives on `loop`."""
+        """Return the function with which other threads wake the pool, which lives on `loop`."""
 
         def wake() -> None:
             loop.call_soon_threadsafe(self.wake)
@@ -84,7 +84,7 @@ class TaskExecutor:
         return wake
 
     def statuses(self) -> tuple[WorkerStatus, ...]:
-        """What each worker does now; one that leaves is shown for as long as it has a task."""
+        """List the present work of each worker; one that leaves is shown for as long as it has a task."""
         return tuple(worker.seen for worker in self._workers if worker.running or not worker.leaving)
 
     @property

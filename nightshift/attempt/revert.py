@@ -49,7 +49,7 @@ from nightshift.verdict.languages import language_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitServices:
-    """What it takes to act on commits of the ledger. `open_suite` is called only where tests are to be run.
+    """The services for acts on commits of the ledger. `open_suite` is called only where tests are to be run.
 
     `kept` tells what its owner set for the repository of a task, `seal_key` seals notes.
     """
@@ -268,7 +268,7 @@ BATCH = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertTrees:
-    """What is compared: the tip, the tree that the revert would make of it, and the paths at which they differ.
+    """The trees that are compared: the tip, the result of the revert, and the paths at which they differ.
 
     With `whole_tree` tests of unknown closure count as reaching every file, as in the owner's repositories.
     """

@@ -1,4 +1,4 @@
-"""What an attempt is given, and what holds for every attempt unless its task says otherwise."""
+"""The services of an attempt, and the settings that hold for every attempt unless its task says otherwise."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class AttemptServices:
     seal_key: bytes = b""
     """Seals the notes of this home; empty where it has none."""
     environments: EnvironmentStore | None = None
-    """What repositories declare that their code needs; without it runs have what every run has."""
+    """The environments that repositories declare; without it runs have what every run has."""
     imports: ImportCache = field(default_factory=ImportCache)
     server_tools: ServerTools | None = None
     """Tools of servers that the owner configured."""
     change_checks: tuple[ChangeCheck, ...] = ()
-    """What checks a change before anything of it runs."""
+    """The checks of a change before anything of it runs."""
     hooks: CommandHooks = field(default_factory=CommandHooks)
-    """What checks the task's own test command."""
+    """The check of the task's own test command."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     corpora: CorpusCache = field(default_factory=CorpusCache)
     kept: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()

@@ -80,7 +80,7 @@ class SharedIntegration(Integration):
         return end
 
     def _kind(self, state: AttemptState) -> str:
-        """What may be judged in one run with this one; empty for what has a run of its own kind."""
+        """The kind of candidates that may be judged in one run with this one; empty for a run of its own kind."""
         spec, verdict = self.task.spec, state.verdict
         own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests
         documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
@@ -145,7 +145,7 @@ class SharedIntegration(Integration):
         return self._describe_end()
 
     def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
-        """What others have ready, fetched; not what stands in the target already, or is gone from the remote."""
+        """Fetch others' ready commits; not those that stand in the target already, or are gone from the remote."""
         git, found = self.services.git, list[Candidate]()
         for one in others:
             if git.landed(replace(workspace, mark=one.mark, since=None)):

@@ -33,7 +33,7 @@ def may_split(spec: TaskSpec, by_default: bool) -> bool:
 
 
 def split(task: Task, state: AttemptState, left: Limits) -> Split:
-    """What ends the attempt for now: the subtasks that its plan names, as tasks.
+    """Build the error that ends the attempt for now: the subtasks that its plan names, as tasks.
 
     Args:
         task: the whole.

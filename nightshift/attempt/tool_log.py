@@ -13,7 +13,7 @@ from nightshift.storage.db.tool_store import ToolStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptToolLog:
-    """What an attempt's calls did; `say` is told of each in a few words."""
+    """The log of an attempt's calls; `say` is told of each in a few words."""
 
     store: ToolStore
     fence: int
@@ -21,7 +21,7 @@ class AttemptToolLog:
     say: Callable[[str], None]
 
     def stored(self, place: ToolPlace) -> ToolRecord | None:
-        """What came of the call of this place, marked as replayed, or None when it is not known."""
+        """Find the stored result of the call of this place, marked as replayed, or None when it is not known."""
         return self.store.stored(place)
 
     async def save(self, place: ToolPlace, record: ToolRecord) -> None:

@@ -289,7 +289,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         language=note.language,
         packages=note.packages,
         whole_tree=note.evidence.complete,
-        limits=_bound(note.limits),
+        limits=_bound_limits(note.limits),
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
@@ -408,7 +408,7 @@ def _start(note: Note, tree: Tree) -> Files:
     return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
 
 
-def _bound(noted: NotedLimits) -> RunLimits | None:
+def _bound_limits(noted: NotedLimits) -> RunLimits | None:
     """The limits that the note names, none of them above `MOST`; None where it names none."""
     given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
     given["cpu_s"] = noted.cpu_s or noted.wall_s
@@ -420,7 +420,7 @@ def _bound(noted: NotedLimits) -> RunLimits | None:
 
 
 class Standing(StrEnum):
-    """What became of one thing that the note says.
+    """The standing of one claim of the note.
 
     CHANGED is other than then and refutes nothing, such as a newer Python; FAILED refutes.
     """
@@ -432,7 +432,7 @@ class Standing(StrEnum):
 
 
 class Judgement(StrEnum):
-    """What all checks say together. UNKNOWN: nothing speaks against the commit, and nothing was run.
+    """The result of all checks together. UNKNOWN: nothing speaks against the commit, and nothing was run.
 
     DRAFT: the commit never claimed to pass.
     """

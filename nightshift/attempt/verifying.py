@@ -104,7 +104,7 @@ class Verifying:
         self._loop.call_soon_threadsafe(self._stop, entry.commit)
 
     def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
-        """What runs now, for this commit or another one, and how this one's last ended, if the log still has it.
+        """Describe the present run, for this commit or another one, and the last end for this one, if the log has it.
 
         One that was cancelled leaves the one before in its place.
         """

@@ -111,7 +111,7 @@ def target_not_moved(waiting: Waiting, why: str) -> BranchRefused:
 
 
 def stays(waiting: Waiting, why: str) -> BranchRefused:
-    """Whatever else stood in the way."""
+    """Stay on the branch, whatever else stood in the way."""
     entry = waiting.entry
     return BranchRefused(f"{entry.commit[:10]} stays on {entry.branch}: {why}\n{_by_hand(waiting)}")
 

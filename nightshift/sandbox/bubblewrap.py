@@ -46,13 +46,13 @@ COUNTERS = tuple(
     )
     if Path("/proc", name).exists()
 )  # fmt: skip
-"""What counts for the whole machine: one sandbox could move it and another one read it."""
+"""Files that count for the whole machine: one sandbox could move such a value and another one read it."""
 _PROCESSORS = "".join(f"cpu{name} 0 0 0 0 0 0 0 0 0 0\n" for name in (" ", *range(os.cpu_count() or 1)))
 STILL = {
     "/proc/stat": f"{_PROCESSORS}intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n",
     "/proc/loadavg": "0.00 0.00 0.00 1/1 1\n",
 }
-"""What stands there instead where something is expected there; the others are empty."""
+"""Stand-ins for files that programs expect; the others are empty."""
 OPEN_CONTAINER = (
     "to run tasks in a container, start it with `--security-opt seccomp=unconfined --security-opt "
     "systempaths=unconfined` and, where the host has AppArmor, `--security-opt apparmor=unconfined`, as compose.yaml "
@@ -152,7 +152,7 @@ class BubblewrapSandbox(Isolation):
 
 
 def _prove(finished: Finished, marker: str) -> Finished:
-    """What the job itself did; an error when its mark is missing."""
+    """Return the result of the job itself; an error when its mark is missing."""
     before, started, output = finished.stderr.partition(f"{marker}\n".encode())
     if not started:
         raise SandboxUnready(_explain(printable(before).strip(), finished.ended))

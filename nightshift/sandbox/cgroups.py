@@ -46,7 +46,7 @@ class CgroupError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a group used: how many processes the kernel killed for memory, and the peak in bytes where it is known.
+    """The use of a group: how many processes the kernel killed for memory, and the peak in bytes where it is known.
 
     `is_own_limit` tells that they were killed because the group took more than it may.
     """
@@ -80,7 +80,7 @@ class Group:
         return tuple(folder / "cgroup.procs" for folder in self.folders)
 
     def usage(self) -> Usage:
-        """What the group used so far."""
+        """Read how much the group used so far."""
         folder = self.folders[0]
         events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")

@@ -49,7 +49,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What is started and how it is bounded. `kill` ends what belongs to the job, given its process's number."""
+    """A process to start and its bounds. `kill` ends what belongs to the job, given its process's number."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -158,7 +158,7 @@ class Running:
         self._begin(stdin)
         await self._wait({self._handle.exited, self._flooded, self.stdout.ended}, patience)
         closed = self.stdout.ended.done() and self.stdout.kept and not self._flooded.done()
-        return self._finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
+        return self._make_finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
 
     async def finish(self, stdin: bytes, patience: Patience) -> Finished:
         """Write its input, and see it to its end; the clock counts from its input on.
@@ -173,14 +173,14 @@ class Running:
             await uninterrupted(self.end())
         # A program that floods and exits at once may be gone before its flood is read.
         flooded = ended is not Ended.TIMEOUT and (self.stdout.is_full or self.stderr.is_full)
-        return self._finished(self._handle.exited.result(), Ended.OUTPUT_LIMIT if flooded else ended)
+        return self._make_finished(self._handle.exited.result(), Ended.OUTPUT_LIMIT if flooded else ended)
 
     def _begin(self, stdin: bytes) -> None:
         if self._input is None:
             self._began = time.monotonic()
             self._input = Input(self._pipes.stdin, self._loop, stdin)
 
-    def _finished(self, exit_code: int, ended: Ended) -> Finished:
+    def _make_finished(self, exit_code: int, ended: Ended) -> Finished:
         return Finished(
             exit_code=exit_code,
             ended=ended,
@@ -199,7 +199,7 @@ class Running:
             done, _ = await asyncio.wait(awaited, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
 
     async def _first(self, patience: Patience) -> Ended:
-        """What came first: the end, a flood, or a limit of time."""
+        """Wait for the end, a flood, or a limit of time; tell which came first."""
         exited = self._handle.exited
         await self._wait({exited, self._flooded}, patience)
         if self._flooded.done():

@@ -33,7 +33,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """What a sandbox may be made with; as in `choose`."""
+    """The parts that a sandbox may be made with; as in `choose`."""
 
     runtime: Runtime
     scratch: Path
@@ -94,7 +94,7 @@ async def choose(
 
 
 def remedy() -> str:
-    """What the owner can do where no sandbox holds."""
+    """Say how the owner can help where no sandbox holds."""
     from nightshift.sandbox.bubblewrap import OPEN_CONTAINER, in_container  # noqa: PLC0415 (see `choose`)
 
     if in_container() and shutil.which("bwrap"):

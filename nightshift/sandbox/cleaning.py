@@ -19,7 +19,7 @@ from nightshift.core.text.masking import printable
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0e-\x1a]"
 )
-"""What tells a terminal to do something, and other characters that show nothing."""
+"""Sequences that tell a terminal to do something, and other characters that show nothing."""
 
 Mask = Callable[[str], str]
 _Report = TypeVar("_Report", Verdict, Trial)

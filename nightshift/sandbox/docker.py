@@ -130,7 +130,7 @@ class DockerSandbox:
 
 
 def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
-    """What holds the container, as docker-py's `create_host_config` takes it."""
+    """The bounds of the container, as docker-py's `create_host_config` takes them."""
     limits, memory = job.limits, job.limits.memory_mb << 20
     shown = [(_INSIDE / "hosts", "/etc/hosts")]  # over the engine's, which is empty where there is no network
     shown += [(layer.host, f"/src/{n}") for n, layer in enumerate(job.layers)]
@@ -160,7 +160,7 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
 
 
 def _weights(nice: int) -> Mapping[str, int]:
-    """What a container weighs against others; the engine leaves out what its kernel does not know."""
+    """The weights of a container against others; the engine leaves out what its kernel does not know."""
     if not nice:
         return {}
     return {"cpu_shares": launcher.weight(nice, 1024, 2), "blkio_weight": launcher.weight(nice, 500, 10)}
@@ -194,7 +194,7 @@ class Container:
             await self._up()
             started = time.monotonic()
             self._streams.send(stdin)
-            ended = await self._ended(started + self._limits.wall_s)
+            ended = await self._wait_end(started + self._limits.wall_s)
             duration_s = time.monotonic() - started
             self._streams.close()  # before it is killed: the engine waits for those who read
             state = await child.uninterrupted(asyncio.to_thread(self._stop, ended))
@@ -224,8 +224,8 @@ class Container:
             said = printable(bytes(self._streams.preface)).strip()
             raise SandboxUnready(said or f"the container did not start its command within {START_S:g} s")
 
-    async def _ended(self, deadline: float) -> Ended:
-        """What came first: the end, a flood, or the deadline. A job may close its streams and go on."""
+    async def _wait_end(self, deadline: float) -> Ended:
+        """Wait for the end, a flood, or the deadline; tell which came first. A job may close its streams and go on."""
         await asyncio.wait({self._streams.over}, timeout=deadline - time.monotonic())
         if not self._streams.over.done():
             return Ended.TIMEOUT

@@ -65,7 +65,7 @@ class Engine:
         ensure_client()
         import docker  # type: ignore[import-untyped]  # noqa: PLC0415 (slow to import, used with this sandbox alone)
 
-        with _told("the engine does not answer as it should"):
+        with _turn_errors("the engine does not answer as it should"):
             self._api: Any = docker.APIClient(self.host, version="auto", timeout=CALL_S)
             self._api.trust_env = False  # proxies have no place on a local socket
             facts = self._api.info()
@@ -92,7 +92,7 @@ class Engine:
             ImageGoneError: there is no such image.
             SandboxError: the engine refused.
         """
-        with _told("the container could not be made"):
+        with _turn_errors("the container could not be made"):
             made = self._api.create_host_config(**host)
             labels = {OWNER: identity(os.getpid()), HOME: self._home}
             # The proxies of the user's configuration would come into the container's environment.
@@ -100,7 +100,7 @@ class Engine:
 
     def attach(self, name: str) -> socket.socket:
         """A connection to the three streams of a container that was not started yet."""
-        with _told("the container's streams could not be had"):
+        with _turn_errors("the container's streams could not be had"):
             held = self._api.attach_socket(name, {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             own = socket.socket(fileno=os.dup(held.fileno()))
             held._response.close()  # noqa: SLF001 (where docker-py keeps what must be closed)
@@ -109,33 +109,33 @@ class Engine:
 
     def start(self, name: str) -> None:
         """Start a container."""
-        with _told("the container could not be started"):
+        with _turn_errors("the container could not be started"):
             self._api.start(name)
 
     def wait(self, name: str) -> None:
         """Wait for a container's end, however long it takes."""
-        with _told("the container's end could not be seen"), _unless(404):
+        with _turn_errors("the container's end could not be seen"), _unless(404):
             self._api.wait(name)
 
     def kill(self, name: str) -> None:
         """Kill all that runs in a container and wait for its end; nothing happens when it has ended."""
-        with _told("the container could not be killed"), _unless(404, 409):
+        with _turn_errors("the container could not be killed"), _unless(404, 409):
             self._api.kill(name)
 
     def state(self, name: str) -> State:
         """How a container ended."""
-        with _told("the container's end could not be read"):
+        with _turn_errors("the container's end could not be read"):
             found = self._api.inspect_container(name)["State"]
         return State(exit_code=found["ExitCode"], out_of_memory=bool(found["OOMKilled"]))
 
     def remove(self, name: str) -> None:
         """Kill and remove a container, if it is there. Its streams must be closed: the engine waits for who reads."""
-        with _told("the container could not be removed"), _unless(404, 409):
+        with _turn_errors("the container could not be removed"), _unless(404, 409):
             self._api.remove_container(name, v=True, force=True)
 
     def reap(self) -> int:
         """Remove the containers of this home's daemons that are gone; tell how many there were."""
-        with _told("the containers could not be listed"):
+        with _turn_errors("the containers could not be listed"):
             found = self._api.containers(all=True, filters={"label": [OWNER, f"{HOME}={self._home}"]})
         left = [each for each in found if not _alive(each["Labels"][OWNER])]
         for each in left:
@@ -144,7 +144,7 @@ class Engine:
 
     def has_image(self, name: str) -> bool:
         """Tell whether an image is there."""
-        with _told("the engine's images could not be seen"):
+        with _turn_errors("the engine's images could not be seen"):
             try:
                 self._api.inspect_image(name)
             except _api_error() as error:
@@ -155,7 +155,7 @@ class Engine:
 
     def take_image(self, tar: Path, repository: str, tag: str) -> None:
         """Make an image of a root file system, and remove the repository's other ones that nothing uses."""
-        with _told("the image could not be made"):
+        with _turn_errors("the image could not be made"):
             self._api.import_image_from_file(str(tar), repository=repository, tag=tag)
             for image in self._api.images(name=repository):
                 for name in image["RepoTags"] or ():
@@ -182,7 +182,7 @@ def ulimits(values: Mapping[str, int]) -> Sequence[Mapping[str, Any]]:
 
 
 def _usual() -> str:
-    """Where an engine's socket lies: the system's, or that of one without root."""
+    """The usual socket of an engine: the system's, or that of one without root."""
     places = [Path("/var/run/docker.sock"), Path(f"/run/user/{os.geteuid()}/docker.sock")]
     return _SCHEME + str(next((path for path in places if path.exists()), places[0]))
 
@@ -215,7 +215,7 @@ def _api_error() -> Any:
 
 
 @contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
+def _turn_errors(what: str) -> Iterator[None]:
     """Turn whatever docker-py raises into an error of the sandbox."""
     from docker.errors import DockerException, ImageNotFound  # noqa: PLC0415 (see `Engine`)
     from requests.exceptions import RequestException  # noqa: PLC0415 (comes with docker)

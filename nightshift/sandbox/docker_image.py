@@ -152,12 +152,12 @@ def collect(python: Sequence[str], *, programs: Sequence[Path] = (), shown: Sequ
         SandboxError: a library or a tool to find them is missing.
     """
     found: dict[str, Path] = {}
-    executable, *libraries = json.loads(_said([*python, "-I", "-S", "-B", "-c", _ASK]))
+    executable, *libraries = json.loads(_run_program([*python, "-I", "-S", "-B", "-c", _ASK]))
     small = [Path(found_at) for name in _PROGRAMS if (found_at := shutil.which(name, path=_PATH))]
     packed = [*small, *programs, Path(executable), *_aliases(Path(executable))]
     modules = [path for folder in dict.fromkeys(libraries) for path in _below(Path(folder), LEFT_OUT)]
     loading = [*packed, *shown, *(path for path in modules if path.suffix == ".so")]
-    for path in [*packed, *modules, *_needed(python, loading)]:
+    for path in [*packed, *modules, *_find_needed(python, loading)]:
         _add(found, path)
     for folder in _DATA:
         for path in _below(Path(folder), ("right", "posix")):
@@ -193,9 +193,11 @@ def _below(folder: Path, left_out: Sequence[str]) -> Iterator[Path]:
         yield from (Path(parent, name) for name in names if name not in ignored)
 
 
-def _needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]:
+def _find_needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]:
     """The shared libraries that programs and modules load, and the loader itself."""
-    listed = _said([*python[:-1], "ldd", *map(str, dict.fromkeys(path.resolve() for path in paths))], check=False)
+    listed = _run_program(
+        [*python[:-1], "ldd", *map(str, dict.fromkeys(path.resolve() for path in paths))], check=False
+    )
     if missing := sorted(set(_NOT_FOUND.findall(listed))):
         raise SandboxError(f"the image cannot be made from this machine: {', '.join(missing)} not found")
     yield from {Path(match) for match in _LOADED.findall(listed)}
@@ -236,7 +238,7 @@ def _entry(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
     return entry
 
 
-def _said(argv: Sequence[str], *, check: bool = True) -> str:
+def _run_program(argv: Sequence[str], *, check: bool = True) -> str:
     try:
         done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, text=True, timeout=60, check=check)
     except (OSError, subprocess.SubprocessError) as error:

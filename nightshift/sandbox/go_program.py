@@ -27,7 +27,7 @@ INSTALL = (
 UNPACKED = "golang"
 """The folder beside the runner's libraries in which a toolchain is looked for as well, unpacked from packages."""
 ENV = {"CGO_ENABLED": "0", "GOENV": "off", "GOFLAGS": "", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
-"""What builds of the standard library depend on, or what keeps a build from the network."""
+"""Variables that builds of the standard library depend on, or that keep a build from the network."""
 _INSIDE, _BUILDS = "/opt/go", "/opt/go-builds"
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 
@@ -53,7 +53,7 @@ class Go:
         return Go(path=f"{root}/bin/go", version=self.version, root=root, cache=_BUILDS, folder=self.folder)
 
     def mounts(self) -> tuple[Mount, ...]:
-        """What must be shown for it."""
+        """The mounts that it needs."""
         builds = Mount(host=Path(self.cache), inside=_BUILDS)
         return (builds, *([Mount(host=Path(self.folder), inside=_INSIDE)] if self.folder else []))
 
@@ -79,7 +79,7 @@ def find(home: Path) -> Go | None:
     for program in _candidates(home):
         found = _ask((*launcher.drop_root(), *_SHELL, program))
         if found and _numbers(found.version) >= OLDEST:
-            return _shown(found, home)
+            return _show_inside(found, home)
     return None
 
 
@@ -129,7 +129,7 @@ def _ask(words: tuple[str, ...]) -> Go | None:
     return Go(path=str(program), version=version, root=root) if program.is_file() else None
 
 
-def _shown(go: Go, home: Path) -> Go:
+def _show_inside(go: Go, home: Path) -> Go:
     parts = [os.path.realpath(Path(go.root, name)) for name in ("", "src", "pkg")]
     folder = os.path.commonpath(parts)
     in_system = Path(folder).is_relative_to("/usr") and not Path(folder).is_relative_to("/usr/local")

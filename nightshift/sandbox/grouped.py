@@ -38,7 +38,7 @@ class GroupedJob:
         if self.running.is_over:
             await self.discard()
             raise SandboxUnready("the sandbox ended while it waited for a job")
-        if self.answers and (answer := await self._answered(stdin)):
+        if self.answers and (answer := await self._wait_answer(stdin)):
             usage = self.group.usage() if self.group else None
             _in_background(self.discard())
             return _result(self.proved(answer), usage, answers=True)
@@ -58,7 +58,7 @@ class GroupedJob:
             wall_s=self.limits.wall_s, cpu_s=self.limits.cpu_s, cpus=self.limits.cpus, used_s=self.group.cpu_s
         )
 
-    async def _answered(self, stdin: bytes) -> Finished | None:
+    async def _wait_answer(self, stdin: bytes) -> Finished | None:
         try:
             return await self.running.answered(stdin, self._patience)
         except asyncio.CancelledError:

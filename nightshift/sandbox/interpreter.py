@@ -98,10 +98,10 @@ def _candidates() -> Iterator[Path]:
 def copied(copies: Path) -> tuple[str, ...]:
     """Copy the base interpreter; a finished copy of the same one is taken as it is."""
     series = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return _copied(Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), series, copies)
+    return _copy_base(Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), series, copies)
 
 
-def _copied(base: Path, library: Path, series: str, copies: Path) -> tuple[str, ...]:
+def _copy_base(base: Path, library: Path, series: str, copies: Path) -> tuple[str, ...]:
     version = ".".join(map(str, sys.version_info[:3])) if base == Path(sys.base_prefix) else base.name
     target = copies / f"python-{version}"
     if not target.exists():
@@ -151,7 +151,7 @@ def of_path(path: Path, copies: Path) -> Interpreter:
         return found
     prefix, series = path.resolve().parent.parent, path.name.removeprefix("python")
     if (prefix / "lib" / path.name).is_dir() and (
-        found := check(_copied(prefix, prefix / "lib" / path.name, series, copies))
+        found := check(_copy_base(prefix, prefix / "lib" / path.name, series, copies))
     ):
         return found
     raise SandboxError(f"{path} cannot be run by jobs")

@@ -1,4 +1,4 @@
-"""What an isolation offers besides running a job at once: to begin one ahead of need, so that a pool keeps it warm."""
+"""An isolation can also begin a job ahead of need, so that a pool keeps it warm."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
 
 
 def where(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """Where the folder is that `public` or `private` made; nothing is made."""
+    """Find the folder that `public` or `private` made; nothing is made."""
     return wanted if enterable(wanted.parent) else _stand_in(wanted, fallback)
 
 

@@ -51,7 +51,7 @@ from nightshift.sandbox.runtime import SUITES, Runtime
 
 START_S = 60.0
 TREES = "/trees"
-"""Where a fork server is shown the folder of its jobs' layers; `inside/nested.py` has the same name."""
+"""The folder of its jobs' layers as a fork server sees it; `inside/nested.py` has the same name."""
 MOST_SERVERS = 6
 """So many fork servers of other runtimes are kept, as long as the others have nothing to do."""
 _Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Mount, ...], str, Path | None]

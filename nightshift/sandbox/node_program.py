@@ -90,7 +90,7 @@ def find(copies: Path) -> Node | None:
     if real is None or not is_new_enough(real.numbers):
         return None
     if _ask((*launcher.drop_root(), *_SHELL, real.path)):
-        return _shown(real)
+        return _show_inside(real)
     copy = _copy(real, copies)
     return copy if _ask((*launcher.drop_root(), *_SHELL, copy.path)) else None
 
@@ -114,7 +114,7 @@ def is_new_enough(version: tuple[int, ...]) -> bool:
     return OLDEST <= version < (21, 0) or version >= (22, 1)
 
 
-def _shown(node: Node) -> Node:
+def _show_inside(node: Node) -> Node:
     path = Path(node.path)
     in_system = path.is_relative_to("/usr") and not path.is_relative_to("/usr/local")
     return node if in_system else Node(path=node.path, version=node.version, folder=str(path.parent))

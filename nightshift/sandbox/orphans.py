@@ -74,7 +74,7 @@ def _is_below(link: Path, folder: Path) -> bool:
 
 
 def prefix(what: str) -> str:
-    """What the name of a temporary file begins with; `what` is one word in small letters."""
+    """The beginning of a temporary file's name; `what` is one word in small letters."""
     return f"nightshift-{what}-{os.getpid()}-"
 
 

@@ -1,4 +1,4 @@
-"""What runs inside the sandbox: an interpreter, the test libraries made for it, and our own code for the inside.
+"""The runtime inside the sandbox: an interpreter, the test libraries made for it, and our own code for the inside.
 
     python -m nightshift.sandbox.runtime --prepare DIR
 
@@ -93,7 +93,7 @@ def installed_programs() -> tuple[Program, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """What a suite needs inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
+    """The needs of a suite inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
 
     `python` are the words that start the interpreter, `node` runs JavaScript and `go` builds Go, where there is one.
     `programs` are other packages' programs, each by its entry with the folder that holds its package. `path` are
@@ -191,7 +191,7 @@ class Runtime:
         return start.replace("PACKAGE", package).replace("MODULE", module)
 
     def mounts_for(self, entry: str) -> tuple[Mount, ...]:
-        """What a run that is started so is shown."""
+        """List the mounts of a run that is started so."""
         return (*self.mounts, *(mount for name, mount in self.programs if name == entry))
 
     def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stamp:
-    """What `prepare` made: `home` holds the folders `libraries` and `code`, whose names tell what is in them.
+    """The result of `prepare`: `home` holds the folders `libraries` and `code`, whose names tell what is in them.
 
     `programs` are the folders of other packages' programs, by their names.
     """
@@ -366,11 +366,11 @@ def _go(home: Path) -> Go | None:
     if go and not go_program.built(go):
         with (home / ".go.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may want it at the same time
-            return _built(go)
+            return _build_go(go)
     return go
 
 
-def _built(go: Go) -> Go | None:
+def _build_go(go: Go) -> Go | None:
     if not go_program.built(go):
         print(f"sandbox: building the standard library of Go {go.version} (about a minute, once)", file=sys.stderr)
         return go if go_program.build(go) else None

@@ -30,12 +30,12 @@ PROBE_S = 60.0
 """So long a probe may take: a machine at its boot, or full of other work, needs it, and the probes stand back."""
 NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
 """The probes, in their order."""
-"""What the names of bait files begin with; the number of their process follows."""
+"""The beginning of the names of bait files; the number of their process follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one probe found."""
+    """The result of one probe."""
 
     name: str
     passed: bool
@@ -72,7 +72,7 @@ async def probe(sandbox: Sandbox, runtime: Runtime) -> SelfTest:
             )
     except SandboxError as error:
         return SelfTest(sandbox=sandbox.name, findings=(Finding(name="start", passed=False, detail=str(error)),))
-    findings = [*_looked(looked, visitors), _memory(memory), _forks(forks)]
+    findings = [*_read_probes(looked, visitors), _memory(memory), _forks(forks)]
     is_late = any(result.ended is Ended.TIMEOUT for result in (looked, memory, forks))
     return SelfTest(sandbox=sandbox.name, findings=tuple(findings), is_late=is_late)
 
@@ -134,7 +134,7 @@ def _cmdline() -> str:
     return hashlib.sha256(Path("/proc/self/cmdline").read_bytes()).hexdigest()
 
 
-def _looked(result: SandboxResult, visitors: Sequence[str]) -> list[Finding]:
+def _read_probes(result: SandboxResult, visitors: Sequence[str]) -> list[Finding]:
     try:
         found = json.loads(result.stdout)
     except ValueError:

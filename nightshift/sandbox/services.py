@@ -1,4 +1,4 @@
-"""What the services of a runtime mean for a run: what the trusted parent is told of them, and its limits."""
+"""The services of a runtime in a run: the instructions of the trusted parent, and the limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROCESSES = 64
 
 
 def told(runtime: Runtime) -> dict[str, object]:
-    """What the trusted parent is told, as JSON."""
+    """Write the instructions of the trusted parent, as JSON."""
     return {"services": [asdict(service) for service in runtime.services], "variables": runtime.of_services}
 
 

@@ -81,12 +81,12 @@ async def run_python(
     from nightshift.sandbox.runtime import ROOT, open_runtime  # noqa: PLC0415 (importing the package stays cheap)
 
     runtime = open_runtime(ROOT / ".runner", libraries)
-    isolation = await _chosen(sandbox, runtime, ROOT / "state") if isinstance(sandbox, str) else sandbox
+    isolation = await _choose_isolation(sandbox, runtime, ROOT / "state") if isinstance(sandbox, str) else sandbox
     job = _job(runtime, {**(files or {}), SCRIPT: code}, stdin, limits)
-    return _told(await isolation.run(job), isolation.name)
+    return _tell_snippet(await isolation.run(job), isolation.name)
 
 
-def _told(result: SandboxResult, name: str) -> Snippet:
+def _tell_snippet(result: SandboxResult, name: str) -> Snippet:
     from nightshift.core.text.masking import printable  # noqa: PLC0415 (see `run_python`)
 
     texts = [printable(raw, max_chars=len(raw), max_line=len(raw)) for raw in (result.stdout, result.stderr)]
@@ -133,7 +133,7 @@ class _Known:
 _known: WeakKeyDictionary[asyncio.AbstractEventLoop, _Known] = WeakKeyDictionary()
 
 
-async def _chosen(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
+async def _choose_isolation(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
     """The isolation of a name, tried once in each event loop: some keep connections that belong to one."""
     from nightshift.sandbox.choice import choose  # noqa: PLC0415 (see `run_python`)
 

@@ -56,15 +56,15 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Where the text ends."""
+        """The end of the text."""
         return len(self._bytes)
 
     def line_start(self, line: int) -> int:
-        """Where a line begins, counting from 1."""
+        """Find the beginning of a line, counting from 1."""
         return self._starts[line - 1]
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Where a node begins and ends."""
+        """Find the beginning and end of a node."""
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self._starts[node.lineno - 1] + node.col_offset, self._starts[end_line - 1] + end_column
 
@@ -81,7 +81,7 @@ class Source:
         return Edit(*self.span(node), text)
 
     def name_of(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
-        """Where a function's name stands in its definition; None when it is not on the definition's first line."""
+        """Find a function's name in its definition; None when it is not on the definition's first line."""
         start = self.span(node)[0]
         line_end = self._starts[node.lineno]
         name = node.name.encode()

@@ -44,7 +44,7 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Below:
-    """What lies below the files of a run.
+    """The files and layers below the files of a run.
 
     Attributes:
         layers: folders that the isolation shows in the working folder.
@@ -74,7 +74,7 @@ class Laid:
     gone: frozenset[str] = frozenset()
 
     def below(self, over: Collection[str], removed: Collection[str] = ()) -> Below:
-        """What of the tree lies below other files, without those that are removed.
+        """Choose what of the tree lies below other files, without those that are removed.
 
         Raises:
             SandboxError: the tree was removed meanwhile.

@@ -25,7 +25,7 @@ SAID = 1500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a test or a file failed of. Frames are (path, line, function), outermost first; own paths are relative."""
+    """The fault of a test or a file. Frames are (path, line, function), outermost first; own paths are relative."""
 
     kind: str
     message: str
@@ -50,7 +50,7 @@ class CaseReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What one run of tests did.
+    """The events of one run of tests.
 
     `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `items` are the tests that were
     collected, `collection` has the files that could not be, `skipped` those that were skipped as a whole, `left` the
@@ -105,7 +105,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What one call came to: `how` is value, raised or missing, `data` what was said of it, as it came."""
+    """The result of one call: `how` is value, raised or missing, `data` the value or error as it came."""
 
     how: str
     data: Any
@@ -113,7 +113,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """What the calls of a run came to, by their numbers; `how` is as in `Session`.
+    """The results of the calls of a run, by their numbers; `how` is as in `Session`.
 
     `garbled` tells that a child which came to its end reported what is no answer to a call.
     """
@@ -132,7 +132,7 @@ def read(result: SandboxResult, key: bytes, secret: str = "") -> Answer | None:
         key: signs the answer.
         secret: begins each line of the recorder's; empty where a trusted process has looked at the lines already.
     """
-    if (data := _signed(result, key)) is None:
+    if (data := _read_signed(result, key)) is None:
         return None
     return Answer(
         python=data["python"],
@@ -144,7 +144,7 @@ def read(result: SandboxResult, key: bytes, secret: str = "") -> Answer | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramAnswer:
-    """What a run of a program wrote, line by line as it came, and printed; `how` is as in `Session`."""
+    """The lines that a run of a program wrote, as they came, and its output; `how` is as in `Session`."""
 
     how: str
     exit_code: int | None
@@ -154,7 +154,7 @@ class ProgramAnswer:
 
 def read_program(result: SandboxResult, key: bytes) -> ProgramAnswer | None:
     """The answer of a run of a program, or None when there is none that bears the signature."""
-    if (data := _signed(result, key)) is None:
+    if (data := _read_signed(result, key)) is None:
         return None
     report = data["program"]
     printed = "".join(report["output"].values())
@@ -164,7 +164,7 @@ def read_program(result: SandboxResult, key: bytes) -> ProgramAnswer | None:
 
 def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
     """The answer of a run of calls, or None when there is none that bears the signature."""
-    if (data := _signed(result, key)) is None:
+    if (data := _read_signed(result, key)) is None:
         return None
     report = data["calls"]
     replies, lines = dict(_replies(report["events"])), len(report["events"].splitlines())
@@ -174,7 +174,7 @@ def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandAnswer:
-    """What became of a command; `how` is as in `Session`.
+    """The result of a command; `how` is as in `Session`.
 
     `output` has the beginning and the end of what it printed, `left_out` counts the bytes between them. `files` are
     those that it left otherwise than they were, `dropped` says why others do not count.
@@ -191,7 +191,7 @@ class CommandAnswer:
 
 def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
     """The answer of a run of a command, or None when there is none that bears the signature."""
-    if (data := _signed(result, key)) is None:
+    if (data := _read_signed(result, key)) is None:
         return None
     report, (head, tail, left_out) = data["command"], data["output"]
     return CommandAnswer(
@@ -207,12 +207,12 @@ def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
 
 def was_killed(result: SandboxResult, key: bytes) -> bool:
     """Tell whether a child of the trusted parent was ended by SIGKILL, which that one sends at a limit alone."""
-    reports = (_signed(result, key) or {}).values()
+    reports = (_read_signed(result, key) or {}).values()
     ends = ((each.get("ended"), each.get("exit")) for each in reports if isinstance(each, dict))
     return ("exited", -signal.SIGKILL) in ends
 
 
-def _signed(result: SandboxResult, key: bytes) -> Any:
+def _read_signed(result: SandboxResult, key: bytes) -> Any:
     """The trusted parent's words, or None without its signature.
 
     Raises:
@@ -230,7 +230,7 @@ def _signed(result: SandboxResult, key: bytes) -> Any:
 
 
 def _replies(lines: str) -> Iterator[tuple[int, Reply]]:
-    """What the child said of each call; the first word counts, and what has another form is passed over."""
+    """Read the replies of the child to each call; the first word counts, and what has another form is passed over."""
     seen = set[int]()
     for line in lines.splitlines():
         try:

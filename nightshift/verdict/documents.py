@@ -99,7 +99,7 @@ def _others(job: SuiteJob) -> list[str]:
 
 
 def _looked_at(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
-    """What is wrong with pages as they stand, and the examples that must be run to be judged."""
+    """List faults of pages as they stand, and the examples that must be run to be judged."""
     files, found, examples = _files(job), list[Finding](), list[Example]()
     for path, text in sorted(job.change.items()):
         if not text or len(text) > _MAX_CHARS:

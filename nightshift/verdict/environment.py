@@ -27,7 +27,7 @@ _MENDING = frozenset({"pass", "passes", "fail", "fails", "failing", "green", "re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a failure is held against: the words of the task, and the modules at the top of its tree."""
+    """The task that a failure is held against: its words, and the modules at the top of its tree."""
 
     words: str
     modules: frozenset[str]

@@ -22,19 +22,19 @@ _REFUSES = {
     FindingKind.HELD: {Control.VALUE},
     FindingKind.HOLLOW: {Control.BASE},
 }
-"""What refuses a change, by the controls that have to be silent about it."""
+"""Findings that refuse a change, by the controls that have to be silent about it."""
 _ASKS = frozenset({FindingKind.ASSET, FindingKind.TOOK_MORE, FindingKind.GONE})
-"""What is asked of the owner, where the finding has a subject."""
+"""Findings that are asked of the owner, where they have a subject."""
 DOUBTS = frozenset({
     FindingKind.GIVEN_IDLE, FindingKind.IDLE, FindingKind.COPY, FindingKind.SEAL, FindingKind.FORGED,
     FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.VALUE,
 })  # fmt: skip
-"""What makes a passing change doubtful where it does not refuse it."""
+"""Findings that make a passing change doubtful where they do not refuse it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What follows from two runs and the findings.
+    """The judgement that follows from two runs and the findings.
 
     `asks` are the findings that are questions to the owner, `notes` lines for the evidence.
     """
@@ -93,7 +93,7 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
         if native.is_late and base and base.stopped and base.is_late:
             return replace(doubtful, reason="your suite does not end here, with or without the change")
         return replace(refused, reason=native.stopped.message)
-    charged = [test for test in _failed(native) if not _is_excused(test, base, brought)]
+    charged = [test for test in _list_failed(native) if not _is_excused(test, base, brought)]
     if charged:
         return replace(refused, reason=_count(native, charged))
     if native.tests is None:
@@ -127,7 +127,7 @@ def _find_fault(native: NativeRun, *, expected: bool) -> str:
     return ""
 
 
-def _failed(native: NativeRun) -> Iterator[str]:
+def _list_failed(native: NativeRun) -> Iterator[str]:
     return (case.id for case in native.tests or () if case.id in native.failed)
 
 

@@ -1,4 +1,4 @@
-"""What was learned of suites, in files of JSON that may be lost: they are read leniently and written as a whole."""
+"""Facts about suites in files of JSON that may be lost: they are read leniently and written at once."""
 
 from __future__ import annotations
 

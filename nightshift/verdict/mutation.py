@@ -62,7 +62,7 @@ class Mutant:
 
     @property
     def story(self) -> str:
-        """What was done, in words for whoever wrote the tests."""
+        """Describe the fault in words for the author of the tests."""
         return f"`{self.was}` in {self.function} ({self.path}:{self.line}) becomes {self.now}"
 
 
@@ -93,7 +93,7 @@ class _Candidate:
 
     @property
     def tie_breaker(self) -> str:
-        """What decides between equals."""
+        """A number that decides between equals."""
         place = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
         return hashlib.sha256(encode(place)).hexdigest()
 
@@ -160,7 +160,7 @@ class MutationScore:
         return f"{len(self.tried) - len(self.survivors)} of {len(self.tried)} mutants killed{but}"
 
     def describe(self) -> Iterator[TriedMutant]:
-        """What is kept of each as evidence."""
+        """Describe each fault for the evidence."""
         for mutant, by in self.tried:
             what = mutant.story[:MOST_STORY]
             yield TriedMutant(path=mutant.path, line=mutant.line, noticed=by is not None, what=what, by=by or "")
@@ -168,7 +168,7 @@ class MutationScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTests:
-    """What the tests of the agent's own are worth: findings, a note, the mutants that were tried."""
+    """The worth of the agent's own tests: findings, a note, the mutants that were tried."""
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()

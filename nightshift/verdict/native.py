@@ -17,7 +17,7 @@ from nightshift.verdict.shaping import Texts, show_id
 from nightshift.verdict.time_limits import TimeLimit
 
 LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
-"""What the owner's limit is set with."""
+"""Options that set the owner's limit."""
 _WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
 
 
@@ -35,7 +35,7 @@ class Reported:
 
     @property
     def session(self) -> Session | None:
-        """What the run did; None where nobody knows."""
+        """The session of the run; None where nobody knows it."""
         return self.answer.session if self.answer else None
 
     @property
@@ -198,7 +198,7 @@ def _find_stop(run: Reported) -> Failure | None:
         name, said = next(iter(run.answer.gone.items()))
         return _stop(run, "Service", f"the service {name} ended while the tests ran", said)
     if run.is_late:
-        return _stop(run, "Timeout", f"the tests were cut off {_describe_limit(run)}", _printed(session))
+        return _stop(run, "Timeout", f"the tests were cut off {_describe_limit(run)}", _read_printed(session))
     if how is Ended.OUTPUT_LIMIT or (session and session.how == "flood"):
         return _stop(run, "OutputLimit", _describe_flood(session, run.limits))
     if session is None:
@@ -223,7 +223,7 @@ def _stop(run: Reported, kind: str, message: str, output: str = "") -> Failure:
     return Failure(id=where, kind=kind, message=run.texts.text(message), output=shaping.tail(run.texts.text(output)))
 
 
-def _printed(session: Session | None) -> str:
+def _read_printed(session: Session | None) -> str:
     return session.output.get(session.running or session.at or "", "") if session else ""
 
 

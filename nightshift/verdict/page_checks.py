@@ -1,4 +1,4 @@
-"""What of a page can be held against the tree without running anything: links, scripts, names of modules and files.
+"""Holds a page against the tree without running anything: links, scripts, names of modules and files.
 
 Each finding has a witness in the tree: the folder or module that the target should be in, or a file of nearly the same
 name. What has none (a name of another library, a file that the reader is to make) is no finding.
@@ -43,7 +43,7 @@ _PYTHON = re.compile(r"(?:.*/)?python[\d.]*|py")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What is wrong at a line of a page, and what to do about it."""
+    """A fault at a line of a page, and how to mend it."""
 
     path: str
     line: int
@@ -175,7 +175,7 @@ def _lines_of(path: str, block: Piece, files: Files) -> Iterator[tuple[int, tupl
 
 
 def _python(words: list[str], folders: tuple[str, ...], around: str, files: Files) -> str:
-    """What is wrong with a command of Python, where anything is."""
+    """Describe a fault of a command of Python, where there is any."""
     if words[0] == "-m" and len(words) > 1:
         return _module(words[1], folders, files)
     script = words[0]
@@ -216,7 +216,7 @@ def _spans(path: str, page: Page, files: Files) -> _Wrong:
 
 
 def _name(path: str, dotted: str, files: Files) -> str:
-    """What is wrong with a name in a module of the tree; nothing where it may be another's."""
+    """Describe a fault of a name in a module of the tree; nothing where it may be another's."""
     parts = dotted.split(".")
     if _ENDINGS.fullmatch(parts[-1]):
         return ""
@@ -226,7 +226,7 @@ def _name(path: str, dotted: str, files: Files) -> str:
             module = next((each for each in (f"{stem}.py", f"{stem}/__init__.py") if each in files.paths), None)
             if module is None:
                 continue
-            names = _defined(files.text(module) or "")
+            names = _list_defined(files.text(module) or "")
             inside = module.endswith("/__init__.py") and f"{stem}/{parts[depth]}" in files
             if names is None or parts[depth] in names or inside or parts[depth].startswith("__"):
                 return ""
@@ -238,7 +238,7 @@ def _name(path: str, dotted: str, files: Files) -> str:
     return ""
 
 
-def _defined(text: str) -> frozenset[str] | None:
+def _list_defined(text: str) -> frozenset[str] | None:
     """Every name that a module binds anywhere; None where that cannot be told."""
     tree = parse_quietly(text)
     if tree is None:

@@ -45,7 +45,7 @@ def run(blocks: list[dict[str, Any]], at: int) -> None:
     try:
         wrong = _work(here)
     except BaseException as error:  # noqa: BLE001 (whatever an example raises is what it is judged by)
-        wrong = _judged(error, here)
+        wrong = _describe_error(error, here)
     if wrong:
         raise AssertionError(wrong)
 
@@ -104,8 +104,8 @@ def _module(names: list[str], path: str) -> types.ModuleType:
     pytest.skip(f"{path} cannot be imported: {why}")
 
 
-def _judged(error: BaseException, block: dict[str, Any]) -> str:
-    """What an exception says against the documentation; skips where it may say nothing."""
+def _describe_error(error: BaseException, block: dict[str, Any]) -> str:
+    """Describe an exception that speaks against the documentation; skips where it may say nothing."""
     if isinstance(error, pytest.skip.Exception):
         raise error
     said = f"{type(error).__name__}: {error}"

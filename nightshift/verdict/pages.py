@@ -27,7 +27,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What is looked at in a page; `anchors` are in plain form."""
+    """The parts of a page that are checked; `anchors` are in plain form."""
 
     links: tuple[Piece, ...] = ()
     blocks: tuple[Piece, ...] = ()

@@ -1,4 +1,4 @@
-"""What a run of a suite as in a checkout told: one value for the base, one for the change."""
+"""The result of a suite that ran as in a checkout: one value for the base, one for the change."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class _Both:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What failed and counts."""
+        """The failures that count."""
         aside, native = set(self.excused), self.native
         told = tuple(one for one in native.failures if one.id not in aside)
         return told or ((native.describe_exit(),) if native.tests is None and native.exit_code else ())
@@ -162,7 +162,7 @@ class SuiteRunner(Suite):
             shown = replace(shown, command=(), regression=beside)
         self._check_command(shown)
         planned = await self._runs.plan(shown)
-        trial = await self._tried(shown, planned)
+        trial = await self._run_trial(shown, planned)
         if missing := sorted(set(job.only) - {file.path for file in planned.files}):
             text = f"there is no such test file: {', '.join(missing)}"
             trial = replace(trial, reason=f"{trial.reason}; {text}" if trial.results and trial.reason else text)
@@ -198,7 +198,7 @@ class SuiteRunner(Suite):
         )  # fmt: skip
         return cleaned(trial, self._mask)
 
-    async def _tried(self, job: SuiteJob, planned: Plan) -> Trial:
+    async def _run_trial(self, job: SuiteJob, planned: Plan) -> Trial:
         if not (planned.files or planned.command):
             return Trial(reason="there are no tests to run", dropped=planned.dropped)
         both = await self._run_both(job, planned)
@@ -217,7 +217,7 @@ class SuiteRunner(Suite):
             raise CommandBlocked(f"The test command never runs: {refusal}")
 
     async def _of_tests(self, job: SuiteJob) -> Verdict:
-        """What the job's tests proved."""
+        """Judge by the job's tests."""
         if removal.leaves_nothing(job):
             return removal.passed(job)
         planned = await self._runs.plan(job)
@@ -232,7 +232,7 @@ class SuiteRunner(Suite):
         return await self._ran(job, planned)
 
     async def _plainly(self, job: SuiteJob) -> Verdict:
-        """What the job's tests say in one run; what else has to be asked of them is known."""
+        """Run the job's tests once, where everything else that is asked of them is known."""
         if job.documents or job.command:
             return await self._of_tests(job)
         both = await self._run_both(job, await self._runs.plan(job))
@@ -240,7 +240,7 @@ class SuiteRunner(Suite):
         return self._verdict(both, both.judge(found.findings), found)
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
-        """What a plan proved that there is something to run in."""
+        """Judge by a plan that has something to run."""
         both = await self._run_both(job, planned)
         found, decided, native = Found(), both.judge(), both.native
         best = decided.label
@@ -266,7 +266,7 @@ class SuiteRunner(Suite):
         alone = plan.tests_alone(planned)
         native, base = await asyncio.gather(self._runs.settle(job, alone), self._runs.base(job))
         failed = native.failed & base.passed if base and not native.stopped else frozenset[str]()
-        failed = frozenset(test for test in failed if file_of(test) not in _brought(planned))
+        failed = frozenset(test for test in failed if file_of(test) not in _list_brought(planned))
         if failed and (again := plan.only_tests(alone, sorted(map(bare, failed)))):
             native = native.with_second_look(await self._runs.run(job, again, alone=True), failed)
         return _Both(job=job, planned=planned, native=native, base=base, brought=_list_judging(job, planned, native))
@@ -317,17 +317,17 @@ class SuiteRunner(Suite):
         )
 
 
-def _brought(planned: Plan) -> frozenset[str]:
+def _list_brought(planned: Plan) -> frozenset[str]:
     """The files of tests of the task and of the agent."""
     return frozenset(file.path for file in planned.files if file.role in {Role.GIVEN, Role.OWN})
 
 
 def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[str]:
-    """What the task is judged by, and so is never excused for failing before as well: files, and tests of a command.
+    """List files, and tests of a command, by which the task is judged: none is excused for failing before as well.
 
     That the tests of a command failed before may be why there is a task: only what the machine lacks is excused.
     """
-    brought = _brought(planned)
+    brought = _list_brought(planned)
     if job.given or not job.command:
         return brought
     task = environment.Task(words=job.asked or "", modules=list_modules(job.base))
@@ -369,7 +369,7 @@ def _reaches_base(planned: Plan, native: NativeRun) -> bool:
 
 
 def _label(job: SuiteJob, planned: Plan, native: NativeRun) -> Label:
-    """What a run is worth where nothing speaks against it."""
+    """Choose the label of a run where nothing speaks against it."""
     roles = {file.role for file in planned.files}
     if planned.command and not native.is_recorded:
         return Label.EXIT_CODE

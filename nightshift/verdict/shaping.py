@@ -96,7 +96,7 @@ def tail(text: str) -> str:
 
 
 def delta(before: Verdict | None, after: Verdict) -> str:
-    """What changed between two runs, as in `fixed 2, new 1, same 3`; empty for the first run."""
+    """Describe the difference between two runs, as in `fixed 2, new 1, same 3`; empty for the first run."""
     if before is None:
         return ""
     old, new = before.failing - after.not_reached, after.failing - before.not_reached

@@ -80,7 +80,7 @@ class ShellRunner(Shell):
             SandboxError: nothing could be run.
         """
         runtime = await runtime_of(self._runtime, job, layers=self._layers, environments=self._environments)
-        ready = await asyncio.to_thread(_staged, job, runtime, self._trees)
+        ready = await asyncio.to_thread(_stage_command, job, runtime, self._trees)
         result = await self._sandbox.run(ready.job)
         return await asyncio.to_thread(self._read, job, result, ready.key)
 
@@ -94,7 +94,7 @@ class ShellRunner(Shell):
         others = {line(path, self._mask): line(why, self._mask) for path, why in {**answer.dropped, **faults}.items()}
         return ShellResult(
             exit_code=_SIGKILL if answer.exit_code is None else answer.exit_code,
-            ended=_ended(answer, result),
+            ended=_describe_end(answer, result),
             output=_output(answer, self._mask),
             files={path: text for path, text in answer.files.items() if path not in faults},
             dropped=others,
@@ -102,7 +102,7 @@ class ShellRunner(Shell):
         )
 
 
-def _ended(answer: CommandAnswer, result: SandboxResult) -> Ended:
+def _describe_end(answer: CommandAnswer, result: SandboxResult) -> Ended:
     if result.ended is Ended.OUT_OF_MEMORY:
         return result.ended
     killed = answer.exit_code is not None and answer.exit_code < 0
@@ -117,7 +117,7 @@ def _output(answer: CommandAnswer, mask: Mask) -> str:
 def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
     """Files that came back under a path that no change may have, with the reason."""
     closed, known = job.base.unwritable(), job.base.entries()
-    ignored = _ignored(answer, job)
+    ignored = _read_ignore_rules(answer, job)
     for path in answer.files:
         if why := path_fault(path):
             yield path, why
@@ -127,8 +127,8 @@ def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
             yield path, f"lies at or below {found[1]!r}, a link or a submodule"
 
 
-def _ignored(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
-    """What the repository ignores, as the command left it."""
+def _read_ignore_rules(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
+    """Read the repository's ignore rules, as the command left them."""
     over = {**job.change, **job.tests, **answer.files}
     texts = {
         path: over[path] if path in over else text_of(job.base, path)
@@ -138,7 +138,7 @@ def _ignored(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
     return IgnoreRules({path: text for path, text in texts.items() if text is not None})
 
 
-def _staged(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
+def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
     """Stage a command.
 
     Raises:

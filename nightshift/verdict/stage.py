@@ -130,7 +130,7 @@ def message(instructions: dict[str, object], below: Packed, over: Packed, more: 
 def _instructions(
     plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit, share: float, secret: str
 ) -> dict[str, object]:
-    """What the trusted parent is told; only `session` reaches a child that runs tested code."""
+    """Write the instructions of the trusted parent; only `session` reaches a child that runs tested code."""
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
         "words": plan.words,
@@ -165,7 +165,7 @@ def _instructions(
         "node": None,
         "go": None,
         "must_fail": plan.must_fail,
-        **_told(time, plan),
+        **_tell_limit(time, plan),
         "output_bytes": limits.output_bytes,
         "token": token,
         "session": session,
@@ -173,7 +173,7 @@ def _instructions(
     }
 
 
-def _told(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
+def _tell_limit(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
     """A limit as the trusted parent knows it; programs have budgets of their own, by the clock."""
     if plan.program is not None:
         return {"wall_s": time.cpu_s, "cpu_s": None, "idle_s": None}

@@ -41,7 +41,7 @@ from nightshift.verdict.time_limits import SuiteTimes, TimeLimit
 
 REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
-"""What one test may print; the last three thousand bytes are kept of those that fail."""
+"""Bytes that one test may print; the last three thousand are stored of those that fail."""
 RECENT = 8
 MOST_AGAIN = 50
 """So many tests that fail on the base are looked at again, alone."""
@@ -301,10 +301,10 @@ def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -
     tops = set(map(top_module, present))
     added = {top_module(path) for path in change if path not in present}
     missing = added - tops - sys.stdlib_module_names - LIBRARY_NAMES
-    return any(name in missing for path, text in tests.items() if path.endswith(".py") for name in _imported(text))
+    return any(name in missing for path, text in tests.items() if path.endswith(".py") for name in _list_imported(text))
 
 
-def _imported(text: str) -> Iterator[str]:
+def _list_imported(text: str) -> Iterator[str]:
     """Top-level names that a module imports unconditionally."""
     try:
         body = parse(text).body

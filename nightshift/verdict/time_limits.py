@@ -40,7 +40,7 @@ def clock(limits: RunLimits) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What a run took, in seconds of processor time and by the clock."""
+    """The time of a run, in seconds of processor time and by the clock."""
 
     cpu_s: float
     wall_s: float
@@ -48,7 +48,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimit:
-    """What the trusted parent is told. `learned` is the longest passing run of the suite, where that made it shorter.
+    """The limit of a run. `learned` is the longest passing run of the suite, where that made it shorter.
 
     `whole` tells that it is the owner's limit.
     """
@@ -73,7 +73,7 @@ class TimeLimit:
 
 
 class SuiteTimes:
-    """What the longest passing run of each suite took; in a file that may be lost, where one is named.
+    """The time of the longest passing run of each suite; in a file that may be lost, where one is named.
 
     A suite is its test files with their texts, or a command: other tests in files of these names have no history.
     """
@@ -84,7 +84,7 @@ class SuiteTimes:
         self._longest = OrderedDict[str, Taken](_read(path) if path else ())
 
     def limit(self, planned: Plan, whole: TimeLimit) -> TimeLimit:
-        """What the first run of a suite gets."""
+        """Return the limit for the first run of a suite."""
         known = self._longest.get(_key(planned))
         if known is None:
             return whole.at_most(FIRST_S + sum(len(file.text) for file in planned.files) // LENGTH)

@@ -50,7 +50,7 @@ _DENIAL = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|elif|unless|until|when\w*|while|whether|suppose|assum\w+|after|once|either)\b", re.IGNORECASE
 )
-"""What stands before a call that is no plain claim; other calls are taken out before it is looked for."""
+"""Words before a call that is no plain claim; other calls are taken out before these are looked for."""
 _CODE = frozenset(
     ["or", "in", "is", "return", "yield", "await", "lambda", "def", "class", "raise", "else", "del", "print"]
 )
@@ -62,11 +62,11 @@ _DENIED = re.compile(
     r"|(?:should|must)(?! hold)|expected|only|unless|if|when|fail\w*)\b",
     re.IGNORECASE,
 )
-"""What stands after a result that is not the wanted one, or not always."""
+"""Words after a result that is not the wanted one, or not always."""
 _PROSE = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}[ ,]{1,3}[A-Za-z]{2,}|^[A-Za-z ]+:$|^(?:#+ ?|\*\*)\w")
 _SENTENCE = re.compile(r"[.!?;][`)\"']*\s|\n[ \t]*\n|\n[ \t]*(?:[-*•]|\d+[.)])[ \t]")
 _ON = r"(?!\s*`?[-+\d'\"\[({])"
-"""What must not follow a comma or an `and`: a second value."""
+"""A second value, which must not follow a comma or an `and`."""
 _END = re.compile(
     rf"(?P<closed>[`)\"*_]{{0,4}})(?:[ \t]*(?:\Z|\n(?![ \t]*[a-z]+(?:[ \t\n,.]|\Z)))|[,.;:!?](?=\s|\Z){_ON}"
     rf"|[ \t]*(?:#|//|—|–)|[ \t]+\((?!\s*[-+\d'\"\[{{])|\s+(?:and|but|because|since)\b{_ON}"

@@ -67,7 +67,7 @@ _NO_NAMES = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"null", "und
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedNames:
-    """What the words of a task ask for by name.
+    """The names that the words of a task ask for.
 
     `defined` are functions and classes, `files` are paths; each has to be there when the task is done. `mentioned` are
     names of something that the words do not tell; they have to occur somewhere. Tests are not among them: those of the
@@ -80,7 +80,7 @@ class AskedNames:
 
 
 def read_names(words: str, called: Collection[str] = ()) -> AskedNames:
-    """What the words of a task ask for by name.
+    """Read the names that the words of a task ask for.
 
     Args:
         words: the task's.
@@ -161,7 +161,7 @@ class _Reader:
 
 
 def _read_kind(between: str) -> str | None:
-    """What the words before a name say that it is: code, file or nothing (empty); None for anything else."""
+    """Read the kind of a name from the words before it: code, file or nothing (empty); None for anything else."""
     words = between.lower().split()
     while words and words[-1] in {"called", "named"}:
         words.pop()

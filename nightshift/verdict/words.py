@@ -88,7 +88,7 @@ async def check_words(job: SuiteJob, verdict: Verdict, asker: Asker) -> Verdict:
 
 
 def _find_missing(job: SuiteJob, words: str, examples: Sequence[Example]) -> Iterator[str]:
-    """What the words ask for by name and the changed tree does not have, as sentences."""
+    """List sentences on what the words ask for by name and the changed tree does not have."""
     asked = read_names(words, [example.name for example in examples])
     after = _Changed(job)
     for name in asked.defined:
@@ -239,7 +239,7 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
 
 
 def _describe(call: _Call, reply: Reply | None) -> str:
-    """What a call that is not right gives, for people; empty where that says nothing of the change."""
+    """Describe the answer of a call that is not right, for people; empty where it says nothing of the change."""
     if reply is None or reply.how not in {"value", "raised"}:
         return ""
     if reply.how == "raised":

@@ -19,13 +19,13 @@ from nightshift.core.gauge import Gauge, utf8_size
 
 MOST_NAMED = 40
 _MESSAGE_TOKENS = 4
-"""What a chat format adds to each message."""
+"""Tokens that a chat format adds to each message."""
 _PATH_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What became of a part: its text, the files and lessons in it, how many files it left out; `cut` as text says."""
+    """A part as shown: its text, the files and lessons in it, how many files it left out; `cut` as text says."""
 
     text: str = ""
     whole: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *
     for at, part in sorted(enumerate(parts), key=lambda pair: pair[1].rank):
         titled = gauge.tokens(f"## {part.title}\n\n\n\n")
         kept = 0 if part.rank in (0, last) else limit // 7
-        shown = _filled(part, min(int(limit * part.share), left - kept) - titled, gauge, omitted)
+        shown = _fill_section(part, min(int(limit * part.share), left - kept) - titled, gauge, omitted)
         if shown.text.strip():
             found[at] = shown
             left -= gauge.tokens(shown.text) + titled
@@ -121,8 +121,8 @@ def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *
     return Prompt(messages=messages, limit=limit, gauge=gauge, held=held, omitted=tuple(omitted))
 
 
-def _filled(part: Section, space: int, gauge: Gauge, omitted: list[str]) -> Shown:
-    """What fits of a part; in place of one that does not, a line that says so."""
+def _fill_section(part: Section, space: int, gauge: Gauge, omitted: list[str]) -> Shown:
+    """Fill the room with a part; in place of one that does not fit, a line that says so."""
     shown = part.fill(max(0, space))
     if part.rank == 0 or gauge.tokens(shown.text) <= space:
         return shown

@@ -1,4 +1,4 @@
-"""What of a repository goes into a prompt, within a budget.
+"""Chooses parts of a repository for a prompt, within a budget.
 
 Files that matter come first: those already changed, those the task names, those its tests import, what these import in
 turn, and what its words and the references between files lead to, as far as rank does not fall off. As many as fit are
@@ -60,7 +60,7 @@ def estimate_tokens(text: str) -> int:
     return _PLAIN.tokens(text)
 
 
-def _named(text: str) -> list[str]:
+def _list_names(text: str) -> list[str]:
     """Words that have the form of a file's name, in order; in time linear in the text, whatever it holds."""
     words = (found.strip(".-").removeprefix("/") for found in _WORD.findall(text[:100_000]))
     return list(dict.fromkeys(word for word in words if _NAMED.fullmatch(word)))
@@ -71,7 +71,7 @@ def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
 
     A README or changelog at the root is named without its ending as well.
     """
-    words = _named(text)
+    words = _list_names(text)
     paths = [word for word in words if word in view]
     spoken = {word.lower() for word in _DOCUMENT.findall(text[:100_000])}
     if not by_name or not (spoken or len(paths) < len(words)):
@@ -86,7 +86,7 @@ def mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
 
 def named_paths(text: str) -> list[str]:
     """Words of a text that have the form of a path of Python, JavaScript or Go, in order."""
-    return [word for word in _named(text) if word.endswith((".py", ".go", *SOURCES))]
+    return [word for word in _list_names(text) if word.endswith((".py", ".go", *SOURCES))]
 
 
 def expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
@@ -98,7 +98,7 @@ def expected_files(context: AttemptContext, state: AttemptState, view: View) -> 
     tests = {**spec.tests, **state.own_tests}
     sources = [
         [path for path in state.change if not is_test_path(path) and path not in laid_out],
-        [path for place, text in tests.items() for path in _wanted(place, text, view)],
+        [path for place, text in tests.items() for path in _list_wanted(place, text, view)],
         [
             path
             for path in named_paths(projects.without_folder(spec.description, state.project, view.paths()))
@@ -112,7 +112,7 @@ def expected_files(context: AttemptContext, state: AttemptState, view: View) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What of a repository is near a task: files that `matter`, the most important first, and what is `around` them."""
+    """The files near a task: those that `matter`, the most important first, and what is `around` them."""
 
     matter: tuple[str, ...]
     around: tuple[str, ...] = ()
@@ -127,11 +127,11 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
     project the tests are shown as well. Reads many files the first time: not for the
     loop.
     """
-    chosen = _pointed_to(context, state, view)
+    chosen = _list_targets(context, state, view)
     interest = interest_in(_words(context, state, view), frozenset(chosen))
     tests = {**context.task.spec.tests, **state.own_tests}
     if not context.sees_all(state):
-        mentioned_files = _mentioned_files(chosen, interest, view, tests, symbol_cache)
+        mentioned_files = _list_mentioned(chosen, interest, view, tests, symbol_cache)
         return Surroundings(matter=mentioned_files[:_MAX_RELEVANT], interest=interest)
     ranks = ranked(read(view, symbol_cache), interest, view.text)
     order = [(path, rank) for path, rank in ranks if path not in tests]
@@ -151,11 +151,11 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
 
 def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list[str]:
     """Of a project's tests some that import what matters: the task may contradict them."""
-    found = (path for path in tests if not set(_imported(path, view.text(path) or "", view)).isdisjoint(matter))
+    found = (path for path in tests if not set(_list_imported(path, view.text(path) or "", view)).isdisjoint(matter))
     return list(islice(found, _MAX_TESTS))
 
 
-def _mentioned_files(
+def _list_mentioned(
     chosen: Sequence[str], interest: Interest, view: View, tests: Files, symbol_cache: SymbolCache
 ) -> tuple[str, ...]:
     """Files that are chosen already, then those of other tasks that the task speaks of, with what belongs to these.
@@ -169,7 +169,7 @@ def _mentioned_files(
     }
     scores = by_words(spoken, interest) if len(spoken) > _MAX_SHARED else dict.fromkeys(spoken, 1.0)
     nearest = sorted(spoken, key=lambda path: (-scores.get(path, 0.0), path))[:_MAX_SHARED]
-    imported = (near for path in nearest for near in _imported(path, view.text(path) or "", view))
+    imported = (near for path in nearest for near in _list_imported(path, view.text(path) or "", view))
     return tuple(dict.fromkeys([*chosen, *nearest, *imported, *_of_projects(nearest, view)]))
 
 
@@ -184,7 +184,7 @@ def _of_projects(paths: Sequence[str], view: View) -> list[str]:
     return [path for path in inside if path in readmes or weight_of(path) == 1.0][:_MAX_OF_PROJECT]
 
 
-def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
+def _list_targets(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
     """Existing files that are changed, named, or imported by what is, in this order."""
     spec = context.task.spec
     tests = {**spec.tests, **state.own_tests}
@@ -194,16 +194,16 @@ def _pointed_to(context: AttemptContext, state: AttemptState, view: View) -> lis
         *mentioned(_words(context, state, view), view, by_name=context.sees_all(state)),
         *filter(None, map(state.scope.inside, context.built_on)),
     ]
-    first += [path for place, text in tests.items() for path in _imported(place, text, view)]
+    first += [path for place, text in tests.items() for path in _list_imported(place, text, view)]
     first += mentioned(state.feedback, view, by_name=context.sees_all(state))
     chosen = dict.fromkeys(path for path in first if path in view and path not in tests)
     for path in list(chosen)[:_MAX_RELEVANT]:
-        chosen.update(dict.fromkeys(p for p in _imported(path, view.text(path) or "", view) if p not in tests))
+        chosen.update(dict.fromkeys(p for p in _list_imported(path, view.text(path) or "", view) if p not in tests))
     return list(chosen)
 
 
 def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
-    """What the task and its plan say and what was answered; paths that begin with the task's project as it has them."""
+    """Join the words of task, plan and answers; paths that begin with the task's project as it has them."""
     asked = (*(state.brief.questions if state.brief else ()), *state.questions)
     answers = (context.answers.get(one.subject, "") or one.answer for one in asked)
     said = (one.text for one in context.said)
@@ -211,11 +211,11 @@ def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
     return projects.without_folder(words, state.project, view.paths())
 
 
-def _imported(path: str, text: str, view: View) -> list[str]:
+def _list_imported(path: str, text: str, view: View) -> list[str]:
     return javascript_outline.local_files(path, text, view) if is_source(path) else local_files(text, view)
 
 
-def _wanted(path: str, text: str, view: View) -> list[str]:
+def _list_wanted(path: str, text: str, view: View) -> list[str]:
     return javascript_outline.wanted_files(path, text, view) if is_source(path) else wanted_files(text, view)
 
 
@@ -259,7 +259,7 @@ def show_files(
             if interest and len(stretches) < _MOST_EXCERPTS
             else []
         )
-        forms.append((outlined, _signed(path, text)))
+        forms.append((outlined, _outline_file(path, text)))
         for kept, shape in forms:
             if shape and gauge.tokens(shape + "\n\n") <= space:
                 kept[path] = shape
@@ -286,7 +286,7 @@ def _stretches(text: str | None, path: str, interest: Interest, space: int, gaug
     return excerpt(path, text, interest, space, gauge) if text and space > 0 else ""
 
 
-def _signed(path: str, text: str | None) -> str:
+def _outline_file(path: str, text: str | None) -> str:
     """The outline of a file, where it has one; signatures of very long texts are not worth their time."""
     shape = outline(path, text) if text and len(text) <= _LARGE_CHARS else ""
     return shape if "\n    " in shape else ""
@@ -294,10 +294,10 @@ def _signed(path: str, text: str | None) -> str:
 
 def _fitting(lines: Sequence[str], space: int, gauge: Gauge) -> list[str]:
     """The first of the lines, as many as fit."""
-    return list(_taken(lines, space, gauge))
+    return list(_take_lines(lines, space, gauge))
 
 
-def _taken(lines: Sequence[str], space: int, gauge: Gauge) -> Iterator[str]:
+def _take_lines(lines: Sequence[str], space: int, gauge: Gauge) -> Iterator[str]:
     for line in lines:
         space -= gauge.tokens(line + ", ")
         if space < 0:
@@ -313,7 +313,7 @@ def listing(
         return Shown(text="The repository is empty.")
     space -= 2 * _QUOTE_TOKENS
     if not whole_tree:
-        return _shared(view, matter, space, gauge)
+        return _list_shared(view, matter, space, gauge)
     paths = view.paths()
     if len(paths) <= _LISTED:
         listed = _fitting(paths, space, gauge)
@@ -324,7 +324,7 @@ def listing(
     return Shown(text=quoted("folders", "\n".join(_fitting(lines, space, gauge))) + f"\n{len(paths)} files in all.")
 
 
-def _shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
+def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
     """The daemon's own workspace: the files that matter, and those of other tasks, sources first and tests counted."""
     listed = _fitting(matter, space, gauge)
     known = set(matter)

@@ -1,4 +1,4 @@
-"""What the owner of a repository wrote for agents: AGENTS.md files near the work, and the catalogue of its skills.
+"""The owner's words for agents: AGENTS.md files near the work, and the catalogue of the repository's skills.
 
 Both are read from the base commit, never from a change, so a model cannot write its own rules; `protected_files` keeps
 them from being written at all unless the task asks for it. Of the files, those nearest to the work are taken first: for

@@ -88,17 +88,19 @@ def excerpt(path: str, text: str, interest: Interest, space: int, gauge: Gauge) 
     about = next(fitting, "")
     lines = text.split("\n")
     space -= gauge.tokens(about) if about else 0
-    chosen = _chosen(parts(path, text), lines, interest, space, gauge)
+    chosen = _choose_parts(parts(path, text), lines, interest, space, gauge)
     if not chosen:
         return ""
     shown = [
         f"{path}, lines {first} to {last} of {len(lines)}:\n{code_block(path, chr(10).join(lines[first - 1 : last]))}"
-        for first, last in _joined(chosen)
+        for first, last in _join_parts(chosen)
     ]
     return "\n\n".join([*shown, *([f"All that it defines:\n{about}"] if about else [])])
 
 
-def _chosen(found: Sequence[Part], lines: Sequence[str], interest: Interest, space: int, gauge: Gauge) -> list[Part]:
+def _choose_parts(
+    found: Sequence[Part], lines: Sequence[str], interest: Interest, space: int, gauge: Gauge
+) -> list[Part]:
     """The heaviest parts that fit together."""
     weights = dict(zip(found, _weights(found, lines, interest), strict=True))
     least = max(_LEAST_WEIGHT, min(_LEAST * max(weights.values(), default=0.0), _MEMBER))
@@ -139,7 +141,7 @@ def _rarity(holders: int, parts: int) -> float:
     return math.log(parts / holders) / math.log(parts) if parts > 1 else 0.0
 
 
-def _joined(chosen: Sequence[Part]) -> list[tuple[int, int]]:
+def _join_parts(chosen: Sequence[Part]) -> list[tuple[int, int]]:
     """The parts as ranges of lines in order, those that nearly touch as one."""
     ranges = list[tuple[int, int]]()
     for part in sorted(chosen, key=lambda one: one.first):

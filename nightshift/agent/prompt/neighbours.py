@@ -1,4 +1,4 @@
-"""What a task of one project is shown of the workspace around it: where it is, and the other projects that it is about.
+"""The workspace around a task of one project, in prompts: its place, and the other projects that it is about.
 
 Those are read alone: what is changed and what is imported lies in the task's own project.
 """

@@ -43,7 +43,7 @@ from nightshift.core.text.masking import printable
 _LESSON_CHARS = 600
 _MAX_MISSING = 10
 _SPARE = 0.15
-"""What a question leaves of its limit, to be asked again with the reply and a complaint below it."""
+"""The share of its limit that a question leaves, to be asked again with the reply and a complaint below it."""
 
 _MORE = "The code is also called with other inputs that the task's words allow, and must be right for these as well."
 
@@ -55,7 +55,7 @@ _CHANGE_TOKENS = 3000
 _DIFF_LINES = 8000
 _OVERVIEW_TOKENS = 1200
 _LIKELY = 8
-"""What who reads for himself is shown of the files and of their names."""
+"""Limits of files and names for a model that reads for itself."""
 
 LAST = "What the last try led to"
 
@@ -68,7 +68,7 @@ _AROUND = "What the files nearest to these define; they are not shown further be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContext:
-    """What a prompt is made of, and how long it may be."""
+    """The parts of a prompt, and how long it may be."""
 
     context: AttemptContext
     state: AttemptState
@@ -168,13 +168,13 @@ def _packages(subjects: frozenset[str]) -> list[str]:
 
 
 def the_answers(about: PromptContext) -> Section:
-    """What the owner was asked while the task was worked on, and what he said."""
+    """The questions to the owner while the task was worked on, with his answers."""
     text = answers(about.context, about.state)
     return fixed("What the owner was asked, and his answer", text, share=0.1, rank=2)
 
 
 def the_tests(about: PromptContext) -> Section:
-    """What will judge the work: given tests, a command, or tests of the agent's own."""
+    """The judges of the work: given tests, a command, or tests of the agent's own."""
     return Section(title="The tests", fill=lambda space: _tests(about, space), share=0.4, rank=3)
 
 
@@ -250,7 +250,7 @@ def _overview(about: PromptContext, space: int) -> Shown:
 
 
 def the_conventions(about: PromptContext) -> Section:
-    """What the repository's owner wrote for agents, from the base alone; none in the daemon's own workspace."""
+    """The words for agents of the repository's owner, from the base alone; none in the daemon's own workspace."""
     return Section(
         title="Conventions of this repository", fill=lambda space: _conventions(about, space), share=0.2, rank=4
     )
@@ -311,7 +311,7 @@ def _diff(path: str, before: str | None, after: str | None) -> str:
 
 
 def the_lessons(about: PromptContext) -> Section:
-    """What memory recalled, shortened; the best that fit, whole ones only."""
+    """The lessons that memory recalled, shortened; the best that fit, whole ones only."""
     return Section(title="Lessons from earlier work", fill=lambda space: _lessons(about, space), share=0.12, rank=3)
 
 
@@ -338,11 +338,14 @@ def the_plan(state: AttemptState, title: str = "The plan") -> Section:
 
 
 def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
-    """What the attempt has been through: the hand-over to a fresh start, tries since, and what the last one led to."""
+    """The history of the attempt: the hand-over to a fresh start, tries since, and the result of the last one."""
     state, gauge = about.state, about.gauge
     parts = [
         Section(
-            title="What was tried before this fresh start", fill=lambda r: _handed(state, r, gauge), share=0.2, rank=3
+            title="What was tried before this fresh start",
+            fill=lambda r: _show_hand_over(state, r, gauge),
+            share=0.2,
+            rank=3,
         ),
         Section(title="Earlier tries", fill=lambda space: _earlier(state, space, gauge), share=0.15, rank=3),
     ]
@@ -350,7 +353,7 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
 
 
 def _remarks(state: AttemptState) -> Section:
-    """What readers found in the change and the feedback does not say: mended along with the rest, or not at all."""
+    """The readers' remarks that the feedback does not say: mended along with the rest, or not at all."""
     found = [one for one in state.remarks_on_change if one.gravity is not Gravity.LOW]
     lines = [
         f"- {one}{f' Suggested: {one.fix}' if one.fix else ''}" for one in found if one.reason not in state.feedback
@@ -365,7 +368,7 @@ def the_failure(about: PromptContext) -> Section:
     return Section(title=LAST, fill=lambda space: _failure(state, space, gauge), share=0.25, rank=2)
 
 
-def _handed(state: AttemptState, space: int, gauge: Gauge) -> Shown:
+def _show_hand_over(state: AttemptState, space: int, gauge: Gauge) -> Shown:
     text, cut = fitted(state, space, gauge)
     return Shown(text=text, cut=cut)
 

@@ -21,7 +21,7 @@ def _python(text: str) -> None:
         parse(text)
 
 
-def _balanced(text: str) -> None:
+def _check_balance(text: str) -> None:
     """Raise unless brackets, comments and template strings are closed, as far as a look without a grammar can say."""
     stack: list[str] = []
     at = 0
@@ -61,7 +61,9 @@ def _past_string(text: str, at: int) -> int:
     return at
 
 
-_BRACED = dict.fromkeys(("js", "mjs", "cjs", "jsx", "ts", "tsx", "javascript", "typescript", "css", "scss"), _balanced)
+_BRACED = dict.fromkeys(
+    ("js", "mjs", "cjs", "jsx", "ts", "tsx", "javascript", "typescript", "css", "scss"), _check_balance
+)
 _CHECKS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(("py", "pyi", "python", "python3"), _python),
     "json": json.loads,
@@ -73,7 +75,7 @@ PROSE = frozenset({"md", "markdown", "rst", "txt", "text", "html", "htm", "csv",
 
 
 def kind_of(path: str, language: str = "") -> str:
-    """What grammar a file follows: its extension, or the language of its fence."""
+    """Choose the grammar of a file: by its extension, or the language of its fence."""
     base = path.rsplit("/", 1)[-1]
     return base.rsplit(".", 1)[1].lower() if "." in base.lstrip(".") else language
 

@@ -70,10 +70,10 @@ def _section(lines: list[str], path: str | None) -> Section:
     if len(fitting) > 1:
         return Section(path=path, fault="holds several `=` lines of that width; use markers of another width, 5 to 9")
     middle = fitting[0]
-    return Section(path=path, search=_joined(lines[1:middle]), replace=_joined(lines[middle + 1 : -1]))
+    return Section(path=path, search=_join_lines(lines[1:middle]), replace=_join_lines(lines[middle + 1 : -1]))
 
 
-def _joined(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     return "".join(line + "\n" for line in lines)
 
 
@@ -114,7 +114,7 @@ def _codex_patch(lines: list[str]) -> Patch:
     assert head
     kind, path, body = head[1].lower(), names.tidy(head[2]), [n for n in lines[1:] if not n.startswith("*** End")]
     if kind == "add":
-        return Patch(path=path, hunks=(("", _joined([n.removeprefix("+") for n in body])),), created=True)
+        return Patch(path=path, hunks=(("", _join_lines([n.removeprefix("+") for n in body])),), created=True)
     moved = body and _MOVE.match(body[0])
     body = body[1:] if moved else body
     starts = [n for n, line in enumerate(body) if line.startswith("@@")]
@@ -144,7 +144,7 @@ def _diff_path(line: str) -> str | None:
 def _hunk(lines: list[str]) -> tuple[str, str]:
     old = [line[1:] for line in lines if line[:1] in {" ", "-", ""}]
     new = [line[1:] for line in lines if line[:1] in {" ", "+", ""}]
-    return _joined(old), _joined(new)
+    return _join_lines(old), _join_lines(new)
 
 
 # --- applying an edit
@@ -179,21 +179,21 @@ def apply_edit(text: str, edit: Edit) -> str:
     if "\r" not in text:
         search, new = (part.replace("\r\n", "\n") for part in (edit.search, edit.replace))
         edit = replace(edit, search=search, replace=new)
-    return _applied(text, edit, _lines(edit.search))
+    return _apply_edit(text, edit, _lines(edit.search))
 
 
-def _applied(text: str, edit: Edit, search: list[str]) -> str:
+def _apply_edit(text: str, edit: Edit, search: list[str]) -> str:
     if not any(line.strip() for line in search):
         if text.strip():
             raise Refused(f"{edit.path}: the SEARCH text is empty; quote the lines that are to be replaced.")
         return edit.replace
     lines = _lines(text)
-    for ladder in (_exact, _shifted, _across_blanks):
+    for ladder in (_exact, _find_shifted, _across_blanks):
         fits = list(ladder(lines, search))
         if len(fits) > 1:
             raise Refused(_ambiguous(edit, fits))
         if fits:
-            return _replaced(lines, fits[0], edit, ended=text.endswith("\n"))
+            return _replace_lines(lines, fits[0], edit, ended=text.endswith("\n"))
     raise Refused(_nowhere(edit, lines, search))
 
 
@@ -208,11 +208,11 @@ def is_applied(text: str, before: str, edit: Edit) -> bool:
     lines, search, new = _lines(text), _lines(edit.search), _lines(edit.replace)
     if search == new or not any(line.strip() for line in new):
         return False
-    places, fits = list(_shifted(lines, new)), list(_shifted(lines, search))
+    places, fits = list(_find_shifted(lines, new)), list(_find_shifted(lines, search))
     was = _lines(before)
-    added = len(places) > len(list(_shifted(was, new)))
+    added = len(places) > len(list(_find_shifted(was, new)))
     if not fits:
-        return len(places) == 1 and (added or any(True for _ in _shifted(was, search)))
+        return len(places) == 1 and (added or any(True for _ in _find_shifted(was, search)))
     return added and len(fits) == 1 and any(at.start <= fits[0].start and fits[0].end <= at.end for at in places)
 
 
@@ -224,7 +224,7 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _replaced(lines: list[str], fit: _Fit, edit: Edit, *, ended: bool) -> str:
+def _replace_lines(lines: list[str], fit: _Fit, edit: Edit, *, ended: bool) -> str:
     new = [_shift(line, fit, edit) for line in _lines(edit.replace)]
     whole = "".join(line + "\n" for line in [*lines[: fit.start], *new, *lines[fit.end :]])
     return whole if ended or fit.end == len(lines) else whole[:-1]
@@ -241,7 +241,7 @@ def _shift(line: str, fit: _Fit, edit: Edit) -> str:
 
 
 def _occurrences(lines: Sequence[str], search: Sequence[str]) -> Iterator[int]:
-    """Where the lines stand in a row; by one string search, so the time is linear."""
+    """Find the places at which the lines stand in a row; by one string search, so the time is linear."""
     hay, needle = "\n" + "\n".join(lines) + "\n", "\n" + "\n".join(search) + "\n"
     at, line = hay.find(needle), 0
     counted = 0
@@ -257,7 +257,7 @@ def _exact(lines: list[str], search: list[str]) -> Iterator[_Fit]:
         yield _Fit(start=start, end=start + len(search))
 
 
-def _shifted(lines: list[str], search: list[str]) -> Iterator[_Fit]:
+def _find_shifted(lines: list[str], search: list[str]) -> Iterator[_Fit]:
     for start in _first(_occurrences([s.strip() for s in lines], [s.strip() for s in search]), _CANDIDATES):
         end = start + len(search)
         shift = _uniform_shift(lines[start:end], search)

@@ -1,4 +1,4 @@
-"""Where the blocks of a reply begin and end.
+"""Finds the beginning and end of blocks in a reply.
 
 CommonMark's rule (a block ends at the next bare fence of at least its own length) is right for replies that follow the
 instructions. Models that forget to lengthen a fence put ``` lines into docstrings and markdown files; then the rule
@@ -56,7 +56,7 @@ class Block:
 
     @property
     def name(self) -> names.Name | None:
-        """What the fence or the line above it says; the text's own first comment is left to the reader."""
+        """Read the name from the fence or the line above it; the text's own first comment is left to the reader."""
         return names.from_info(self.info) or names.from_label(self.label)
 
 
@@ -169,7 +169,7 @@ class _Scanner:
         return len(self.lines), False
 
     def _end(self, at: int, fence: Fence, label: str) -> tuple[int, bool, bool]:
-        """Where a block ends: (line of its closing fence or of what follows, closed, ambiguous)."""
+        """Find the end of a block: (line of its closing fence or of what follows, closed, ambiguous)."""
         ends, nested, border = self._candidates(at, fence)
         if not ends:
             return border, False, False

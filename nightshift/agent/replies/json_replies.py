@@ -40,7 +40,7 @@ def _first_object(text: str) -> dict[str, Any] | None:
             continue
         if (found := _object(block.text.strip())) is not None:
             return found
-    return _embedded(text)
+    return _find_embedded(text)
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -53,7 +53,7 @@ def _object(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _embedded(text: str) -> dict[str, Any] | None:
+def _find_embedded(text: str) -> dict[str, Any] | None:
     decoder, at = json.JSONDecoder(), -1
     for _ in range(_MAX_STARTS):
         at = text.find("{", at + 1)
@@ -98,7 +98,7 @@ class EntryIn(BaseModel):
 
 
 class Harvest:
-    """What has been gathered so far, in order."""
+    """The parts that were gathered so far, in order."""
 
     def __init__(self) -> None:
         self.files: list[tuple[str, str]] = []
@@ -136,7 +136,7 @@ class Harvest:
         """Take a JSON object if it holds files, or is a tool call that was written as text; tell whether it was."""
         arguments = data.get("arguments", data.get("parameters", data.get("input")))
         if isinstance(data.get("name"), str) and arguments is not None:
-            return self._written_call(str(data["name"]), arguments)
+            return self._read_call(str(data["name"]), arguments)
         before = len(self.files) + len(self.edits) + len(self.deletions) + len(self.complaints)
         files = data.get("files", data.get("changes"))
         for raw in _entries(files):
@@ -149,7 +149,7 @@ class Harvest:
             self.entry(data, "the object")
         return before != len(self.files) + len(self.edits) + len(self.deletions) + len(self.complaints)
 
-    def _written_call(self, name: str, arguments: object) -> bool:
+    def _read_call(self, name: str, arguments: object) -> bool:
         if isinstance(arguments, str):
             try:
                 arguments = json.loads(arguments)

@@ -1,4 +1,4 @@
-"""Which file a block of a reply is meant to be: read from its info string, the line above it, or its first comment."""
+"""Reads the file name of a block in a reply: from its info string, the line above it, or its first comment."""
 
 from __future__ import annotations
 

@@ -104,8 +104,8 @@ class _Reader:
             for block in named:
                 self._block(block)
         elif not self._document(text):
-            self._unnamed([block for block in found if not block.edits])
-        return self._parsed()
+            self._take_unnamed([block for block in found if not block.edits])
+        return self._build_parsed()
 
     def _document(self, text: str) -> bool:
         data = find_json(text)
@@ -185,7 +185,7 @@ class _Reader:
     def _only(self) -> str | None:
         return self.expected[0] if len(self.expected) == 1 else None
 
-    def _unnamed(self, found: list[fences.Block]) -> None:
+    def _take_unnamed(self, found: list[fences.Block]) -> None:
         path = self._only()
         kind = completeness.kind_of(path) if path else ""
         fitting = [b for b in found if _fits(names.language_of(b.info), kind or None)]
@@ -200,7 +200,7 @@ class _Reader:
 
     # --- the whole, validated
 
-    def _parsed(self) -> Parsed:
+    def _build_parsed(self) -> Parsed:
         files: dict[str, str] = {}
         twice: set[str] = set()
         for path, text in self.got.files:

@@ -1,4 +1,4 @@
-"""What a reply was read as."""
+"""The values that a reply is read as."""
 
 from __future__ import annotations
 

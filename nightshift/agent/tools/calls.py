@@ -42,7 +42,7 @@ _NAMES = ("name", "tool", "tool_name", "function", "action")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """What a reply asks for. `fault` says what of it could not be read; `whole` that it is files without any call."""
+    """The calls in a reply. `fault` names the part that could not be read; `whole` tells of files without any call."""
 
     calls: tuple[ToolCall, ...] = ()
     fault: str = ""
@@ -62,9 +62,9 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
     if invented := re.search(rf"^{re.escape(RESULT)}", text, re.MULTILINE):
         text = text[: invented.start()]
     offered = frozenset(spec.name for spec in tools)
-    found = _fenced(text, tools, offered, cut=reply.is_cut)
+    found = _read_fenced(text, tools, offered, cut=reply.is_cut)
     if not (found.calls or found.fault):
-        leaked = map(_canonical, _leaked(text))
+        leaked = map(_canonical, _read_leaked(text))
         found = Calls(calls=tuple(call for call in leaked if call.name in offered))
     if not (found.calls or found.fault) and specs.WRITE_FILE.name in offered:
         found = _files(reply)
@@ -81,7 +81,7 @@ def _canonical(call: ToolCall) -> ToolCall:
 # --- fenced blocks
 
 
-def _fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str], *, cut: bool) -> Calls:
+def _read_fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str], *, cut: bool) -> Calls:
     calls, fault = list[ToolCall](), ""
     found = fences.blocks(text)
     for block in found:
@@ -126,9 +126,9 @@ def _block(spec: ToolSpec, head: str, body: str) -> list[ToolCall]:
 # --- what leaks from chat templates
 
 
-def _leaked(text: str) -> Iterator[ToolCall]:
+def _read_leaked(text: str) -> Iterator[ToolCall]:
     """Calls in the first of the known forms that the text holds any of."""
-    for form in (_xml, _tagged, _marked, _bare):
+    for form in (_xml, _read_tagged, _read_marked, _bare):
         found = list(form(text))
         if found:
             yield from found
@@ -147,24 +147,24 @@ def _without_frame(value: str) -> str:
     return value.removeprefix("\n").removesuffix("\n")
 
 
-def _tagged(text: str) -> Iterator[ToolCall]:
+def _read_tagged(text: str) -> Iterator[ToolCall]:
     for inside in _TAGGED.findall(text):
         if call := _call_of(_object(inside.strip())):
             yield call
 
 
-def _marked(text: str) -> Iterator[ToolCall]:
+def _read_marked(text: str) -> Iterator[ToolCall]:
     """`[TOOL_CALLS]` and harmony: a marker, perhaps a name, and JSON."""
     for marker in (_MISTRAL, _HARMONY):
         for found in marker.finditer(text):
-            data = _decoded(text, found.end())
+            data = _decode_json(text, found.end())
             if found[1] and isinstance(data, dict):
                 yield ToolCall(name=found[1], arguments=data)
             else:
                 yield from filter(None, map(_call_of, data if isinstance(data, list) else [data]))
 
 
-def _decoded(text: str, at: int) -> Any:
+def _decode_json(text: str, at: int) -> Any:
     try:
         return json.JSONDecoder().raw_decode(text, at)[0]
     except (ValueError, RecursionError):
@@ -177,7 +177,7 @@ def _bare(text: str) -> Iterator[ToolCall]:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    found = _decoded(text.strip(), 0) if text.lstrip().startswith("{") else None
+    found = _decode_json(text.strip(), 0) if text.lstrip().startswith("{") else None
     return found if isinstance(found, dict) else None
 
 

@@ -92,7 +92,7 @@ class CorpusCache:
 
 
 def line_bounds(buffer: mmap.mmap | bytes, offset: int) -> tuple[int, int]:
-    """Where the line of an offset begins and ends (exclusive, without its newline)."""
+    """Find the beginning and end of an offset's line (exclusive, without its newline)."""
     start = buffer.rfind(b"\n", 0, offset) + 1
     end = buffer.find(b"\n", offset)
     return start, len(buffer) if end < 0 else end

@@ -49,7 +49,7 @@ _CANNOT = re.compile(
 
 
 def stated(reply: Completion) -> Said | None:
-    """What a reply says by the line that was asked for, at its beginning; None where it names a file."""
+    """Read the ending that a reply states at its beginning; None where it names a file."""
     text = reply.text.strip()
     lines = list(dropwhile(_PASSED_OVER.fullmatch, text.split("\n")))
     if not lines or reply.backend == BUILT_IN or reply.tool_calls or not (said := _SAYS.match(lines[0])):
@@ -68,7 +68,7 @@ def stated(reply: Completion) -> Said | None:
 
 
 def implied(reply: Completion) -> Said | None:
-    """What a reply that is nothing but a few sentences says, where they say one of the three plainly."""
+    """Read the ending from a reply that is nothing but a few sentences, where they say one of the three plainly."""
     text = reply.text.strip()
     whole = reply.finish is Finish.STOP and not reply.tool_calls and reply.backend != BUILT_IN
     if not (whole and 0 < len(text) <= _MOST_CHARS) or blocks(text) or find_json(text) is not None:

@@ -30,7 +30,7 @@ _OUTLINED = 150
 
 def list_files(view: View, asked: arguments.ListFiles) -> str:
     """The paths below a folder, or their folders with counts where they are too many."""
-    paths = _selected(view, asked.path, asked.glob)
+    paths = _select_paths(view, asked.path, asked.glob)
     if not paths:
         return _nothing_at(view, asked.path, asked.glob)
     if len(paths) <= MOST_FILES:
@@ -48,7 +48,7 @@ def _folders(paths: Sequence[str], below: str) -> list[str]:
     return sorted(lines)[:MOST_FILES] + more
 
 
-def _selected(view: View, below: str, glob: str) -> list[str]:
+def _select_paths(view: View, below: str, glob: str) -> list[str]:
     matches = _glob(glob) if glob else None
     return [
         path
@@ -80,7 +80,7 @@ def _glob_part(part: str) -> str:
 def _nothing_at(view: View, below: str, glob: str) -> str:
     if not view.count():
         return "The repository is empty."
-    if glob and _selected(view, below, ""):
+    if glob and _select_paths(view, below, ""):
         return f"No file matches {glob}" + (f" below {below}." if below else ".")
     return missing(view, below)
 
@@ -108,7 +108,7 @@ def search(view: View, corpora: CorpusCache, asked: arguments.Search) -> str:
         pattern = compiled(asked.pattern, multiline=True)
     except ValueError as error:
         raise BadReply(f"search: pattern: {error}; it is an RE2 expression, quote brackets and dots by \\.") from None
-    if asked.path and not _selected(view, asked.path, ""):
+    if asked.path and not _select_paths(view, asked.path, ""):
         raise BadReply(missing(view, asked.path))
     corpus = corpora.get(view.tree)
     found, total, files = list[str](), 0, set[str]()
@@ -179,7 +179,7 @@ def read_file(view: View, asked: arguments.ReadFile, *, most_chars: int) -> str:
         BadReply: there is no such text file, or it is shorter than that.
     """
     if asked.path not in view:
-        if _selected(view, asked.path, ""):
+        if _select_paths(view, asked.path, ""):
             return f"{asked.path} is a folder:\n" + list_files(view, arguments.ListFiles(path=asked.path))
         raise BadReply(missing(view, asked.path))
     text = view.text(asked.path)
@@ -194,10 +194,10 @@ def read_file(view: View, asked: arguments.ReadFile, *, most_chars: int) -> str:
     start = asked.start or 1
     if start > len(lines):
         raise BadReply(f"{asked.path} has {len(lines)} lines; start={start} is behind its end.")
-    return _numbered(asked.path, lines, start, asked.lines, most_chars)
+    return _number_lines(asked.path, lines, start, asked.lines, most_chars)
 
 
-def _numbered(path: str, lines: list[str], start: int, count: int, most_chars: int) -> str:
+def _number_lines(path: str, lines: list[str], start: int, count: int, most_chars: int) -> str:
     shown, size = list[str](), 0
     for number, line in enumerate(lines[start - 1 : start - 1 + count], start):
         text = printable(line) if len(line) <= READ_LINE_CHARS else f"{printable(line[:READ_LINE_CHARS])} … (cut)"

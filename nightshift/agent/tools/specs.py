@@ -97,9 +97,9 @@ DONE = ToolSpec(
 )
 
 READING = (LIST_FILES, SEARCH, READ_FILE)
-"""What every phase may use."""
+"""Tools of every phase."""
 WORKING = (*READING, EDIT, WRITE_FILE, RUN, RUN_TESTS, ASK, CANNOT, DONE)
-"""What the phase that writes the change may use."""
+"""Tools of the phase that writes the change."""
 ENDING = frozenset({ASK.name, CANNOT.name, DONE.name})
 
 ALIASES = {

@@ -38,12 +38,12 @@ _OTHERS_SHELL = (
 )
 
 Ending = arguments.Done | Question
-"""What ends a conversation: the change is complete, or the owner must say something first."""
+"""Tools that end a conversation: the change is complete, or the owner must say something first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What came of a call. `ending` is set where the call ends the conversation."""
+    """The result of a call. `ending` is set where the call ends the conversation."""
 
     text: str
     ok: bool = True
@@ -98,7 +98,7 @@ class Toolbox:
             return ToolResult(text=text, ok=ok)
         try:
             asked = arguments.read_arguments(call.name, call.arguments)
-            result = await self._called(asked)
+            result = await self._run_call(asked)
             listed = isinstance(call.arguments.get("command"), list)
             return replace(result, text=f"{result.text}\n\n{_OTHERS_SHELL}") if listed else result
         except BadReply as bad:
@@ -111,7 +111,7 @@ class Toolbox:
         done = f"Success: patched {', '.join(taken.paths)}." if taken.paths else "Nothing was changed by the patch."
         return ToolResult(text="\n".join([done, *wrong]), ok=not wrong)
 
-    async def _called(self, asked: Any) -> ToolResult:
+    async def _run_call(self, asked: Any) -> ToolResult:
         match asked:
             case arguments.Run() | arguments.RunTests():
                 return await self._ran(asked)
@@ -119,9 +119,9 @@ class Toolbox:
                 return await self.finish(asked)
             case arguments.Ask() | arguments.Cannot():
                 return self._owners(as_question(asked))
-        return ToolResult(text=await asyncio.to_thread(self._looked_or_wrote, asked))
+        return ToolResult(text=await asyncio.to_thread(self._use_tool, asked))
 
-    def _looked_or_wrote(self, asked: Any) -> str:
+    def _use_tool(self, asked: Any) -> str:
         draft = self.draft
         match asked:
             case arguments.ListFiles():
@@ -160,14 +160,14 @@ class Toolbox:
         return ToolResult(text=text, ok=ok)
 
     def _owners(self, question: Question) -> ToolResult:
-        """What the owner said to it already, or the end until he does."""
+        """Return the owner's words so far, or the end until he says something."""
         answer = self.answer_to(question)
         if answer is None:
             return ToolResult(text="This goes to the owner.", ending=question)
         return ToolResult(text=f"{ASKED_BEFORE} {answer}")
 
     def answer_to(self, question: Question) -> str | None:
-        """What the owner said to a question; None where he was not asked."""
+        """Find the owner's answer to a question; None where he was not asked."""
         return answer_to(self._context, question)
 
     async def finish(self, asked: arguments.Done) -> ToolResult:

@@ -29,9 +29,9 @@ def edit(draft: Draft, asked: arguments.Edit) -> str:
         raise BadReply(f"{why} Use write_file for a new one.")
     if _is_made(text, draft.before(path), asked):
         return f"{path} holds this already: the edit was made before. Nothing was changed."
-    new = _edited(text, asked)
+    new = _apply_edit(text, asked)
     if (found := syntax.fault(path, new)) and not syntax.fault(path, text):
-        raise BadReply(f"Refused, {path} would be no valid file any more; nothing was changed.\n{_shown(found)}")
+        raise BadReply(f"Refused, {path} would be no valid file any more; nothing was changed.\n{_show_failure(found)}")
     draft.put(path, new)
     return f"Edited {path}.\n{_around(text, new)}"
 
@@ -45,7 +45,7 @@ def _is_made(text: str, before: str, asked: arguments.Edit) -> bool:
     return place < 0 or at <= place <= place + len(old) <= at + len(new)
 
 
-def _edited(text: str, asked: arguments.Edit) -> str:
+def _apply_edit(text: str, asked: arguments.Edit) -> str:
     if asked.old == asked.new:
         raise BadReply(f"{asked.path}: old and new are the same.")
     count = text.count(asked.old) if asked.old.strip() else 0
@@ -56,10 +56,10 @@ def _edited(text: str, asked: arguments.Edit) -> str:
             f"{asked.path}: old stands {count} times (lines {_lines_of(text, asked.old)}); quote more around the one "
             "that you mean, or set all."
         )
-    return apply_edit(text, Edit(path=asked.path, search=_ended(asked.old), replace=_ended(asked.new)))
+    return apply_edit(text, Edit(path=asked.path, search=_end_line(asked.old), replace=_end_line(asked.new)))
 
 
-def _ended(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
@@ -99,8 +99,8 @@ def write_file(draft: Draft, asked: arguments.WriteFile) -> str:
     lines = asked.content.count("\n") + (not asked.content.endswith("\n") and bool(asked.content))
     text = f"{word} {path} ({lines} line{'s' if lines != 1 else ''})."
     found = syntax.fault(path, asked.content)
-    return f"{text} It is no valid file yet:\n{_shown(found)}" if found else text
+    return f"{text} It is no valid file yet:\n{_show_failure(found)}" if found else text
 
 
-def _shown(found: Failure) -> str:
+def _show_failure(found: Failure) -> str:
     return f"{found.kind}: {found.message}\n{found.excerpt}".rstrip()

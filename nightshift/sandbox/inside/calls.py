@@ -27,7 +27,7 @@ def run(config, events):
 
 def _call(module, name, arguments, named, pack):
     try:
-        function = _found(module, name)
+        function = _find_function(module, name)
     except BaseException as error:  # noqa: BLE001 (SystemExit too is a result here)
         return "missing", f"{type(error).__name__}: {str(error)[:200]}"
     try:
@@ -36,7 +36,7 @@ def _call(module, name, arguments, named, pack):
         return "raised", [kind.__name__ for kind in type(error).__mro__]
 
 
-def _found(module, name):
+def _find_function(module, name):
     """The function; a part of its name may be a module of the package that was not imported yet."""
     __import__(module)
     found, place = sys.modules[module], module

@@ -19,11 +19,11 @@ IGNORED = frozenset({
 })  # fmt: skip
 IGNORED_ENDS = (".pyc", ".egg-info")
 MOST_FILES, MOST_FILE, MOST_BYTES = 40, 1 << 20, 4 << 20
-"""What is told of: so many files, the bytes of one, and of all."""
+"""Limits of a report: files, the bytes of one, and of all."""
 MOST_NAMED, MOST_NEW = 40, 20_000
 """How many others are named, and how many new entries are looked at."""
 _NUL, _CONTROLS = re.compile(r"\0"), re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
-"""What no text holds; the latter where it is no UTF-8 either."""
+"""Characters that no text holds; the latter where it is no UTF-8 either."""
 
 
 class Before:
@@ -42,7 +42,7 @@ class Before:
 
 
 def stamp(found: os.stat_result) -> tuple[int, int, int]:
-    """What differs after any change of a file's content."""
+    """A value that differs after any change of a file's content."""
     return found.st_ino, found.st_size, found.st_ctime_ns
 
 

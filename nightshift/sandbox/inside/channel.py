@@ -9,7 +9,7 @@ import os
 from . import VARIABLE
 
 OPTIONS = f"-p {__package__}.recorder -p no:randomly --continue-on-collection-errors --maxfail=0"
-"""What pytest is told besides the owner's words; of several options of a kind the owner's last word does not count."""
+"""Options for pytest besides the owner's words; of several options of a kind the owner's last word does not count."""
 
 
 def environment(descriptor, told, environ):

@@ -17,10 +17,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def close(value: Any, chance: random.Random) -> Any:
     """Another value that differs a little from a plain one, in one place; the value itself where there is none."""
-    return _changed(value, chance.choice((1, 2, 3)), chance)
+    return _change_value(value, chance.choice((1, 2, 3)), chance)
 
 
-def _changed(value: Any, step: int, chance: random.Random) -> Any:
+def _change_value(value: Any, step: int, chance: random.Random) -> Any:
     change = _CHANGES.get(type(value))
     if change is not None:
         return change(value, step, chance)
@@ -65,7 +65,7 @@ def _items(value: Any, step: int, chance: random.Random) -> list[Any]:
     if not items:
         return [step]
     for place in chance.sample(range(len(items)), len(items)):
-        if (other := _changed(items[place], step, chance)) is not items[place]:
+        if (other := _change_value(items[place], step, chance)) is not items[place]:
             return [*items[:place], other, *items[place + 1 :]]
     return items
 

@@ -55,7 +55,7 @@ def watch(child: Child, job: Job) -> dict[str, Any]:
     `printed` has the beginning and the end of the output and the number of bytes between, `reports` path and text of
     each report, the text None where it is more than is read.
     """
-    named = _named(job["command"])
+    named = _list_named_reports(job["command"])
     before, output = _stamps(named), Ends(PRINTED)
     found = child.watch(job, output=output)
     head, tail = (end.decode("utf-8", "replace") for end in output.ends)
@@ -82,7 +82,7 @@ def become(_instructions: int, events: int, argument: tuple[Sequence[str], dict[
     os.execvpe(argv[0], list(argv), channel.environment(events, told, env))  # noqa: S606 (argv of the owner's, no shell)
 
 
-def _named(argv: Sequence[str]) -> list[str]:
+def _list_named_reports(argv: Sequence[str]) -> list[str]:
     """The reports that a command names itself, as in `--junitxml=out.xml`."""
     words = (word for part in argv for word in re.split(r"[\s=:;,'\"]+", part))
     return [word for word in words if word.lower().endswith(".xml")][:FILES]

@@ -22,7 +22,7 @@ Files = dict[str, bytes]
 
 
 def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
-    """What we are told, as a dictionary, and the stream in which the bytes of its files follow."""
+    """Receive the instructions, as a dictionary, and the stream in which the bytes of its files follow."""
     source = open(descriptor, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 (the caller reads on)
     return json.loads(source.read(int(source.readline()))), source
 
@@ -110,7 +110,7 @@ class Watch:
         self._folders = {folder: file for file in paths for folder in above(file)}
         self._before: dict[str, tuple[int, ...]] = {}
         try:
-            self._descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+            self._descriptor = self._check_result(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
             for path in paths:
                 self._add(path, WRITTEN | ATTRIBUTES | CLOSED | MOVED | DELETED, path)
             for folder, path in self._folders.items():
@@ -119,9 +119,9 @@ class Watch:
             self._before = {path: stamp(path) for path in (*paths, *self._folders)}
 
     def _add(self, path: str, mask: int, name: str) -> None:
-        self._names[self._checked(self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), mask))] = name
+        self._names[self._check_result(self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), mask))] = name
 
-    def _checked(self, number: int) -> int:
+    def _check_result(self, number: int) -> int:
         if number < 0:
             raise OSError(self._errno(), os.strerror(self._errno()))
         return number
@@ -143,7 +143,7 @@ class Watch:
 
 
 def stamp(path: str) -> tuple[int, ...]:
-    """What differs after any change of a file or folder; empty where there is none."""
+    """A value that differs after any change of a file or folder; empty where there is none."""
     try:
         found = os.lstat(path)
     except OSError:

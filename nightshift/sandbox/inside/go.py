@@ -22,12 +22,12 @@ def environment(told: dict[str, Any], work: str) -> dict[str, str]:
     place = next(place for place in told["places"] if os.path.isdir(place["cache"]))
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     path = os.pathsep.join((os.path.dirname(place["path"]), os.environ.get("PATH", "/usr/bin:/bin")))
-    cache = _linked(place["cache"], os.path.join(work, "cache"))
+    cache = _link_builds(place["cache"], os.path.join(work, "cache"))
     own = {"GOROOT": place["root"], "GOFLAGS": "-json", "GOCACHE": cache, "GOTMPDIR": work}
     return {**env, **told["env"], "PATH": path, **own}
 
 
-def _linked(built: str, cache: str) -> str:
+def _link_builds(built: str, cache: str) -> str:
     """A folder for builds that has all of another one, by links: what is built besides is this run's alone."""
     os.makedirs(cache)
     for name in os.listdir(built):

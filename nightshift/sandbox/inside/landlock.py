@@ -25,7 +25,7 @@ PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 
 def restrict() -> bool:
     """Put this process into a domain of its own, for good; false where the kernel has none."""
-    return _restricted(REFER, [("/", REFER)])
+    return _restrict_rights(REFER, [("/", REFER)])
 
 
 def restrict_to(own: Iterable[str], readable: Iterable[str]) -> bool:
@@ -35,10 +35,12 @@ def restrict_to(own: Iterable[str], readable: Iterable[str]) -> bool:
         own: folders in which anything may be done.
         readable: files and folders that may be read and executed.
     """
-    return _restricted(EVERYTHING, [*((path, EVERYTHING) for path in own), *((path, READING) for path in readable)])
+    return _restrict_rights(
+        EVERYTHING, [*((path, EVERYTHING) for path in own), *((path, READING) for path in readable)]
+    )
 
 
-def _restricted(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
+def _restrict_rights(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
     """Deny some rights, but for those that are allowed beneath a path."""
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(CREATE, None, ctypes.c_size_t(0), VERSION)

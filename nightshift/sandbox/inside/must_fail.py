@@ -1,4 +1,4 @@
-"""What the must-fail copies of tests use at run time, where their text alone cannot make a check fail."""
+"""Functions that must-fail copies of tests use at run time, where their text alone cannot make a check fail."""
 
 import functools
 import inspect

@@ -109,7 +109,7 @@ def inner(libc, order, descriptors):
 
 
 def file_systems(libc, order):
-    """What is private to the job; the rest of the outer sandbox is read-only."""
+    """Mount the parts that are private to the job; the rest of the outer sandbox is read-only."""
 
     def mount(kind, target, flags, data=b""):
         checked(libc.mount(kind, target.encode(), kind, flags, data))

@@ -130,7 +130,7 @@ def less(job: Job, found: Found) -> Job:
 
 
 class Report:
-    """What the reporters of one process said, as events.
+    """The events that the reporters of one process wrote.
 
     Args:
         text: all lines; one that another recorder wrote is kept, and so is one without the secret.
@@ -201,7 +201,7 @@ class Report:
         nodeid, printed = f"{path}::{os.path.basename(path)}", self._printed.get(path, "")
         if event["how"] == "failed":
             status = event.get("status") or ""
-            error = event.get("error") or _thrown(printed, status)
+            error = event.get("error") or _read_thrown(printed, status)
             if path in self._scripts and path not in self._reported:
                 self._ended(nodeid, "failed", 0.0, error)
             elif path in self._reported and status:
@@ -246,8 +246,8 @@ def _name(titles: Sequence[str]) -> str:
     return JOINED.join(title.replace("[", "\u27e6") for title in titles)
 
 
-def _thrown(printed: str, status: str) -> dict[str, Any]:
-    """What ended a file, read from what Node.js printed."""
+def _read_thrown(printed: str, status: str) -> dict[str, Any]:
+    """Read from the output of Node.js how a file ended."""
     found = _THROWN.search(printed)
     if found is None or status.startswith("SIG"):
         return {"message": f"Node.js ended by itself ({status}): {printed.strip()[-1000:]}", "isCheck": False}

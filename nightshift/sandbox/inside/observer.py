@@ -68,7 +68,7 @@ class Observer:
 
 
 def calm_hypothesis():
-    """What Hypothesis makes of a test unless the test says otherwise; None where it is not there."""
+    """Hypothesis's settings for a test that sets none; None where Hypothesis is not there."""
     if "hypothesis" not in sys.modules:
         return None
     usual = getattr(sys.modules["hypothesis"].settings, "default", None)
@@ -85,7 +85,7 @@ def steady_hypothesis():
 
 
 def details(raised, otherwise, workspace):
-    """What was raised: kind, message and frames, paths of the workspace relative; `otherwise` where nothing was."""
+    """Describe an error: kind, message and frames, paths of the workspace relative; `otherwise` where there is none."""
     if raised is None:
         return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
     if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:

@@ -24,7 +24,7 @@ _RESTLESS = (
 )
 """Modules that pytest or Python itself patches while tests run."""
 _REPLACED = frozenset({"_pytest.config.Config._getini_unknown_type"})
-"""What pytest's own plugins replace while it reads its settings."""
+"""Functions that pytest's own plugins replace while it reads its settings."""
 _STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 (pathlib is slow to import)
 _taken = {}
 
@@ -45,7 +45,7 @@ def _is_outside(name, module, workspace):
 
 
 class Seal:
-    """What modules hold, to be compared."""
+    """The functions of modules, to be compared."""
 
     def __init__(self, holders):
         self._holders = holders

@@ -127,7 +127,7 @@ class Services:
             return f"port {told['port']} is taken by something else before it is started"
         process = _Process(told["start"], folder, env)
         self._running[told["name"]] = process, output
-        return _readied(process, told, _Readiness(told, folder, env, output), output)
+        return _wait_ready(process, told, _Readiness(told, folder, env, output), output)
 
     def watched(self) -> Iterable[int]:
         """The descriptors from which `take` is to be called."""
@@ -180,7 +180,7 @@ def started(job: dict[str, Any]) -> Services:
 
 
 def _place() -> str:
-    """Where services have their folders."""
+    """The parent of the folders of services."""
     return os.path.join(os.environ.get("TMPDIR", "/tmp"), "services")  # noqa: S108 (the job's own)
 
 
@@ -191,7 +191,7 @@ def _text(output: Ends) -> str:
 
 def _done(process: _Process, most_s: float, output: Ends) -> str:
     """See a command to its end; says what was wrong with it."""
-    over = _waited(process, time.monotonic() + most_s, output)
+    over = _wait_end(process, time.monotonic() + most_s, output)
     process.kill()
     status = process.status()
     process.drain(output)
@@ -205,7 +205,7 @@ def _said(status: int) -> str:
     return f"exit status {status}" if status >= 0 else f"signal {-status}"
 
 
-def _waited(process: _Process, until: float, output: Ends) -> bool:
+def _wait_end(process: _Process, until: float, output: Ends) -> bool:
     """Wait for the end of a process, and take what it prints; false where it is not over in time."""
     watched = [process.ended, process.output]
     while (left_s := until - time.monotonic()) > 0:
@@ -233,11 +233,11 @@ class _Readiness:
         return not _done(asking, max(LOOK_S, until - time.monotonic()), Ends(KEPT))
 
 
-def _readied(process: _Process, told: Told, readiness: _Readiness, output: Ends) -> str:
+def _wait_ready(process: _Process, told: Told, readiness: _Readiness, output: Ends) -> str:
     """Wait until a service is ready; says why it is not."""
     until = time.monotonic() + told["start_s"]
     while time.monotonic() < until:
-        if _waited(process, min(until, time.monotonic() + LOOK_S), output):
+        if _wait_end(process, min(until, time.monotonic() + LOOK_S), output):
             process.drain(output)
             return f"it ended with {_said(process.status())} before it was ready; it has to stay in the foreground"
         if readiness.is_there(until):

@@ -59,7 +59,7 @@ def prepare(config, libraries):
 
 
 def words(config):
-    """What pytest is told, in the current folder, which is the workspace."""
+    """Build pytest's words for the current folder, which is the workspace."""
     return list(config["words"])
 
 

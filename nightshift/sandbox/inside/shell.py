@@ -22,7 +22,7 @@ def main():
 
 
 def preload(_libraries):
-    """What every run needs is imported with this module."""
+    """Import the modules that every run needs, which come with this one."""
 
 
 def serve(libraries):

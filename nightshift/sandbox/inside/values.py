@@ -61,11 +61,11 @@ class Packer:
         return None
 
     def too_large(self) -> Any:
-        """What stands for a part that is too deep, or one too many."""
+        """The stand-in for a part that is too deep, or one too many."""
         return ["o", "too large"]
 
     def other(self, value: Any, kind: type, depth: int) -> Any:
-        """What stands for a part that is no plain data."""
+        """The stand-in for a part that is no plain data."""
         name = f"{kind.__module__}.{kind.__qualname__}"[:200]
         if name == "decimal.Decimal":
             return ["D", str(value)]
@@ -100,7 +100,7 @@ def plain(value: Any, base: Any) -> Any:
 
 
 def as_json(packed: Any) -> str:
-    """What was packed, as JSON text."""
+    """Write a packed value as JSON text."""
     if packed is None or type(packed) is bool:
         return "null" if packed is None else "true" if packed else "false"
     return quoted(packed) if type(packed) is str else f"[{', '.join(map(as_json, packed))}]"

@@ -42,7 +42,7 @@ class BanditReader:
         self._reader: Callable[[ast.Module, str], list[Any]] | None = None
 
     def scan(self, text: str) -> list[Finding]:
-        """What Bandit finds in a module; nothing where it is no Python."""
+        """List Bandit's findings in a module; nothing where it is no Python."""
         if not text.strip() or len(text) > MAX_CHARS:
             return []
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

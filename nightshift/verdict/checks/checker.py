@@ -67,7 +67,7 @@ class StaticChecker:
         self._known = (*RULES, *hooks.rules)
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """What the change adds that should not simply run."""
+        """List additions of the change that should not simply run."""
         return await asyncio.to_thread(self._examine, job)
 
     def _examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
@@ -79,12 +79,14 @@ class StaticChecker:
         for one in new:
             severity = self._policy.severity(one.finding, job.spec, is_test=is_test(one.path))
             if severity is not None:
-                findings += self._decided(one, severity, job, asks)
+                findings += self._report_decision(one, severity, job, asks)
         # The gravest first, so that a hundred trifles cannot push out what matters.
         findings.sort(key=lambda finding: _GRAVITY[finding.severity])
         return ChangeCheckReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
 
-    def _decided(self, one: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]) -> Iterator[Reported]:
+    def _report_decision(
+        self, one: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]
+    ) -> Iterator[Reported]:
         """The finding, and the question where the owner has not answered it yet."""
         message = " ".join(printable(_message(one.finding)).split())
         subject = f"{AskKind.FINDING}:{one.finding.rule}:{one.path}"
@@ -153,12 +155,12 @@ class StaticChecker:
         return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
 
     def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
-        """What a shell text must not run, with the line of the text that names it best."""
+        """List commands of a shell text that must not run, with the line of the text that names each best."""
         for blocked in self._hooks.in_text(text):
             yield _line_of(blocked.argv, text), blocked
 
     def _before(self, job: ChangeCheckJob) -> list[_Seen]:
-        """What the touched files held already."""
+        """Count the findings that the touched files held already."""
         entries = job.tree.entries()
         found = list[_Seen]()
         for path in job.change:
@@ -175,7 +177,7 @@ def is_test(path: str) -> bool:
 
 
 def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
-    """What was not there as often before.
+    """Leave out the findings that were there as often before.
 
     A module that a file had imported already may be imported there again, and a call that started a program may start
     the same one, in the same function, with other words: which commands never run is looked at apart.
@@ -188,12 +190,12 @@ def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
         elif not one.imported or one.imported not in imported:
             new.append(one)
     starting = Counter[tuple[str, ...]](
-        (one.path, *one.started) for one in before if one.started and _taken(left, one.key)
+        (one.path, *one.started) for one in before if one.started and _take_one(left, one.key)
     )
-    return [one for one in new if not (one.started and _taken(starting, (one.path, *one.started)))]
+    return [one for one in new if not (one.started and _take_one(starting, (one.path, *one.started)))]
 
 
-def _taken(left: Counter[tuple[str, ...]], key: tuple[str, ...]) -> bool:
+def _take_one(left: Counter[tuple[str, ...]], key: tuple[str, ...]) -> bool:
     """Take one of what is left; false where there is none."""
     left[key] -= 1
     return left[key] >= 0

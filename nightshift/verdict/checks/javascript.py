@@ -115,7 +115,7 @@ _HIDDEN = frozenset({"constructor", "__proto__", "prototype", "binding", "_linke
 
 
 def scan(path: str, text: str, hooks: Hooks, *, is_test: bool = False) -> list[Finding]:
-    """What stands out in a module.
+    """List what stands out in a module.
 
     Args:
         path: its ending tells the language.
@@ -161,7 +161,7 @@ class _Reader:
         for seen in self._hooks(self._commands(target, arguments)):
             yield replace(seen, line=node.start_point.row + 1)
         if target in {"require", "process.getBuiltinModule"} or (function and function.type == "import"):
-            yield from self._loaded(node, arguments)
+            yield from self._check_loaded(node, arguments)
         if target in {"Object.entries", "Object.keys", "Object.values", "Object.assign", "JSON.stringify"}:
             yield from self._environment(node, arguments[-1] if arguments else None)
 
@@ -205,7 +205,7 @@ class _Reader:
             return [Command(argv=(first, *(self._names.text(word) for word in words)))]
         return []
 
-    def _loaded(self, node: Node, arguments: list[Node]) -> Iterator[Finding]:
+    def _check_loaded(self, node: Node, arguments: list[Node]) -> Iterator[Finding]:
         module = self._names.text(arguments[0]) if arguments else UNKNOWN
         if UNKNOWN in module:
             yield _at(node, "js.dynamic-import", "")
@@ -250,7 +250,7 @@ def _at(node: Node, rule: str, what: str) -> Finding:
 
 
 def reaching(nodes: list[Node], names: Names, *, is_test: bool) -> Iterator[Finding]:
-    """What stands out where a module reaches out."""
+    """List the places at which a module reaches out."""
     own = {node_text(node.child_by_field_name("name")) for node in nodes
            if node.type in {"class_declaration", "function_declaration", "generator_function_declaration"}}  # fmt: skip
     for node in nodes:
@@ -284,7 +284,7 @@ def _member(node: Node, names: Names) -> Iterator[Finding]:
     if rule := MEMBERS.get(target):
         yield _reaches_at(node, rule, target)
     if node.type == "subscript_expression":
-        yield from _computed(node, names)
+        yield from _check_computed(node, names)
         return
     name, inner = node_text(node.child_by_field_name("property")), node.child_by_field_name("object")
     if name == "stack" and _is_new_error(inner, names):
@@ -306,7 +306,7 @@ def _is_new_error(node: Node | None, names: Names) -> bool:
     return (names.resolve(made) or "").endswith("Error")
 
 
-def _computed(node: Node, names: Names) -> Iterator[Finding]:
+def _check_computed(node: Node, names: Names) -> Iterator[Finding]:
     """`process["bind" + "ing"]`, `globalThis[name]`: a part whose name is put together."""
     index, base = node.child_by_field_name("index"), names.resolve(node.child_by_field_name("object"))
     if index is None or index.type in {"string", "number"}:
@@ -408,13 +408,13 @@ def _assignment(node: Node, names: Names, own: set[str]) -> Iterator[Finding]:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None:
         return
-    if rule := _replaced(left, names, own):
+    if rule := _find_replaced(left, names, own):
         yield _reaches_at(node, rule, f"{node_text(left)[:40]} = …")
     elif names.resolve(left) == "process.exitCode" and node_text(right) in {"0", "undefined", "null"}:
         yield _reaches_at(node, "js.beside", "process.exitCode = 0")
 
 
-def _replaced(left: Node, names: Names, own: set[str]) -> str | None:
+def _find_replaced(left: Node, names: Names, own: set[str]) -> str | None:
     """The rule for what is replaced for everybody: globals, parts of Node.js' modules, what hangs on a prototype."""
     text, target = node_text(left), names.resolve(left) or ""
     if not target and left.type == "subscript_expression":

@@ -1,4 +1,4 @@
-"""What names and simple expressions of a JavaScript module stand for, without running it."""
+"""Resolves names and simple expressions of a JavaScript module without running it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Names:
                 name = self.text(node.child_by_field_name("index"), depth + 1)
                 return self._part(node, None if UNKNOWN in name else name, depth)
             case "call_expression":
-                return self._loaded(node, depth)
+                return self._name_loaded(node, depth)
             case "parenthesized_expression" | "await_expression" | "sequence_expression" | "non_null_expression":
                 return self.resolve(node.named_children[-1], depth + 1) if node.named_children else None
         return None
@@ -93,22 +93,22 @@ class Names:
                 value = javascript.literal(node)
                 return UNKNOWN if value is None else value
             case "template_string":
-                parts = [node_text(part) if part.type == "string_fragment" else self._filled(part, depth)
+                parts = [node_text(part) if part.type == "string_fragment" else self._fill_template(part, depth)
                          for part in node.named_children]  # fmt: skip
                 return "".join(parts)
             case "binary_expression":
                 left, right = (self.text(node.child_by_field_name(side), depth + 1) for side in ("left", "right"))
                 return left + right if node_text(node.child_by_field_name("operator")) == "+" else UNKNOWN
             case "call_expression":
-                return self._called(node, depth)
+                return self._name_called(node, depth)
             case "identifier" if self._bound[node_text(node)] == 1 and node_text(node) in self._values:
                 return self.text(self._values[node_text(node)], depth + 1)
         return "~" if self.resolve(node, depth + 1) in _HOMES else UNKNOWN
 
-    def _filled(self, part: Node, depth: int) -> str:
+    def _fill_template(self, part: Node, depth: int) -> str:
         return self.text(part.named_children[0], depth + 1) if part.named_children else UNKNOWN
 
-    def _called(self, node: Node, depth: int) -> str:
+    def _name_called(self, node: Node, depth: int) -> str:
         target = self.resolve(node.child_by_field_name("function"), depth + 1)
         arguments = node.child_by_field_name("arguments")
         if target in _HOMES:
@@ -133,7 +133,7 @@ class Names:
         base = base.removesuffix(".default")
         return f"{base}.{name}"
 
-    def _loaded(self, node: Node, depth: int) -> str | None:
+    def _name_loaded(self, node: Node, depth: int) -> str | None:
         """`require("fs")`, `import("fs")` and `f.bind(…)`."""
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")

@@ -1,4 +1,4 @@
-"""What names and simple expressions of a Python module stand for, without running it.
+"""Resolves names and simple expressions of a Python module without running it.
 
 Imports and simple aliases are followed (`import os as o`, `f = o.system`, `getattr(os, "system")`), texts and paths are
 folded as far as they are constant. Scopes are not told apart: a name that is bound twice stands for nothing.
@@ -57,7 +57,7 @@ class Names:
             ast.JoinedStr: self._f_string,
             ast.FormattedValue: self._inner,
             ast.NamedExpr: self._inner,
-            ast.BinOp: self._combined,
+            ast.BinOp: self._name_combined,
             ast.Subscript: self._part,
             ast.Call: self._call_text,
             ast.Name: self._variable,
@@ -81,11 +81,11 @@ class Names:
                 return self._name(name, depth)
             case ast.Attribute(value=value, attr=attr):
                 base = self.resolve(value, depth + 1)
-                return None if base is None else _dotted(base, attr)
+                return None if base is None else _join_dotted(base, attr)
             case ast.NamedExpr(value=value):
                 return self.resolve(value, depth + 1)
             case ast.Call():
-                return self._called(node, depth)
+                return self._name_called(node, depth)
             case ast.Subscript(value=value, slice=key):
                 return self._item(value, key, depth)
         return None
@@ -146,7 +146,7 @@ class Names:
                 case ast.Name(id=name, ctx=ast.Store()):
                     self._bound[name] += 1
                 case _:
-                    assigned += _assigned(node)
+                    assigned += _list_assigned(node)
         self.bindings = assigned
         for name, value in assigned:
             self._values[name] = value
@@ -156,7 +156,7 @@ class Names:
             if alias.name == "*":
                 self._stars.append(module)
             else:
-                self.aliases[alias.asname or alias.name] = _dotted(module, alias.name)
+                self.aliases[alias.asname or alias.name] = _join_dotted(module, alias.name)
 
     # --- single expressions
 
@@ -171,12 +171,12 @@ class Names:
             return "builtins" if name == "__builtins__" else f"builtins.{name}"
         return f"{self._stars[0]}.{name}" if self._stars else None
 
-    def _called(self, node: ast.Call, depth: int) -> str | None:
-        """What a call returns, where that is a module or a part of one."""
+    def _name_called(self, node: ast.Call, depth: int) -> str | None:
+        """Name the result of a call, where that is a module or a part of one."""
         func = self.resolve(node.func, depth + 1)
         if func == "builtins.getattr" and len(node.args) >= 2:
             base, attr = self.resolve(node.args[0], depth + 1), self.text(node.args[1], depth + 1)
-            return _dotted(base, attr) if base and UNKNOWN not in attr else None
+            return _join_dotted(base, attr) if base and UNKNOWN not in attr else None
         if func in {"builtins.__import__", "importlib.import_module", "importlib.__import__"} and node.args:
             module = self.text(node.args[0], depth + 1)
             return None if UNKNOWN in module or module.startswith(".") else _module(module, func)
@@ -193,7 +193,7 @@ class Names:
         if base == "sys.modules":
             return name
         if base.endswith(".__dict__"):
-            return _dotted(base.removesuffix(".__dict__"), name)
+            return _join_dotted(base.removesuffix(".__dict__"), name)
         return f"builtins.{name}" if base == "builtins" else None
 
     def _f_string(self, node: ast.JoinedStr, depth: int) -> str:
@@ -206,7 +206,7 @@ class Names:
         value = self.value_of(node.id)
         return None if value is None else self.text(value, depth)
 
-    def _combined(self, node: ast.BinOp, depth: int) -> str:
+    def _name_combined(self, node: ast.BinOp, depth: int) -> str:
         first, second = self.text(node.left, depth), self.text(node.right, depth)
         match node.op:
             case ast.Add():
@@ -234,7 +234,7 @@ class Names:
         if func in _SAME_PLACE and args:
             return args[0]
         if func in _PATHS or func in _JOINING:
-            return _joined(args or ["."])
+            return _join_parts(args or ["."])
         if func in {"os.getenv", "os.environ.get"}:
             return "~" if args[:1] == ["HOME"] else UNKNOWN
         if func == "builtins.chr" and args and args[0].isdigit() and int(args[0]) < 0x110000:
@@ -243,7 +243,7 @@ class Names:
             case ast.Attribute(value=value, attr=attr) if attr in _SAME_METHODS:
                 return self.text(value, depth)
             case ast.Attribute(value=value, attr="joinpath"):
-                return _joined([self.text(value, depth), *args])
+                return _join_parts([self.text(value, depth), *args])
             case ast.Attribute(value=value, attr="join") if node.args:
                 words = self.argv(node.args[0], depth)
                 return UNKNOWN if words is None else self.text(value, depth).join(words)
@@ -261,7 +261,7 @@ def _constant(node: ast.Constant, _depth: int) -> str:
     return UNKNOWN
 
 
-def _dotted(base: str, attr: str) -> str:
+def _join_dotted(base: str, attr: str) -> str:
     """The name of a part of a module; `os.path` and the modules it stands for are one."""
     whole = f"{base}.{attr}"
     return whole.replace("posixpath.", "os.path.", 1) if whole.startswith("posixpath.") else whole
@@ -271,14 +271,14 @@ def _module(name: str, func: str) -> str:
     return name.partition(".")[0] if func == "builtins.__import__" else name
 
 
-def _joined(parts: list[str]) -> str:
+def _join_parts(parts: list[str]) -> str:
     whole = ""
     for part in parts:
         whole = part if part.startswith(("/", "~")) or not whole else f"{whole.rstrip('/')}/{part}"
     return whole
 
 
-def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def _list_assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """The names that a statement or a walrus binds, each with its expression where there is one."""
     match node:
         case ast.Assign(targets=targets, value=value):

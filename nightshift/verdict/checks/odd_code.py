@@ -34,7 +34,7 @@ _READERS = frozenset(
 
 
 def look(names: Names, *, is_test: bool) -> Iterator[Finding]:
-    """What stands out in a module that is no test, or is one."""
+    """List what stands out in a module that is no test, or is one."""
     docs = {id(node.value) for node in names.nodes if isinstance(node, ast.Expr)}
     for node in names.nodes:
         match node:

@@ -33,7 +33,7 @@ class PatternCheck:
         Raises:
             StoreError: the database cannot be read or written.
         """
-        written = await asyncio.to_thread(_written, job)
+        written = await asyncio.to_thread(_list_written, job)
         digests = {shape.digest for found in written.values() for shape in found}
         if not digests:
             return ChangeCheckReport()
@@ -46,7 +46,7 @@ class PatternCheck:
         return ChangeCheckReport(findings=findings, lessons=tuple(lessons.values())[:1])
 
 
-def _written(job: ChangeCheckJob) -> Mapping[str, list[Shape]]:
+def _list_written(job: ChangeCheckJob) -> Mapping[str, list[Shape]]:
     """The functions of each changed file that are not in its base."""
     found = {}
     for path, text in job.change.items():

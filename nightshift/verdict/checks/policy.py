@@ -1,4 +1,4 @@
-"""What a finding means: the default of its rule, eased by the task, overruled by the owner's settings."""
+"""The severity of a finding: the default of its rule, eased by the task, overruled by the owner's settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Policy:
         )
 
     def severity(self, finding: Finding, spec: TaskSpec, *, is_test: bool) -> Severity | None:
-        """What a finding means for a task; None where the rule does not hold."""
+        """The severity of a finding for a task; None where the rule does not hold."""
         if covers(spec.allow, finding.rule):
             return None
         if named := self.names(finding.rule):

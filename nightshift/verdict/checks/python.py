@@ -55,7 +55,7 @@ Hooks = Callable[[Sequence[Command]], Iterable[Finding]]
 
 
 def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> list[Finding]:
-    """What stands out in a module; nothing where it is no Python.
+    """List what stands out in a module; nothing where it is no Python.
 
     Args:
         text: the module.
@@ -163,7 +163,7 @@ class _Reader:
         elif target == "os.fork" and id(node) in self._looped:
             yield Finding("python.fork-bomb", node.lineno, "`os.fork()`")
         elif target == "sys.modules.get" and node.args and names.text(node.args[0]) in _TEST_LIBRARIES:
-            yield Finding("python.test-detection", node.lineno, f"`{_shown(node)}`")
+            yield Finding("python.test-detection", node.lineno, f"`{_show_node(node)}`")
         for seen in self._hooks(commands_of(node, target or "", names)):
             yield replace(seen, line=node.lineno)
         yield from called(node, target, names)
@@ -174,7 +174,7 @@ class _Reader:
         text = self._names.text(node.args[0]) if node.args else UNKNOWN
         if UNKNOWN in text:
             built = rule == "python.eval" and bool(node.args) and self._is_built(node.args[0])
-            yield Finding("python.eval-built" if built else rule, node.lineno, f"`{_shown(node)}`")
+            yield Finding("python.eval-built" if built else rule, node.lineno, f"`{_show_node(node)}`")
             return
         if self._depth < MAX_DEPTH:
             for inner in scan(text, self._hooks, is_test=self._is_test, depth=self._depth + 1):
@@ -188,13 +188,13 @@ class _Reader:
             return
         target = self._names.resolve(node)
         if target in _WHOLE_ENVIRONMENT:
-            yield Finding("python.environment", node.lineno, f"`{_shown(node)}`")
+            yield Finding("python.environment", node.lineno, f"`{_show_node(node)}`")
         if target is None or id(node) in self._inner:
             return
         rule = "python.environment" if target == "os.environ" else mentioned(target)
         asked_for_one = target == "os.environ" and id(node) in self._one_variable
         if rule and id(node) not in self._called and not asked_for_one:
-            yield Finding(rule, node.lineno, f"`{_shown(node)}`")
+            yield Finding(rule, node.lineno, f"`{_show_node(node)}`")
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Finding]:
         if isinstance(node, ast.Import):
@@ -219,7 +219,7 @@ class _Reader:
         for side in node.comparators:
             named = {self._names.resolve(inner) for inner in ast.walk(side)}
             if named & {"sys.modules", "sys.argv", "sys.modules.keys", "sys.orig_argv"}:
-                yield Finding("python.test-detection", node.lineno, f"`{_shown(node)}`")
+                yield Finding("python.test-detection", node.lineno, f"`{_show_node(node)}`")
 
     def _assignment(self, targets: list[ast.expr]) -> Iterator[Finding]:
         parts = (part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target]))
@@ -236,7 +236,7 @@ class _Reader:
                 case _:
                     continue
             if rule:
-                yield Finding(rule, target.lineno, f"`{_shown(target)} = …`")
+                yield Finding(rule, target.lineno, f"`{_show_node(target)} = …`")
 
 
 def _swap(base: str, attr: str) -> str | None:
@@ -252,7 +252,7 @@ def _swap(base: str, attr: str) -> str | None:
 
 
 def _annotations(node: ast.AST) -> Iterator[ast.expr]:
-    """Where a name stands for a type and nothing happens."""
+    """List nodes at which a name stands for a type and nothing happens."""
     match node:
         case ast.arg(annotation=ast.expr() as note) | ast.AnnAssign(annotation=note):
             yield note
@@ -260,6 +260,6 @@ def _annotations(node: ast.AST) -> Iterator[ast.expr]:
             yield note
 
 
-def _shown(node: ast.AST) -> str:
+def _show_node(node: ast.AST) -> str:
     text = shown(node)
     return text if len(text) <= 60 else text[:59] + "…"

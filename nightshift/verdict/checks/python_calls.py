@@ -1,4 +1,4 @@
-"""Which rule a call, or the mere mention, of a known function belongs to, and which commands a call runs.
+"""Sorts calls and mentions of known functions by rule, and tells which commands a call runs.
 
 Commands are the words of `subprocess`, texts of `os.system`, and deletions as the `rm` that they are. Of text that is
 run as code it tells apart what a function puts together itself: `eval(text)` of an argument runs whatever a caller
@@ -78,7 +78,7 @@ def mentioned(target: str) -> str | None:
 
 
 def called(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:
-    """What stands out in a call. Text that is run as code is looked at elsewhere."""
+    """List what stands out in a call. Text that is run as code is looked at elsewhere."""
     for rule in _rules(node, target, names):
         yield Finding(rule, node.lineno, f"`{_short(node, target)}`")
 
@@ -271,7 +271,7 @@ def is_assembled(node: ast.expr, names: Names) -> bool:
 
 
 def _further(names: Names) -> Iterator[tuple[str, ast.expr]]:
-    """What `+=` and loops bind."""
+    """List the names that `+=` and loops bind."""
     for node in names.nodes:
         match node:
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):

@@ -18,7 +18,7 @@ _RUN = re.compile(r"^\s*RUN\s+(.*)$", re.IGNORECASE)
 
 
 def interpreter(path: str, text: str) -> str | None:
-    """What a file is written for: `python`, `shell`, `javascript`; None for other files. The ending decides first."""
+    """Tell the language of a file: `python`, `shell`, `javascript`; None for other files. The ending decides first."""
     ending = PurePosixPath(path).suffix.lower()
     if ending in {".py", ".pyw", ".pyi"}:
         return "python"
@@ -48,7 +48,7 @@ def shells(path: str, text: str) -> Iterator[tuple[int, str]]:
 def _recipes(text: str) -> Iterator[tuple[int, str]]:
     """The recipe lines of a Makefile, with its plain variables put in; each is a shell of its own."""
     values = dict[str, str]()
-    for number, line in _joined_lines(text):
+    for number, line in _join_lines(text):
         if line.startswith("\t"):
             recipe = _MAKE_VARIABLE.sub(lambda m: values.get(m[1] or m[2], m[0]), line.lstrip("\t @-+"))
             # What make would not know either stays unknown; `$$` is a dollar sign of the shell.
@@ -69,12 +69,12 @@ def _package_scripts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _image_steps(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in _joined_lines(text):
+    for number, line in _join_lines(text):
         if (match := _RUN.match(line)) and not match[1].startswith("["):
             yield number, match[1]
 
 
-def _joined_lines(text: str) -> Iterator[tuple[int, str]]:
+def _join_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines, those that end with a backslash together with the next."""
     start, held = 0, ""
     for number, line in enumerate(text.split("\n"), 1):

@@ -1,1 +1,1 @@
-"""What a task's code is run with: distributions, wheels and layers of packages, and who asks for them."""
+"""The packages that a task's code runs with: distributions, wheels and layers, and who asks for them."""

@@ -76,7 +76,7 @@ class DependencyCheck:
         self._looked_up = OrderedDict[str, Wheel | str]()
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """What must be mended, what the owner must decide, and the packages that the run may use.
+        """List what must be mended, what the owner must decide, and the packages that the run may use.
 
         Raises:
             Parked: the package index does not answer.
@@ -154,7 +154,7 @@ class DependencyCheck:
         return bool(key) and subject not in job.denied and (named or subject in job.granted)
 
     async def _judged(self, job: ChangeCheckJob, package: WantedPackage) -> Ask | Finding | None:
-        """What follows from a module that neither the run nor the layer has."""
+        """Decide on a module that neither the run nor the layer has."""
         need, wanted = package.need, package.requirement
         if wanted is None:
             text = f"it is not known which package brings {need.module}; name the package in requirements.txt"
@@ -174,7 +174,7 @@ class DependencyCheck:
         return Ask(kind=AskKind.PACKAGE, subject=_subject(wanted), question=question)
 
     async def _look_up(self, wanted: Requirement) -> Wheel | str | None:
-        """What the index has under a name, or why it has nothing; None while it does not answer."""
+        """Look a name up in the index: its package, or why there is none; None while the index does not answer."""
         if wanted.key not in self._looked_up:
             try:
                 self._looked_up[wanted.key] = await self._layers.wheels.look_up(str(wanted))

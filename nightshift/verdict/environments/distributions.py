@@ -1,4 +1,4 @@
-"""Which distribution of the package index brings a module: a table where the names differ, and the owner's own files.
+"""Names the distribution that brings a module: a table where the names differ, and the owner's own files.
 
 A name that no table and no file of the owner's knows is taken as it is, because most packages are named after their
 module; such a guess is marked, and is worth a question to the owner but never an installation.
@@ -43,7 +43,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a module comes from; `known` tells that it is no guess."""
+    """The distribution of a module; `known` tells that it is no guess."""
 
     requirement: Requirement
     known: bool
@@ -78,7 +78,7 @@ def declarations(paths: Listing[str]) -> list[str]:
 
 
 def declared(files: Mapping[str, str]) -> dict[str, Requirement]:
-    """What requirements files and pyproject.toml name, by normal form."""
+    """List the distributions that requirements files and pyproject.toml name, by normal form."""
     found = (requirement(line) for path, text in files.items() for line in _lines(path, text))
     return {each.key: each for each in found if each}
 

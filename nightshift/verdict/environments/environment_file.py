@@ -55,7 +55,7 @@ def _refuse_steering(names: dict[str, str]) -> dict[str, str]:
 
 
 class ReadyIn(_Strict):
-    """What says that a service is ready: one of three."""
+    """The sign that a service is ready: one of three."""
 
     port: Annotated[StrictInt, Field(ge=1024, le=65_535)] | None = None
     command: _Command | None = None

@@ -24,7 +24,7 @@ from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call,
 
 INSIDE = "/opt/go-modules"
 MOST_MB = 4096
-"""What the modules of one environment may take on the disk."""
+"""Room on the disk for the modules of one environment."""
 _FORMAT = "1"
 _MOD, _SUM = "go.mod", "go.sum"
 _PROXY = "https://proxy.golang.org"
@@ -49,7 +49,7 @@ class GoModules:
         self._environ = {**installers_environment(environ), **ENV, **_CLOSED, "GOPROXY": ",".join(proxies) or _PROXY}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """What the files of a commit declare; None without `go.sum`, or where the modules lie in `vendor/`."""
+        """Read what the files of a commit declare; None without `go.sum`, or where the modules lie in `vendor/`."""
         folder = files.nearest((_MOD,))
         if self._go is None or folder is None or f"{folder}vendor/modules.txt" in files.paths:
             return None

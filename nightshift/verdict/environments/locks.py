@@ -57,7 +57,7 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What is to be installed.
+    """A list of packages to install.
 
     Attributes:
         pinned: exact packages; there is nothing else where there is a lock.
@@ -76,7 +76,7 @@ class Declaration:
 
 @dataclass(slots=True)
 class _Said:
-    """What requirement files say so far: lines by group, constraints, hashes by name, and extras of the package."""
+    """Requirement files so far: lines by group, constraints, hashes by name, and extras of the package."""
 
     lines: dict[str, list[str]] = field(default_factory=dict)
     constraints: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ class Reader:
         self._remarks = dict[str, None]()
 
     def of_lock(self, path: str, text: str, own: OwnPackage) -> Declaration:
-        """What a lock pins.
+        """Read the packages that a lock pins.
 
         Raises:
             SandboxError: it cannot be read, or names too much.
@@ -152,7 +152,7 @@ class Reader:
         return Declaration(pinned=tuple(chosen.values()), remarks=self._told())
 
     def of_requirements(self, texts: Mapping[str, str], paths: Sequence[str], own: OwnPackage) -> Declaration:
-        """What a package and requirement files name.
+        """Read the packages that a package and requirement files name.
 
         Args:
             texts: the requirement files and what they include, path to text.

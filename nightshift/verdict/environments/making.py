@@ -58,7 +58,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What a maker tells of a folder that it filled; it is kept in the folder's note.
+    """A maker's note on a folder that it filled; it is kept in the folder.
 
     Attributes:
         packages: name to exact version.
@@ -80,7 +80,7 @@ class Maker(Protocol):
         ...
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """What the files of a commit declare of this kind; None where that is nothing."""
+        """Read what the files of a commit declare of this kind; None where that is nothing."""
         ...
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
@@ -116,7 +116,7 @@ class Environments:
         self._found: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
 
     async def of(self, tree: Tree) -> Environment:
-        """What the tree of a commit declares; nothing is made, and what nobody agreed to is left out."""
+        """Read what the tree of a commit declares; nothing is made, and what nobody agreed to is left out."""
         recipes = await self._recipes(tree)
         unasked = [recipe for recipe in recipes if not self._may_run(recipe)]
         found = _of([recipe for recipe in recipes if recipe not in unasked])
@@ -196,7 +196,7 @@ class Environments:
         return next(maker for maker in self._makers if maker.kind == recipe.kind)
 
     async def _made(self, recipe: Recipe) -> tuple[Made, bool]:
-        """What a folder holds; tells also whether it was made now. Two that ask for it at once make it once."""
+        """Return the content of a folder, and whether it was made now. Two that ask for it at once make it once."""
         if (made := self._known(recipe)) is not None:
             return made, False
         async with self._store.lock(recipe.name):
@@ -218,7 +218,7 @@ class Environments:
             return told[0], True
 
     def _known(self, recipe: Recipe) -> Made | None:
-        """What the note of a folder tells, if both are there."""
+        """Read the note of a folder, if both are there."""
         note = self._store.read(recipe.name) if self._store.path(recipe.name).is_dir() else None
         try:
             return Made(packages=note["packages"], remarks=tuple(note["remarks"]), more=note["more"]) if note else None
@@ -237,7 +237,7 @@ class Environments:
         return frozenset(name for one, _ in made for name in one.more.get(of, ()))
 
     def kept(self) -> list[MadeEnvironment]:
-        """What is on the disk, used last first."""
+        """List the folders on the disk, used last first."""
         return kept_in(self._store.path(""))
 
     def sweep(self, keep_mb: float | None = None) -> None:

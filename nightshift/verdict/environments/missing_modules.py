@@ -1,4 +1,4 @@
-"""Which modules a run needs and does not have: found by following imports, without executing anything.
+"""Finds modules that a run needs and does not have, by following imports, without executing anything.
 
 The search begins at the files that were written or given and follows each import that leads to a file of the tree. What
 leads nowhere, and is neither in the standard library nor among the libraries of the runtime, is needed. An import that
@@ -89,7 +89,7 @@ class MissingModuleFinder:
         self._roots, self._available = tuple(roots), available
 
     def missing(self, starts: Iterable[str]) -> list[MissingModule]:
-        """What is missing for these files and all that they import, one need a module, in the order of finding."""
+        """List what is missing for these files and all that they import, one need a module, in the order of finding."""
         waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
         seen, found = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
         while waiting:

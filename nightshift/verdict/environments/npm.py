@@ -192,7 +192,7 @@ def _find_members(files: DeclaredFiles) -> dict[str, str]:
 
 
 def _wanted(manifest: str | None) -> str:
-    """What of a `package.json` decides what is installed."""
+    """Choose the parts of a `package.json` that decide what is installed."""
     try:
         said = json.loads(manifest or "{}")
         return json.dumps({group: said[group] for group in GROUPS if said.get(group)}, sort_keys=True)

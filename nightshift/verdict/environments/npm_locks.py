@@ -61,7 +61,7 @@ class Locked:
 
     @property
     def archive(self) -> str:
-        """Where every registry has its archive."""
+        """The address of an archive at any registry."""
         return f"{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
     @property
@@ -72,7 +72,7 @@ class Locked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where packages lie: `node_modules/…` to package. `links` are the repository's own packages, name to folder."""
+    """Places of packages: `node_modules/…` to package. `links` are the repository's own packages, name to folder."""
 
     packages: Mapping[str, Locked] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
@@ -307,7 +307,7 @@ def _laid_out(
 
 
 def _seen_from(above: str, alias: str) -> Iterator[str]:
-    """Where a package looks for another one, nearest first; `above` is its place, with a slash at the end."""
+    """List places where a package looks for another, nearest first; `above` is its place, with a slash at the end."""
     while above:
         yield f"{above}{FOLDER}/{alias}"
         above = above[: above.rindex(f"{FOLDER}/")]

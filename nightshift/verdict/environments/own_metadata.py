@@ -20,7 +20,7 @@ from nightshift.verdict.languages.python.package_layout import OwnPackage
 INSIDE = "/opt/environments/own"
 PYTHON = f"{INSIDE}/bin/python"
 SETUP = "/env"
-"""Where what a setup script left is shown."""
+"""The folder inside that shows the result of a setup script."""
 SHOWN = "shown.pth"
 """The file that tells a Python where else to look."""
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?:\s*\[.*\])?")
@@ -33,7 +33,7 @@ sys.exit({target}())
 
 
 def site(series: str) -> str:
-    """Where the metadata lies below the folder."""
+    """The path of the metadata below the folder."""
     return f"lib/python{series}/site-packages"
 
 

@@ -25,7 +25,7 @@ START = "setup_start.py"
 """The program inside that hands the socket out and becomes what is run."""
 LOOK_S = 0.5
 LEAST_FREE_MB = 1024
-"""What must stay free on the disk."""
+"""Room that must stay free on the disk."""
 _ENTRY_BYTES = 1024
 
 
@@ -117,7 +117,7 @@ def _take_over(folders: Sequence[Path]) -> None:
 
 
 def _taken(folder: Path) -> int:
-    """What lies below a folder takes, with something for each entry."""
+    """Sum up the room below a folder, with something for each entry."""
     total = 0
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):

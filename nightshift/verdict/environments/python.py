@@ -108,7 +108,7 @@ class PythonMaker:
         self._store, self._uv, self._series = store, uv, series
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """What the files of a commit declare; None where they declare nothing."""
+        """Read what the files of a commit declare; None where they declare nothing."""
         named, more = environment_file.packages_of(files)
         folder = files.nearest((*LOCKS, *CONFIG_FILES, "requirements.txt"))
         requirements = [] if folder is None else requirement_files(files.paths, folder)

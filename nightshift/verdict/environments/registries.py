@@ -1,4 +1,4 @@
-"""Which package registries this machine's installers are configured to, and what a setup script is told of them.
+"""The package registries of this machine's installers, and the part of them that a setup script is told.
 
 pip and npm are asked themselves; uv and Go say it in the environment. Inside the sandbox the installers get the same
 addresses without passwords, the certificates that this machine trusts, and the folders of packages on its disk. Keys,
@@ -41,7 +41,7 @@ _HELD_BACK = "the password for {} is not shown to setup scripts, so what needs i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registries:
-    """What a script may reach, and what its installers are told.
+    """The hosts that a script may reach, and the variables of its installers.
 
     Attributes:
         endpoints: for the proxy.
@@ -188,7 +188,7 @@ def _said(argv: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _named(environ: Mapping[str, str]) -> Iterable[str]:
-    """Where certificates of this machine's lie."""
+    """The certificates of this machine that its variables name."""
     names = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE")
     yield from (environ.get(name, "") for name in names)
     usual = ssl.get_default_verify_paths()

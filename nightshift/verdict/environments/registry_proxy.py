@@ -29,7 +29,7 @@ from nightshift.verdict.environments.tls_hello import first_message, server_name
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 6 << 30
-"""What one script may send and receive."""
+"""Limits of one script's traffic."""
 MOST_CONNECTIONS, MOST_TOLD = 64, 200
 HEAD_BYTES, HEAD_S, CONNECT_S, IDLE_S = 16 << 10, 30.0, 20.0, 180.0
 _CHUNK = 1 << 16
@@ -87,7 +87,7 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """What went through: the requests and bytes of each host and port; and what was refused, with how often."""
+    """The traffic that went through: requests and bytes of each host and port; and what was refused, with how often."""
 
     reached: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class RegistryProxy:
 
     @property
     def traffic(self) -> Traffic:
-        """What went through so far."""
+        """The traffic that went through so far."""
         reached = {name: (count, self._bytes[name]) for name, count in self._requests.items()}
         return Traffic(reached=reached, refused=dict(self._refused))
 
@@ -282,7 +282,7 @@ class RegistryProxy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyRequest:
-    """What a client asks for; `path` and `headers` count without a tunnel alone."""
+    """A client's request; `path` and `headers` count without a tunnel alone."""
 
     host: str
     port: int

@@ -80,7 +80,7 @@ class PackageSurvey:
         self.known = self._known(allowed)
 
     def wanted(self) -> list[WantedPackage]:
-        """What the change, its tests and all that they import need from the package index, one package a module."""
+        """List what the change, its tests and all that they import need from the package index, one a module."""
         job = self._job
         starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
         settings = pytest_settings.read(self._text)

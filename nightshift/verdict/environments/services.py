@@ -26,7 +26,7 @@ class ServicesMaker:
     kind = "services"
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """What the environment file of a commit declares; a file with faults is a part that cannot be made."""
+        """Read what the environment file of a commit declares; a file with faults is a part that cannot be made."""
         path = environment_file.find(files)
         text = files.text(path) if path else None
         if path is None or text is None:

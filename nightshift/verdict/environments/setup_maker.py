@@ -126,7 +126,7 @@ class SetupMaker:
         )
 
     def _registries(self) -> Registries:
-        """What the installers of this machine say, asked again after some minutes."""
+        """Ask the installers of this machine for their registries, again after some minutes."""
         more, now = tuple(self._more()), time.monotonic()
         if self._known is None or now - self._known[0] > _ASK_AGAIN_S or self._known[1] != more:
             self._known = (now, more, registries.find(self._environ, more))

@@ -32,7 +32,7 @@ _OF_PYTHON = re.compile(rb"#!\s*(/usr/bin/env\s+python|\S*/python)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaned:
-    """What stayed. `scripts` are console scripts with what they call, `plugins` are pytest's."""
+    """The files that stayed. `scripts` are console scripts with what they call, `plugins` are pytest's."""
 
     packages: dict[str, str]
     modules: list[str]

@@ -39,7 +39,7 @@ LIMITS = SandboxLimits(
 )
 """Of one script; `work_mb` is what a single file may hold."""
 MOST_MB = 6144
-"""What a script may leave and take on the disk while it runs."""
+"""Limits of what a script may leave and take on the disk while it runs."""
 _LAST_CHARS = 1200
 _NEEDS_ROOT = re.compile(r"\b(apt(-get)?|dpkg|sudo|yum|dnf|apk|pacman)\b")
 
@@ -62,7 +62,7 @@ class Places:
 
     @property
     def env(self) -> Path:
-        """What is kept."""
+        """The environment that is kept."""
         return self.root / "env"
 
 

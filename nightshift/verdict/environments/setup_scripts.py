@@ -51,12 +51,12 @@ class FoundScript:
 
     @property
     def digest(self) -> str:
-        """What its owner agrees to: SHA-256 of the text and of the files that it names."""
+        """The digest that its owner agrees to: SHA-256 of the text and of the files that it names."""
         return _digest({"": self.text, **self.named})
 
     @property
     def made_of(self) -> str:
-        """What decides on its outcome beside it: a digest of the files that list packages, and of where it runs."""
+        """Inputs that decide on its outcome: a digest of the files that list packages, and of where it runs."""
         return _digest({"": self.folder, **self.lists})
 
 
@@ -66,7 +66,11 @@ def find(files: DeclaredFiles) -> FoundScript | None:
         for path, text in _scripts(files, folder):
             if text.strip() and len(text) <= MOST_CHARS:
                 return FoundScript(
-                    path=path, folder=folder, text=text, named=_named(files, folder, text), lists=_lists(files, folder)
+                    path=path,
+                    folder=folder,
+                    text=text,
+                    named=_list_named_files(files, folder, text),
+                    lists=_lists(files, folder),
                 )
     return None
 
@@ -89,7 +93,7 @@ def _install(text: str) -> str:
     return command if isinstance(command, str) else ""
 
 
-def _named(files: DeclaredFiles, folder: str, text: str) -> dict[str, str]:
+def _list_named_files(files: DeclaredFiles, folder: str, text: str) -> dict[str, str]:
     """The files that a script names by their path, and the Makefile where it calls make."""
     words = {word.removeprefix("./").rstrip("/") for word in _WORD.findall(text)}
     paths = {f"{folder}{word}" for word in words} | (

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What lies in a store: the content of its note, when it was used last, and what it takes on the disk."""
+    """An entry of a store: the content of its note, the time of its last use, and its room on the disk."""
 
     name: str
     note: Any
@@ -59,7 +59,7 @@ class FolderStore:
         self.sweep()
 
     def path(self, name: str) -> Path:
-        """Where the folder of that name lies, or would lie."""
+        """The path that the folder of that name has, or would have."""
         return self._folder / name
 
     @contextlib.asynccontextmanager
@@ -71,7 +71,7 @@ class FolderStore:
         if not (self._wanted.is_dir() and self._folder.is_dir()):
             self._folder = await asyncio.to_thread(job_folders.public, self._wanted)
         async with self._locks.setdefault(name, asyncio.Lock()):
-            descriptor, path = await _held(self._folder / f".{name}{_LOCK}")
+            descriptor, path = await _hold_lock(self._folder / f".{name}{_LOCK}")
             try:
                 yield
             finally:
@@ -107,8 +107,8 @@ class FolderStore:
         """The content of a note, which counts as used from now on; None where there is no sound one."""
         try:
             note = self._folder / f"{name}.json"
-            content, _ = _noted(note)
-            self._used(note)
+            content, _ = _read_note(note)
+            self._note_use(note)
         except (OSError, ValueError):
             return None
         return content
@@ -119,7 +119,7 @@ class FolderStore:
         size_bytes = await asyncio.to_thread(size_of, self.path(name))
         temporary = note.with_name(f".{note.name}-{os.getpid()}")
         temporary.write_text(json.dumps({"size_bytes": size_bytes, "content": content}, indent=1))
-        self._used(temporary)
+        self._note_use(temporary)
         temporary.replace(note)
 
     def sweep(self, keep_mb: float | None = None) -> None:
@@ -150,7 +150,7 @@ class FolderStore:
                 (self._folder / f"{one.name}.json").unlink()  # first: a folder without a note is none
                 remove(self.path(one.name))
 
-    def _used(self, note: Path) -> None:
+    def _note_use(self, note: Path) -> None:
         now = self._clock().timestamp()
         os.utime(note, (now, now))
 
@@ -160,13 +160,13 @@ def notes_in(folder: Path) -> list[Kept]:
     found = []
     for note in folder.glob("*.json"):
         with contextlib.suppress(OSError, ValueError):
-            content, size = _noted(note)
+            content, size = _read_note(note)
             used = datetime.fromtimestamp(note.stat().st_mtime, UTC)
             found.append(Kept(name=note.stem, note=content, used_at=used, size_bytes=size))
     return sorted(found, key=lambda one: one.used_at, reverse=True)
 
 
-def _noted(note: Path) -> tuple[Any, int]:
+def _read_note(note: Path) -> tuple[Any, int]:
     """The content of a note, and what its folder takes on the disk in bytes.
 
     Raises:
@@ -179,7 +179,7 @@ def _noted(note: Path) -> tuple[Any, int]:
         raise ValueError(f"{note.name} is no note") from error
 
 
-async def _held(path: Path) -> tuple[int, Path]:
+async def _hold_lock(path: Path) -> tuple[int, Path]:
     """A lock file that this process holds; it is gone when its holder is done, and free when its holder is killed."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -236,7 +236,7 @@ def remove(path: Path) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """What the files below a folder take on the disk, in bytes; nothing where there is none."""
+    """Sum up the room of the files below a folder, in bytes; nothing where there is none."""
     return sum(_blocks(Path(root, name)) * 512 for root, _, files in os.walk(folder) for name in files)
 
 

@@ -26,7 +26,7 @@ async def first_message(reader: asyncio.StreamReader) -> bytes:
 
 
 def _handshake(records: bytes) -> bytes:
-    """What the records carry, without their headers."""
+    """Join the content of the records, without their headers."""
     found, at = b"", 0
     while at + 5 <= len(records):
         size = int.from_bytes(records[at + 3 : at + 5])

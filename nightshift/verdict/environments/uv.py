@@ -30,7 +30,7 @@ from nightshift.verdict.environments.wheels import (
 
 _SETTINGS = {"UV_NO_CONFIG": "1", "UV_LINK_MODE": "copy", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
 MOST_MB = 6144
-"""What one environment may take on the disk."""
+"""Room on the disk for one environment."""
 MOST_LEFT_OUT, MOST_SINGLE = 60, 60
 """So many packages are left out at most, and so many requirements are looked at one by one."""
 _AWAY = re.compile(
@@ -86,9 +86,9 @@ class Uv:
         async def go_together(lines: Sequence[str]) -> tuple[Pinned, ...]:
             while True:
                 try:
-                    return await self._compiled(lines, declaration, runtime, ours, excluded)
+                    return await self._compile_lines(lines, declaration, runtime, ours, excluded)
                 except Unobtainable as error:
-                    name = _blamed(str(error))
+                    name = _find_blamed(str(error))
                     if not name or name in excluded or len(excluded) >= MOST_LEFT_OUT:
                         raise
                     excluded[name] = f"{name} has no fitting wheel for Python {runtime.series}; it is left out"
@@ -107,7 +107,7 @@ class Uv:
                 break
         return found, (*filter(None, excluded.values()), *remarks)
 
-    async def _compiled(
+    async def _compile_lines(
         self, lines: Sequence[str], declaration: Declaration, runtime: Runtime, ours: Mapping[str, str],
         excluded: Mapping[str, str],
     ) -> tuple[Pinned, ...]:  # fmt: skip
@@ -124,7 +124,9 @@ class Uv:
             words += ["--excludes", "excludes.txt", "-o", "out.txt", "in.txt"]
             await self._run(words, RESOLVE_S, scratch, runtime)
             text = _read(scratch, "out")
-        found = [_pinned(line, declaration.hashes) for line in re.sub(r"\\\n", " ", text).splitlines() if line.strip()]
+        found = [
+            _read_pin(line, declaration.hashes) for line in re.sub(r"\\\n", " ", text).splitlines() if line.strip()
+        ]
         return tuple(one for one in found if one and one.key not in ours)
 
     async def install(
@@ -145,7 +147,7 @@ class Uv:
                 try:
                     await bounded(self._run(words, INSTALL_S, scratch, runtime), target, MOST_MB)
                 except Unobtainable as error:
-                    name = _blamed(str(error))
+                    name = _find_blamed(str(error))
                     if name not in left or len(remarks) >= MOST_LEFT_OUT:
                         raise SandboxError(f"packages cannot be installed: {_short(error)}") from error
                     gone = left.pop(name)
@@ -182,7 +184,7 @@ def _read(folder: str, name: str) -> str:
     return Path(folder, f"{name}.txt").read_text()
 
 
-def _blamed(said: str) -> str:
+def _find_blamed(said: str) -> str:
     """The package that stands in the way, by normal form; empty where no single one does."""
     for pattern in (_HASH_FAULT, *_NO_WHEEL):
         if found := pattern.search(said):
@@ -194,7 +196,7 @@ def _short(error: Exception) -> str:
     return str(error)[:300]
 
 
-def _pinned(line: str, allowed: Mapping[str, tuple[str, ...]]) -> Pinned | None:
+def _read_pin(line: str, allowed: Mapping[str, tuple[str, ...]]) -> Pinned | None:
     found = re.match(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)", line.strip())
     if not found:
         return None

@@ -41,7 +41,7 @@ _NOT_FOUND = re.compile(r"No matching distribution found for ([A-Za-z0-9._-]+)")
 
 
 def installers_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What installers need of an environment: where the index is, proxies, their own settings; no keys of models."""
+    """Choose the variables that installers need: where the index is, proxies, their own settings; no keys of models."""
     return {name: value for name, value in environ.items() if _KEPT.match(name)}
 
 
@@ -90,7 +90,7 @@ class Wheels:
         Raises:
             Unobtainable, Unreachable: as `resolve`.
         """
-        (found,) = await self._resolved([requirement], ["--no-deps"], LOOK_UP_S)
+        (found,) = await self._resolve_wheels([requirement], ["--no-deps"], LOOK_UP_S)
         return found
 
     async def resolve(self, requirements: Sequence[str]) -> tuple[Wheel, ...]:
@@ -101,26 +101,30 @@ class Wheels:
             Unreachable: the index does not answer.
             SandboxError: pip failed otherwise.
         """
-        return await self._resolved(requirements, [], RESOLVE_S)
+        return await self._resolve_wheels(requirements, [], RESOLVE_S)
 
     async def pinned(self, packages: Mapping[str, str]) -> tuple[Wheel, ...]:
         """Just these wheels, name to version; raises as `resolve`."""
         exact = [f"{name}=={version}" for name, version in sorted(packages.items())]
-        return await self._resolved(exact, ["--no-deps"], RESOLVE_S)
+        return await self._resolve_wheels(exact, ["--no-deps"], RESOLVE_S)
 
     async def install(self, wheels: Sequence[Wheel], target: Path) -> None:
         """Unpack these wheels and no others into a folder; raises as `resolve`."""
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
-            lock = _listed(scratch, [f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}" for wheel in wheels])
+            lock = _list_lines(
+                scratch, [f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}" for wheel in wheels]
+            )
             words = ["--no-deps", "--no-compile", "--require-hashes", "-r", lock]
             await self._pip([*self._install(target), *words], INSTALL_S)
 
-    async def _resolved(self, requirements: Sequence[str], more: Sequence[str], wall_s: float) -> tuple[Wheel, ...]:
+    async def _resolve_wheels(
+        self, requirements: Sequence[str], more: Sequence[str], wall_s: float
+    ) -> tuple[Wheel, ...]:
         # A git note of somebody else's may name them: pip would take an address or a folder as well.
         if wrong := [text for text in requirements if str(requirement(text)) != text]:
             raise Unobtainable(f"{wrong[0]!r} is no package")
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
-            report, pins = Path(scratch, "report.json"), _listed(scratch, self._pins)
+            report, pins = Path(scratch, "report.json"), _list_lines(scratch, self._pins)
             dry = ["--dry-run", "--ignore-installed", "--report", str(report), "-c", pins, *more]
             await self._pip([*self._install(Path(scratch, "none")), *dry, "--", *requirements], wall_s)
             return _read(report)
@@ -185,7 +189,7 @@ async def call(argv: Sequence[str], environ: Mapping[str, str], wall_s: float, c
     return _Done(code=process.returncode or 0, stderr=printable(stderr))
 
 
-def _listed(folder: str, lines: Sequence[str]) -> str:
+def _list_lines(folder: str, lines: Sequence[str]) -> str:
     path = Path(folder, "list.txt")
     path.write_text("".join(f"{line}\n" for line in lines))
     return str(path)

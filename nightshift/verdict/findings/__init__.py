@@ -1,1 +1,1 @@
-"""What speaks against a change that passed: each module compares one thing, and judges nothing."""
+"""Findings against a change that passed: each module compares one thing, and judges nothing."""

@@ -32,7 +32,7 @@ SUBJECT = "test"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What is known of the tests around a change.
+    """The tests around a change.
 
     Attributes:
         read: the files that tests opened, each with the file of tests.
@@ -89,7 +89,7 @@ def _is_helper(path: str) -> bool:
 
 
 def subject_of(path: str, text: str | None) -> str:
-    """What a yes to this very text of a file is known by."""
+    """The subject by which a yes to this very text of a file is known."""
     found = hashlib.sha256(encode(text or "")).hexdigest()[:16]
     return f"{SUBJECT}:{path}:{'gone-' if text is None else ''}{found}"
 

@@ -24,7 +24,7 @@ Read = Callable[[str], str | None]
 
 
 def compare(native: NativeRun, base: NativeRun, settled: Collection[str], before: Read, now: Read) -> Iterator[Finding]:
-    """What the change took away from the tests of the base.
+    """Compare the tests of both runs for what the change took away.
 
     Args:
         native: the run with the change.

@@ -22,7 +22,7 @@ from nightshift.verdict.suite_runs import SuiteRuns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was found: findings, notes, how many copies failed as they must, and the mutants that were tried."""
+    """The result of a search: findings, notes, how many copies failed as they must, and the mutants that were tried."""
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()

@@ -60,7 +60,7 @@ def _is_named(path: str, words: str) -> bool:
 
 
 def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
-    """What files that go are called, and what they define."""
+    """List the names of files that go, and the names that they define."""
     for path in gone:
         yield PurePosixPath(path).stem
         tree = parse_quietly(text_of(job.base, path) or "") if path.endswith(".py") else None

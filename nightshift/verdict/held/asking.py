@@ -45,7 +45,7 @@ TRIES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a run of calls proved.
+    """The result of a run of calls.
 
     `stopped` says why it did not come to its end; `tree` is the digest of its files. `is_forged` tells that its
     channel held what is no answer to a call.
@@ -112,7 +112,7 @@ class Asker:
         Raises:
             SandboxError: nothing could be run.
         """
-        cases, notes = await self._expected(job)
+        cases, notes = await self._list_expected(job)
         planned = await self._runs.planned(job)
         known = [case for case in cases if case.explicit or _has_module(case, planned, job)]
         if not known:
@@ -144,7 +144,7 @@ class Asker:
         """The folders of the job's tree that modules are imported from."""
         return (await self._runs.planned(job)).paths
 
-    async def _expected(self, job: SuiteJob) -> tuple[Sequence[ValueCase], tuple[str, ...]]:
+    async def _list_expected(self, job: SuiteJob) -> tuple[Sequence[ValueCase], tuple[str, ...]]:
         """The cases with what they must give, the oracle's among them."""
         held = job.held
         open_ = [case for case in held.cases if case.expect is None and case.compare is Compare.STRICT]
@@ -168,7 +168,7 @@ class Asker:
         got = await self._replies(alone, await self._runs.plan(alone), [*open_, *further])
         answered: list[ValueCase] = []
         for number, (case, reply) in enumerate(zip((*open_, *further), got.replies, strict=True)):
-            if reply and plainly(reply) and (expect := _written(reply)):
+            if reply and plainly(reply) and (expect := _write_literal(reply)):
                 answered.append(replace(case, expect=expect, rel=case.rel if case.rel is not None else ROUNDING))
             elif reply and reply.how == "raised" and number < len(open_):
                 names = tuple(map(str, reply.data[:1])) if isinstance(reply.data, list) else ()
@@ -176,7 +176,7 @@ class Asker:
         return tuple(answered)
 
     async def _replies(self, job: SuiteJob, planned: Plan, cases: Sequence[ValueCase]) -> _Replies:
-        calls = [(case.module, case.function, *_packed(case)) for case in cases]
+        calls = [(case.module, case.function, *_pack_case(case)) for case in cases]
         alone = calls_alone(planned, job.base.entries(), calls)
         whole = self._runs.time(job)
         for time in (whole.at_most(FIRST_S), whole):  # what a limit cuts off runs again alone before it counts
@@ -199,7 +199,7 @@ class Asker:
         )
 
 
-def _written(reply: Reply) -> str:
+def _write_literal(reply: Reply) -> str:
     """An oracle's result as text; empty where it has no literal."""
     try:
         return literals.write(values.unpack(reply.data))
@@ -207,7 +207,7 @@ def _written(reply: Reply) -> str:
         return ""
 
 
-def _packed(case: ValueCase) -> tuple[object, object]:
+def _pack_case(case: ValueCase) -> tuple[object, object]:
     arguments = literals.read(case.args)
     named = literals.read(case.kwargs)
     return values.pack(arguments), values.pack(named)
@@ -229,8 +229,10 @@ def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> t
         case = cases[turn % len(cases)]
         other = replace(
             case,
-            args=literals.write(tuple(_changed(item, chance) for item in literals.read(case.args))),
-            kwargs=literals.write({key: _changed(item, chance) for key, item in literals.read(case.kwargs).items()}),
+            args=literals.write(tuple(_change_value(item, chance) for item in literals.read(case.args))),
+            kwargs=literals.write(
+                {key: _change_value(item, chance) for key, item in literals.read(case.kwargs).items()}
+            ),
         )
         place = (other.call, other.args, other.kwargs)
         if place not in known and len(found) < count:
@@ -239,7 +241,7 @@ def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> t
     return tuple(found)
 
 
-def _changed(value: Any, chance: random.Random) -> Any:
+def _change_value(value: Any, chance: random.Random) -> Any:
     """Another value of the same kind, or the same one."""
     kind = type(value)
     if kind is int and value:
@@ -252,9 +254,9 @@ def _changed(value: Any, chance: random.Random) -> Any:
     if kind in (list, tuple):
         return kind(_items(list(value), chance))
     if kind in (set, frozenset):
-        return kind(_changed(item, chance) for item in sorted(value, key=repr))
+        return kind(_change_value(item, chance) for item in sorted(value, key=repr))
     if kind is dict:
-        return {key: _changed(item, chance) for key, item in value.items()}
+        return {key: _change_value(item, chance) for key, item in value.items()}
     return value
 
 
@@ -263,20 +265,20 @@ def _letters(value: Any, chance: random.Random) -> Any:
     if len(value) < 2:
         return value
     parts = [value[place : place + 1] for place in range(len(value))]
-    return type(value)().join(_reordered(parts, chance))
+    return type(value)().join(_reorder_parts(parts, chance))
 
 
 def _items(value: list[Any], chance: random.Random) -> list[Any]:
     if not value:
         return value
-    changed = [_changed(item, chance) for item in _reordered(value, chance)]
+    changed = [_change_value(item, chance) for item in _reorder_parts(value, chance)]
     once, ordered = _is_unique(value), _is_sorted(value)
     if once and not _is_unique(changed):
         changed = [item for place, item in enumerate(changed) if item not in changed[:place]]
     return sorted(changed) if ordered and _is_sorted(sorted(changed)) else changed
 
 
-def _reordered(parts: list[Any], chance: random.Random) -> list[Any]:
+def _reorder_parts(parts: list[Any], chance: random.Random) -> list[Any]:
     """The parts with two of them swapped, or one more or one fewer of them; never none."""
     parts, way = list(parts), chance.randrange(3)
     at, other = chance.randrange(len(parts)), chance.randrange(len(parts))

@@ -70,7 +70,7 @@ class Spot:
 
     @property
     def node(self) -> ast.expr | ast.stmt:
-        """What stands for this check in the text."""
+        """The node that stands for this check in the text."""
         return self.table.elts[self.row] if self.table is not None else self.statement
 
 
@@ -122,7 +122,7 @@ class _Reader:
     def __init__(self, path: str, tree: ast.Module) -> None:
         self._path, self._tree = path, tree
         self._bound = _bindings(tree)
-        self._targets = self._imported(tree.body)
+        self._targets = self._list_imported(tree.body)
         self._helpers = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         self.restless: set[str] = set()
         """Modules with a function that is called for its effect, or without arguments."""
@@ -147,14 +147,14 @@ class _Reader:
         if not names and not test.decorator_list:
             yield from self._statements(test, scope)
         elif len(test.decorator_list) == 1 and (table := _table(test.decorator_list[0], names)):
-            yield from self._rows(test, test.body, table, _named(test.decorator_list[0]), scope)
+            yield from self._rows(test, test.body, table, _list_parameters(test.decorator_list[0]), scope)
 
     def _statements(self, holder: ast.FunctionDef, scope: Scope, *, helper: bool = False) -> Iterator[Spot]:
         for statement in holder.body:
             if case := read(statement, scope):
                 yield Spot(case=case, path=self._path, holder=holder, statement=statement, helper=helper)
             elif isinstance(statement, ast.For) and isinstance(statement.iter, ast.List | ast.Tuple):
-                found = self._rows(holder, statement.body, statement.iter, _unpacked(statement.target), scope)
+                found = self._rows(holder, statement.body, statement.iter, _list_bound(statement.target), scope)
                 yield from (replace(spot, loop=True, helper=helper) for spot in found)
 
     def _rows(
@@ -181,13 +181,13 @@ class _Reader:
                 )  # fmt: skip
 
     def _scope(self, test: ast.FunctionDef) -> Scope:
-        own = self._imported(test.body)
+        own = self._list_imported(test.body)
         return Scope(targets={**self._targets, **own})
 
     def _scope_of_helper(self, name: str, helper: ast.FunctionDef) -> Scope | None:
-        """What a helper's one parameter means, if all calls of the helper give it the same function."""
+        """Read the meaning of a helper's one parameter, if all calls of the helper give it the same function."""
         names = [argument.arg for argument in helper.args.args]
-        if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _stored(helper):
+        if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _list_stored(helper):
             return None
         calls = [n for n in ast.walk(self._tree) if isinstance(n, ast.Call) and _last(n.func) == name]
         words = [call.args[0] for call in calls if _is_named_call(call) and len(call.args) == 1]
@@ -196,7 +196,7 @@ class _Reader:
             return None
         return Scope(targets={**self._targets, names[0]: given.pop()})
 
-    def _imported(self, body: list[ast.stmt]) -> dict[str, str]:
+    def _list_imported(self, body: list[ast.stmt]) -> dict[str, str]:
         """Names of the tree's modules and functions; those that are bound a second time are left out."""
         found: dict[str, str] = {}
         for node in body:
@@ -241,7 +241,10 @@ class _Reader:
                 self._note(node)
 
     def _note(self, call: ast.Call) -> None:
-        targets = {**self._targets, **{k: v for n in self._helpers.values() for k, v in self._imported(n.body).items()}}
+        targets = {
+            **self._targets,
+            **{k: v for n in self._helpers.values() for k, v in self._list_imported(n.body).items()},
+        }
         target = target_of(call.func, targets)
         if target and not target.rpartition(":")[2].rpartition(".")[2][:1].isupper():
             self.restless.add(target.partition(":")[0])
@@ -267,12 +270,12 @@ def _table(decorator: ast.expr, names: list[str]) -> ast.List | ast.Tuple | None
     """The literal table of a `parametrize` that gives a test all its arguments."""
     match decorator:
         case ast.Call(func=function, args=[_, ast.List() | ast.Tuple() as table], keywords=[]):
-            fits = _last(function) == "parametrize" and sorted(_named(decorator)) == sorted(names)
+            fits = _last(function) == "parametrize" and sorted(_list_parameters(decorator)) == sorted(names)
             return table if fits and names else None
     return None
 
 
-def _named(decorator: ast.expr) -> list[str]:
+def _list_parameters(decorator: ast.expr) -> list[str]:
     """The names that a `parametrize` gives values."""
     first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else None
     if isinstance(first, ast.Constant) and isinstance(first.value, str):
@@ -282,7 +285,7 @@ def _named(decorator: ast.expr) -> list[str]:
     return []
 
 
-def _unpacked(target: ast.expr) -> list[str]:
+def _list_bound(target: ast.expr) -> list[str]:
     """The names that a loop binds; none where it binds anything else."""
     names = target.elts if isinstance(target, ast.Tuple) else [target]
     return [name.id for name in names if isinstance(name, ast.Name)] if all(map(_last, names)) else []
@@ -298,7 +301,7 @@ def _values(row: ast.expr, count: int) -> list[ast.expr] | None:
     return list(row.elts) if isinstance(row, ast.Tuple | ast.List) and len(row.elts) == count else None
 
 
-def _stored(function: ast.FunctionDef) -> set[str]:
+def _list_stored(function: ast.FunctionDef) -> set[str]:
     """Names that a function binds besides its parameters."""
     return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
@@ -313,7 +316,7 @@ def _last(node: ast.expr) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What names mean where a check stands: functions of the tree (`module:function`), and values of a table's row."""
+    """The meaning of names at a check: functions of the tree (`module:function`), and values of a table's row."""
 
     targets: Mapping[str, str] = field(default_factory=dict)
     row: Mapping[str, ast.expr] = field(default_factory=dict)
@@ -377,7 +380,7 @@ def _equal(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase | No
 
 
 def _singleton(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase | None:
-    expected = _substituted(expected, scope)
+    expected = _substitute_names(expected, scope)
     if not isinstance(called, ast.Call) or not isinstance(expected, ast.Constant):
         return None
     if expected.value is not None and not isinstance(expected.value, bool):
@@ -472,10 +475,10 @@ def _literal(node: ast.expr, scope: Scope) -> str:
 
 
 def _value(node: ast.expr, scope: Scope) -> Any:
-    return literals.value_of(_substituted(node, scope))
+    return literals.value_of(_substitute_names(node, scope))
 
 
-def _substituted(node: ast.expr, scope: Scope) -> ast.expr:
+def _substitute_names(node: ast.expr, scope: Scope) -> ast.expr:
     """The expression with a row's values in the place of its names."""
     if isinstance(node, ast.Name) and node.id not in vars(builtins):
         return scope.row.get(node.id, node)

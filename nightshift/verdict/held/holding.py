@@ -49,7 +49,7 @@ _Shape = tuple[Any, ...]
 
 
 def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
-    """What is held out of a task: all of its explicit cases, and a share of the checks in its tests.
+    """Hold cases of a task out: all of its explicit cases, and a share of the checks in its tests.
 
     Args:
         spec: the task.
@@ -59,20 +59,20 @@ def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
     own = HeldOut(cases=spec.cases, oracle=spec.oracle, sources=("cases",) if spec.cases else ())
     if spec.language is not Language.PYTHON or not spec.tests or share <= 0:
         return own
-    if _steered(spec.tests, paths):
+    if _is_under_conftest(spec.tests, paths):
         return own
     found = of_tests(spec.tests, spec.description, share)
     return replace(found, cases=(*found.cases, *own.cases), oracle=own.oracle, sources=(*found.sources, *own.sources))
 
 
-def _steered(tests: Files, paths: Collection[str]) -> bool:
+def _is_under_conftest(tests: Files, paths: Collection[str]) -> bool:
     """Tell whether a conftest is in force where the tests lie."""
     folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
     return any(f"{folder}conftest.py" in paths or f"{folder}conftest.py" in tests for folder in folders)
 
 
 def of_tests(tests: Files, description: str, share: float) -> HeldOut:
-    """What is held out of given tests: at least one check where there are enough, and none where there are not."""
+    """Hold checks of given tests out: at least one where there are enough, and none where there are not."""
     sources, found = dict[str, Source](), list[Spot]()
     for path in suite_paths(tests, PytestSettings()):
         try:
@@ -94,12 +94,12 @@ class _Mentions:
     """How often inputs are named in the tests and in the task's words, however they are spaced."""
 
     def __init__(self, tests: Files, description: str) -> None:
-        self._tests = _squeezed("\n".join(tests.values()))
-        self._words = _squeezed(description)
+        self._tests = _squeeze_text("\n".join(tests.values()))
+        self._words = _squeeze_text(description)
 
     def unseen(self, inputs: str, *, in_table: bool) -> bool:
         """Tell whether a call's inputs, as written, stand in one place of the tests and nowhere else."""
-        text = re.escape(_squeezed(inputs))
+        text = re.escape(_squeeze_text(inputs))
         bare = rf"(?<![\w.]){text}(?![\w.])"
         called = bare if len(inputs) > _SHORT else rf"\({text}\)"  # a short one stands everywhere by chance
         places = re.findall(bare if in_table else called, self._tests)
@@ -171,7 +171,7 @@ def _are(case: ValueCase, parts: list[ast.expr], named: list[tuple[str, ast.expr
 
 
 def _shape(spot: Spot) -> _Shape:
-    """What a check is like: function, comparison, and types, signs and emptiness of inputs and result."""
+    """The shape of a check: function, comparison, and types, signs and emptiness of inputs and result."""
     return (*_about(spot.case), *(_kind(value) for value in _values(spot.case)))
 
 
@@ -198,7 +198,7 @@ def _kind(value: Any) -> _Shape:
     return name, bool(value)
 
 
-def _squeezed(text: str) -> str:
+def _squeeze_text(text: str) -> str:
     return "".join(text.split())
 
 
@@ -240,7 +240,7 @@ def _edits(source: Source, spots: list[Spot]) -> list[Edit] | None:
     for spot in spots:
         rows[id(spot.table) if spot.table is not None else 0].append(spot)
     found = [_of_lines(source, spot.statement) for spot in rows.pop(0, [])]
-    found += [_shortened(source, group) for group in rows.values()]
+    found += [_shorten_table(source, group) for group in rows.values()]
     return None if None in found else [edit for edits in found if edits for edit in edits]
 
 
@@ -264,7 +264,7 @@ def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
     return [Edit(source.line_start(first), stop, "")]
 
 
-def _shortened(source: Source, spots: list[Spot]) -> list[Edit] | None:
+def _shorten_table(source: Source, spots: list[Spot]) -> list[Edit] | None:
     """The edit that writes a table again with the rows that stay, in the layout that it had."""
     table = spots[0].table
     if table is None or len(spots) == len(table.elts):
@@ -284,7 +284,7 @@ def _shortened(source: Source, spots: list[Spot]) -> list[Edit] | None:
 
 
 def _plain(text: str) -> str:
-    """What stands around a table's rows, without comments."""
+    """The text around a table's rows, without comments."""
     return re.sub(r"#[^\n]*", "", text)
 
 

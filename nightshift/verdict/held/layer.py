@@ -54,10 +54,10 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
     if not seen.passed:
         return seen
     asked = await ask(job)
-    whole = _unspoken(_proven_by(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
+    whole = _unspoken(_prove_by_whole(seen, await plainly(job)) if _all_right(job, asked) else await tests(job))
     if whole.passed:
         return _with_cases(whole, asked, job)
-    return await _contradicted(job, whole, seen, tests, asked)
+    return await _judge_contradiction(job, whole, seen, tests, asked)
 
 
 def _all_right(job: SuiteJob, asked: Asked) -> bool:
@@ -67,7 +67,7 @@ def _all_right(job: SuiteJob, asked: Asked) -> bool:
     return whole and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
 
 
-def _proven_by(seen: Verdict, whole: Verdict) -> Verdict:
+def _prove_by_whole(seen: Verdict, whole: Verdict) -> Verdict:
     """The verdict of a plain run of the whole tests, with the evidence of the shown ones."""
     proof = seen.evidence
     evidence = replace(whole.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
@@ -91,7 +91,7 @@ def _unspoken(verdict: Verdict) -> Verdict:
     )  # fmt: skip
 
 
-async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, asked: Asked) -> Verdict:
+async def _judge_contradiction(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Judge, asked: Asked) -> Verdict:
     """The verdict where the tests as shown pass and the whole ones do not.
 
     What is held out can be judged by value, so a fault of the code shows there. Where it does not, the whole tests may
@@ -102,13 +102,13 @@ async def _contradicted(job: SuiteJob, whole: Verdict, seen: Verdict, tests: Jud
         if again.passed:
             return _with_cases(_unspoken(again), asked, job)
     lines = (f"the whole tests: {whole.reason}", *(f"{one.id}: {one.kind}: {one.message}" for one in whole.failures))
-    return _refused(seen, asked, lines)
+    return _refuse_verdict(seen, asked, lines)
 
 
 def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
     """A passing verdict with what its held-out cases add to it, or take from it."""
     if asked.wrong or asked.stopped:
-        return _refused(verdict, asked, ())
+        return _refuse_verdict(verdict, asked, ())
     if asked.is_forged:
         says = "the report of the held-out calls holds what is no answer to one"
         forged = Finding(kind=FindingKind.FORGED, where="", says=says)
@@ -135,7 +135,7 @@ def _of_cases(job: SuiteJob, asked: Asked, sandbox: str) -> Verdict:
     return _with_cases(Verdict(passed=True, reason="all calls gave what they must", evidence=evidence), asked, job)
 
 
-def _refused(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
+def _refuse_verdict(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
     """A verdict that fails for what the model has not seen: a name and a way, and no input or result."""
     ways = dict.fromkeys((case.function, _way(case, finding)) for case, finding in asked.wrong)
     if asked.stopped:
@@ -169,7 +169,7 @@ def _line(case: ValueCase, finding: Weighed) -> str:
 
 
 def _sources(job: SuiteJob, asked: Asked) -> tuple[str, ...]:
-    """Where the cases come from that gave the right value."""
+    """Name the origin of the cases that gave the right value."""
     right = [case for case, finding in asked.findings if finding is Weighed.RIGHT and not case.shown]
     names = ("cases" if case in job.held.cases else "oracle" for case in right if case.explicit)
     return tuple(dict.fromkeys([*("tests" for case in right if not case.explicit), *names]))

@@ -24,7 +24,7 @@ _REL, _ABS = 1e-6, 1e-12
 
 
 class Finding(StrEnum):
-    """What a call proved; the text says it to a model, which may know no more."""
+    """The result of a call; a model reads the text, and may know no more."""
 
     RIGHT = "right"
     UNKNOWN = "cannot be judged by value"
@@ -49,7 +49,7 @@ def weigh(case: ValueCase, reply: Reply | None) -> Finding:
         value = values.unpack(reply.data, seen)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
         return Finding.VALUE
-    return _weighed(case, value, seen)
+    return _weigh_value(case, value, seen)
 
 
 def plainly(reply: Reply | None) -> bool:
@@ -62,7 +62,7 @@ def plainly(reply: Reply | None) -> bool:
     return not seen
 
 
-def _weighed(case: ValueCase, value: Any, seen: list[tuple[str, str]]) -> Finding:
+def _weigh_value(case: ValueCase, value: Any, seen: list[tuple[str, str]]) -> Finding:
     expected = None if case.expect is None else literals.read(case.expect)
     strict = case.compare is Compare.STRICT
     if any(tag == "o" for tag, _ in seen):

@@ -1,4 +1,4 @@
-"""What each language does in its own way when its tests are judged, behind one interface: `dialect_of`."""
+"""The ways of each language when its tests are judged, behind one interface: `dialect_of`."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ _MODULES = {
 
 
 def dialect_of(language: Language) -> TestDialect:
-    """What a language does in its own way; its parts are loaded when it is first asked for."""
+    """Return the ways of a language; its parts are loaded when it is first asked for."""
     return cast("TestDialect", import_module(_MODULES[language]))

@@ -1,4 +1,4 @@
-"""What a run of tests is: its files with their must-fail copies, what of the tree it sees, and how it is started.
+"""The plan of a run of tests: its files with their must-fail copies, its part of the tree, and its start.
 
 These values stand between the languages, which make them, and the verdict, which has them run.
 """
@@ -70,11 +70,11 @@ class SuiteFile:
 
 
 class Launch(Protocol):
-    """What starts a runner of tests that is not pytest."""
+    """The launch of a runner of tests that is not pytest."""
 
     @property
     def framework(self) -> str:
-        """What runs the tests, for messages."""
+        """The program that runs the tests, for messages."""
         ...
 
     @property
@@ -83,7 +83,7 @@ class Launch(Protocol):
         ...
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:
-        """What the trusted parent inside is told, by the name that it knows the runner under.
+        """The instructions of the trusted parent inside, by the name that it knows the runner under.
 
         Args:
             must_fail: whether the files are must-fail copies.
@@ -92,7 +92,7 @@ class Launch(Protocol):
         ...
 
     def read(self, session: Session) -> Session:
-        """What a run did, with the tests that its runner tells of in a way of its own."""
+        """Read a run, with the tests that its runner tells of in a way of its own."""
         ...
 
 
@@ -111,7 +111,7 @@ class ProgramRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What one run sees.
+    """The files and settings of one run.
 
     Attributes:
         files: the test files.
@@ -155,12 +155,12 @@ class Plan:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """What is run, in this order."""
+        """The files that run, in this order."""
         return self.only or tuple(file.path for file in self.files)
 
     @property
     def framework(self) -> str:
-        """What runs the tests."""
+        """The program that runs the tests."""
         return self.launch.framework if self.launch else "pytest"
 
     @property

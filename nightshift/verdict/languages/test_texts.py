@@ -71,9 +71,11 @@ def idle_tests(path: str, text: str) -> list[str]:
     tree = parse_python(text) if path.endswith(".py") else None
     if tree is None:
         return []
-    elsewhere = set(_imported_helpers(tree))
+    elsewhere = set(_list_helpers(tree))
     helpers = elsewhere | _own_helpers(tree)
-    return [test.name for test, holder in _tests(tree) if not _is_felt(test, helpers | _inherited(holder, elsewhere))]
+    return [
+        test.name for test, holder in _tests(tree) if not _is_felt(test, helpers | _list_inherited(holder, elsewhere))
+    ]
 
 
 def all_idle(path: str, text: str) -> bool:
@@ -87,7 +89,7 @@ def all_idle(path: str, text: str) -> bool:
 def _asserts(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant)
-    name = _called(node)
+    name = _name_called(node)
     return name in _CHECKS or name.startswith("assert") if name else False
 
 
@@ -133,8 +135,8 @@ def _own_helpers(tree: ast.Module) -> set[str]:
     return found
 
 
-def _inherited(holder: ast.ClassDef | None, elsewhere: set[str]) -> set[str]:
-    """What a class calls on itself and does not define, where it inherits from a class beside the tests."""
+def _list_inherited(holder: ast.ClassDef | None, elsewhere: set[str]) -> set[str]:
+    """List what a class calls on itself and does not define, where it inherits from a class beside the tests."""
     if holder is None or not elsewhere.intersection(map(_last_name, holder.bases)):
         return set()
     asked = {node.func.attr for node in ast.walk(holder) if isinstance(node, ast.Call) and _is_own(node.func)}
@@ -145,7 +147,7 @@ def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
-def _imported_helpers(tree: ast.Module) -> Iterator[str]:
+def _list_helpers(tree: ast.Module) -> Iterator[str]:
     """Names from modules beside the tests, whose functions may assert."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").partition(".")[0] in _TEST_FOLDERS):
@@ -153,10 +155,10 @@ def _imported_helpers(tree: ast.Module) -> Iterator[str]:
 
 
 def _calls(node: ast.AST, names: set[str]) -> bool:
-    return _called(node) in names
+    return _name_called(node) in names
 
 
-def _called(node: ast.AST) -> str:
+def _name_called(node: ast.AST) -> str:
     return _last_name(node.func) if isinstance(node, ast.Call) else ""
 
 

@@ -15,12 +15,12 @@ from nightshift.verdict.reports import cargo, go_json, junit, tap
 from nightshift.verdict.reports.collected import Collected, Told
 
 LINES = {go_json.read: 20_000, tap.read: 2000, cargo.read: 2000}
-"""What reads a printed report, and the characters of a line that may be one of its."""
+"""The reader of a printed report, and the characters of a line that may be one of its."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """What a command's report says.
+    """The content of a command's report.
 
     Attributes:
         form: the kind of report.

@@ -1,4 +1,4 @@
-"""What a report told of tests, put together within bounds, however much of it there is."""
+"""Collects the tests of a report within bounds, however much of it there is."""
 
 from __future__ import annotations
 

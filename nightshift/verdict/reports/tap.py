@@ -57,7 +57,7 @@ class _Reader:
             self._found.fault(line)
 
     def _test(self, depth: int, passed: bool, rest: str, number: str | None) -> None:  # noqa: FBT001 (read from a line)
-        name, directive = _divided(rest)
+        name, directive = _divide_line(rest)
         result = Result.SKIPPED if directive else Result.PASSED if passed else Result.FAILED
         name = name.removeprefix("- ").strip() or f"test {number or self._counted + 1}"
         self._counted += not depth
@@ -96,7 +96,7 @@ class _Reader:
         return self._found
 
 
-def _divided(rest: str) -> tuple[str, str]:
+def _divide_line(rest: str) -> tuple[str, str]:
     """The name of a test, and the directive behind it."""
     at = rest.rfind("#")
     found = _DIRECTIVE.match(rest, at + 1) if at >= 0 and (at == 0 or rest[at - 1] == " ") else None

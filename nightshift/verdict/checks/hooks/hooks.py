@@ -62,13 +62,13 @@ class CommandHooks:
         return next(self.blocked([Command(argv=tuple(argv))], allow), None) if argv else None
 
     def in_text(self, script: str, allow: Collection[str] = ()) -> Iterator[Blocked]:
-        """What must not run in a shell script."""
+        """List what must not run in a shell script."""
         return self.blocked(shell.commands(script), allow)
 
     def blocked(
         self, commands: Iterable[Command], allow: Collection[str] = (), *, in_code: bool = False
     ) -> Iterator[Blocked]:
-        """What must not run of these commands, wrappers opened; `in_code` for commands that code runs."""
+        """List those of these commands that must not run, wrappers opened; `in_code` for commands that code runs."""
         for outer in commands:
             for command in unwrapped(outer):
                 yield from self._matches(command, allow, in_code=in_code)

@@ -164,7 +164,7 @@ class _Script:
 
 
 def _output(command: Command) -> str:
-    """What a command writes for the one who reads it, where that can be known."""
+    """Tell the output that a command writes for its reader, where that can be known."""
     if command.program in {"find", "ls"}:
         return " ".join(word for word in command.args if not word.startswith("-"))
     if command.program not in {"echo", "printf"}:
@@ -266,7 +266,7 @@ class Lexer:
             self._substitute(self._until("`"))
         elif char in "<>" and self._text.startswith("(", self._at):
             self._at += 1
-            self._substitute(self._nested("(", ")"))
+            self._substitute(self._read_nested("(", ")"))
         elif char == "$":
             yield from self._split(self._dollar())
         else:
@@ -277,16 +277,16 @@ class Lexer:
         text, at = self._text, self._at
         if text.startswith("((", at):
             self._at += 2
-            self._nested("(", ")")
+            self._read_nested("(", ")")
             self._at += text.startswith(")", self._at)
             return UNKNOWN
         if text.startswith("(", at):
             self._at += 1
-            self._substitute(self._nested("(", ")"))
+            self._substitute(self._read_nested("(", ")"))
             return ""
         if text.startswith("{", at):
             self._at += 1
-            return self._braced(self._nested("{", "}"))
+            return self._read_braces(self._read_nested("{", "}"))
         if text.startswith("'", at):
             self._at += 1
             return _ESCAPED.sub(_unescape, self._until("'"))
@@ -295,7 +295,7 @@ class Lexer:
             return self._value(match[0])
         return "$"
 
-    def _braced(self, inside: str) -> str:
+    def _read_braces(self, inside: str) -> str:
         match = _BRACED.match(inside)
         if match is None:
             return UNKNOWN
@@ -355,7 +355,7 @@ class Lexer:
         end = self._text.find(mark, self._at)
         self._at = len(self._text) if end < 0 else end
 
-    def _nested(self, opening: str, closing: str) -> str:
+    def _read_nested(self, opening: str, closing: str) -> str:
         """The text up to the closing mark that fits; marks inside of quotes do not count."""
         depth, start, quote = 1, self._at, ""
         while self._at < len(self._text):

@@ -1,4 +1,4 @@
-"""What a command really runs: through `env`, `timeout`, `xargs`, `sh -c`, `find -exec` and the like, layer by layer."""
+"""Opens wrappers to find the real command: `env`, `timeout`, `xargs`, `sh -c`, `find -exec` …, layer by layer."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def _inside(command: Command, depth: int) -> Iterator[Command]:
     if reader := _READERS.get(kind):
         yield from reader(command, depth)
     if wrapper := WRAPPERS.get(program):
-        argv = _wrapped(command.args, wrapper)
+        argv = _strip_wrapper(command.args, wrapper)
         if argv:
             yield replace(command, argv=argv)
 
 
-def _wrapped(args: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
-    """What is left of a wrapper's arguments when its own are taken away."""
+def _strip_wrapper(args: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
+    """Take a wrapper's own arguments away, and leave the rest."""
     words = list(args)
     if wrapper.sub:
         while words and words[0].startswith("-"):
@@ -186,9 +186,9 @@ def _places(command: Command) -> list[str]:
 
 
 def _of_xargs(command: Command, depth: int) -> Iterator[Command]:
-    """What `xargs` reads becomes arguments."""
+    """Turn the input of `xargs` into arguments."""
     del depth
-    argv = _wrapped(command.args, WRAPPERS["xargs"])
+    argv = _strip_wrapper(command.args, WRAPPERS["xargs"])
     if argv and command.stdin.strip():
         yield replace(command, argv=(*argv, *command.stdin.split()), stdin="")
 

@@ -64,7 +64,7 @@ Fetch = Callable[[str], Awaitable[Mapping[str, str]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """What a linter says of a tree; `fault` is why it says nothing, None of `issues` then."""
+    """The issues of a linter in a tree; `fault` is why there are none, None of `issues` then."""
 
     issues: tuple[Issue, ...] = ()
     fault: str = ""
@@ -72,7 +72,7 @@ class _Looked:
 
 @dataclass(frozen=True, kw_only=True)  # without slots, for what is kept of it
 class _Work:
-    """What the linters look at: the files before and after, and which lines were written."""
+    """The input of the linters: the files before and after, and which lines were written."""
 
     job: ChangeCheckJob
     found: Found
@@ -116,12 +116,12 @@ class LinterCheck:
         self._away = dict[str, tuple[float, str]]()
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """What the change brings that a linter of its repository finds."""
+        """List findings of the repository's linters that the change brings."""
         if job.wanted or not (job.change or job.own):
             return ChangeCheckReport()
         work = await asyncio.to_thread(self._work, job)
         wanted = [each for each in work.found.linters if not covers(job.spec.allow, each.linter)]
-        reports = await asyncio.gather(*(self._examined(work, each) for each in wanted))
+        reports = await asyncio.gather(*(self._examine_work(work, each) for each in wanted))
         blocked = [each for report in reports for each in report if each.severity is Severity.BLOCK]
         noted = [each for report in reports for each in report if each.severity is not Severity.BLOCK]
         if len(blocked) > MOST:
@@ -134,19 +134,19 @@ class LinterCheck:
         change = {path: text for path, text in job.change.items() if not configures(path) and text != given.get(path)}
         return _Work(
             job=job,
-            found=self._found_in(job.tree),
+            found=self._find_linters(job.tree),
             before={path: text for path, text in given.items() if not configures(path)},
             change=change,
             tests={path: text for path, text in job.own.items() if not configures(path)},
         )
 
-    def _found_in(self, tree: Tree) -> Found:
+    def _find_linters(self, tree: Tree) -> Found:
         key = hashlib.sha256("\n".join(f"{path} {tree.entries()[path]}" for path in looked_at(tree)).encode()).digest()
         if key not in self._found:
             _remember(self._found, key, find(tree))
         return self._found[key]
 
-    async def _examined(self, work: _Work, found: FoundLinter) -> list[Finding]:
+    async def _examine_work(self, work: _Work, found: FoundLinter) -> list[Finding]:
         """The findings of one linter."""
         tool, name = TOOLS[found.linter], found.linter.value
         files = sorted(path for path in work.texts if path.endswith(tool.endings))[:MOST_FILES]
@@ -154,17 +154,17 @@ class LinterCheck:
             return []
         try:
             packages = await self._packages(work, tool, found)
-            tool, files = await asyncio.to_thread(_aimed, tool, found.linter, work, files)
+            tool, files = await asyncio.to_thread(_aim_tool, tool, found.linter, work, files)
             over = {**work.before, **work.change}
             looked = await self._look(work, tool, files, over, work.tests, packages)
             if looked.issues:
-                before = await self._looked_before(work, tool, files, packages, name)
+                before = await self._look_before(work, tool, files, packages, name)
                 looked = before if before.fault else _Looked(issues=_without(looked.issues, before.issues, work))
         except SandboxError as error:
             looked = _Looked(fault=str(error))
         if looked.fault:
-            return [_noted(name, f"{name} ({found.place}) says nothing: {looked.fault}")]
-        return self._told(work, name, looked.issues)
+            return [_note_finding(name, f"{name} ({found.place}) says nothing: {looked.fault}")]
+        return self._report_issues(work, name, looked.issues)
 
     async def _packages(self, work: _Work, tool: Tool, found: FoundLinter) -> Mapping[str, str]:
         """The wheels that bring a linter which the environment of the repository has not; none where it has it.
@@ -193,10 +193,10 @@ class LinterCheck:
             _remember(self._there, key, (await self._shell.execute(probe)).exit_code == 0)
         return self._there.get(key, False)
 
-    async def _looked_before(
+    async def _look_before(
         self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
     ) -> _Looked:
-        """What a linter says of the tree before the change; remembered for each tree, linter and what it looks at."""
+        """Run a linter on the tree before the change; remembered for each tree, linter and target."""
         known = [path for path in files if work.was(path) is not None]
         if not (known or tool.whole):
             return _Looked()
@@ -240,7 +240,7 @@ class LinterCheck:
         )
         return _read(tool, result)
 
-    def _told(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
+    def _report_issues(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
         """The findings for the author, and one note each of what is new in his lines, in his tests and elsewhere."""
         found, noted, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue](), list[Issue]()
         required = work.job.spec.lint is Lint.REQUIRED
@@ -271,7 +271,7 @@ class LinterCheck:
             if some:
                 first = some[0]
                 text = f"{name} finds {len(some)} {where}, first in"
-                found.append(_noted(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
+                found.append(_note_finding(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
         return found
 
     def _severity(self, work: _Work, rule: str, issue: Issue) -> Severity | None:
@@ -285,7 +285,7 @@ def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
         known.popitem(last=False)
 
 
-def _aimed(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
+def _aim_tool(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
     """The linter, and what it is to look at: the files of the change, or what the repository has it look at."""
     if linter is not Linter.MYPY:
         return tool, files
@@ -310,7 +310,7 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
 
 
 def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tuple[Issue, ...]:
-    """What was not found as often before; of the same findings in a file those in lines that were written are new."""
+    """Leave out what was found as often before; of the same findings in a file those in written lines are new."""
     left = Counter(map(_key, before))
     new = list[Issue]()
     for issue in sorted(after, key=lambda issue: issue.line in work.lines.get(issue.path, ())):
@@ -326,5 +326,5 @@ def _key(issue: Issue) -> tuple[str, str, str]:
     return issue.path, issue.code, re.sub(r"\d+", "#", issue.message)
 
 
-def _noted(name: str, message: str) -> Finding:
+def _note_finding(name: str, message: str) -> Finding:
     return Finding(rule=f"{_NOTE}.{name}", severity=Severity.NOTE, path="", line=0, message=message[:_MESSAGE])

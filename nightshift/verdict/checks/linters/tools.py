@@ -1,4 +1,4 @@
-"""What each linter is started with, and how its lines are read; a line that is no finding is passed over."""
+"""The command of each linter, and how its lines are read; a line that is no finding is passed over."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def configures(path: str) -> bool:
 
 
 def mypy_targets(found: Found, config: str) -> tuple[str, ...] | None:
-    """What mypy is to look at, where the repository says it; empty where its configuration does, None for the files.
+    """Choose mypy's targets, where the repository says them; empty where its configuration does, None for the files.
 
     Args:
         found: the commands of the repository.

@@ -61,9 +61,9 @@ class _Expression:
         return found
 
     def _either(self) -> bool:
-        return self._joined("||", lambda: self._joined("&&", self._one, every=True), every=False)
+        return self._read_joined("||", lambda: self._read_joined("&&", self._one, every=True), every=False)
 
-    def _joined(self, operator: str, part: Callable[[], bool], *, every: bool) -> bool:
+    def _read_joined(self, operator: str, part: Callable[[], bool], *, every: bool) -> bool:
         found = [part()]
         while self._tokens[:1] == [operator]:
             self._tokens.pop(0)

@@ -41,7 +41,7 @@ class Check:
 
 
 def edits(root: Node) -> tuple[list[Edit], tuple[str, ...]]:
-    """What turns a parsed file into its must-fail copy, and the tests that fail by an added call alone."""
+    """List edits that turn a parsed file into its must-fail copy, and the tests that fail by an added call alone."""
     found = _Checks(root)
     changes = [edit for check in found.checks.values() for edit in check.edits]
     added = list[str]()
@@ -66,7 +66,7 @@ def checks_something(root: Node) -> bool:
 
 
 def named(root: Node, handle: str) -> list[Edit]:
-    """What gives a name to the running test where a test has none for it."""
+    """List the edits that give a name to the running test where a test has none for it."""
     return [edit for case in cases(root) if not case.handle.strip("_") for edit in _naming(case, handle)]
 
 

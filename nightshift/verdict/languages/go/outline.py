@@ -1,4 +1,4 @@
-"""Which tests a file of Go has, read from its text: `go test` knows them by the names and types of functions alone."""
+"""Reads the tests of a Go file from its text: `go test` knows them by the names and types of functions alone."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoLaunch:
-    """What a run of Go tests needs, and how its report is read.
+    """The launch of a run of Go tests, and how its report is read.
 
     Attributes:
         go: the toolchain.
@@ -43,7 +43,7 @@ class GoLaunch:
 
     @property
     def framework(self) -> str:
-        """What runs the tests, for messages."""
+        """The program that runs the tests, for messages."""
         return "go test"
 
     @property
@@ -52,7 +52,7 @@ class GoLaunch:
         return RESERVED_MB
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
-        """Where the toolchain is."""
+        """The toolchain's folders."""
         return {"go": told(self.go)}
 
     def read(self, session: Session) -> Session:
@@ -61,7 +61,7 @@ class GoLaunch:
 
 
 def told(go: Go) -> dict[str, object]:
-    """What the trusted parent is told of a toolchain: where it is shown, and where it lies for a bare process."""
+    """Tell the trusted parent of a toolchain: where it is shown, and where it lies for a bare process."""
     places = [{"path": one.path, "root": one.root, "cache": one.cache} for one in (go.shown, go)]
     return {"places": places, "env": ENV}
 

@@ -79,7 +79,7 @@ class _Reader:
         )
 
     def fault(self, text: str, name: str, package: str) -> Fault:
-        """What a test, or a package, failed of, read from what it printed."""
+        """Read the fault of a test, or a package, from its output."""
         said = [found[1] for line in text.split("\n") if (found := _SAID.fullmatch(line))]
         if said:
             places = [(found[1], int(found[2])) for line in text.split("\n") if (found := _TRACE.fullmatch(line))]

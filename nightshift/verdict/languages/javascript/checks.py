@@ -81,7 +81,7 @@ class Perturber:
         if method == "ok":
             return self._condition(given[0])
         if method in _TURNED:
-            return self._turned(call, method, given)
+            return self._turn_check(call, method, given)
         return None
 
     def _expectation(self, call: Node, found: Expectation) -> Check | None:
@@ -104,7 +104,7 @@ class Perturber:
         return Check(rank=Rank.TURNED, edits=handed, handed=handed)
 
     def _equality(self, call: Node, method: str, given: list[Node]) -> Check:
-        handed = self._handed(call, method)
+        handed = self._hand_function(call, method)
         for side in (given[1], given[0]):
             if edits := literals.other(side, self._chance):
                 return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
@@ -126,15 +126,15 @@ class Perturber:
             return Check(rank=Rank.TURNED, edits=[edit], handed=handed)
         return Check(rank=Rank.TURNED, edits=handed, handed=handed)
 
-    def _turned(self, call: Node, method: str, given: list[Node]) -> Check:
-        handed = self._handed(call, method)
+    def _turn_check(self, call: Node, method: str, given: list[Node]) -> Check:
+        handed = self._hand_function(call, method)
         wanted = given[1] if len(given) > 1 and method in _WITH_PATTERN else None
         fits = wanted is not None and wanted.type in {"object", "regex"}
         if wanted is not None and fits and (edits := literals.other(wanted, self._chance)):
             return Check(rank=Rank.LITERAL, edits=edits, handed=handed)
         return Check(rank=Rank.TURNED, edits=handed, handed=handed)
 
-    def _handed(self, call: Node, method: str) -> list[Edit]:
+    def _hand_function(self, call: Node, method: str) -> list[Edit]:
         """The call with its function given to the helper; lines stay where they are."""
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         assert function is not None

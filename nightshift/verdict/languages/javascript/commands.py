@@ -58,7 +58,7 @@ def parse(argv: Sequence[str], text_of: TextOf) -> NodeCommand | None:
         argv: the command; `npm test` stands for what package.json says.
         text_of: the text of a file of the base, or None.
     """
-    words = _meant(argv, text_of)
+    words = _read_script(argv, text_of)
     if not words or PurePosixPath(words[0]).name not in {"node", "nodejs"} or "--test" not in words:
         return None
     targets, words = list[str](), words[1:]
@@ -83,7 +83,7 @@ def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reportin
     """
     if not argv:
         return Reporting()
-    words = _meant(argv, text_of)
+    words = _read_script(argv, text_of)
     words = words[1:] if words[:1] == ["npx"] else words
     texts = (" ".join(argv), *(text_of(path) or "" for path in _SCRIPTS))
     printing: tuple[str, ...] = _PRINTING
@@ -100,7 +100,7 @@ def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reportin
     return Reporting(words=(*argv, *between, *more), printing=printing)
 
 
-def _meant(argv: Sequence[str], text_of: TextOf) -> list[str]:
+def _read_script(argv: Sequence[str], text_of: TextOf) -> list[str]:
     """The words that a command stands for: those of package.json's script; none where it is more than one command."""
     if not argv or argv[0] not in _MANAGERS:
         return list(argv)

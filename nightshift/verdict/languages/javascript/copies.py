@@ -124,7 +124,7 @@ class _Copy:
         return edited(encode(text), edits), tuple(changed)
 
     def _ending(self, callback: Node) -> Iterator[Edit]:
-        """What makes a test fail at its end where no changed check of it was reached."""
+        """The text that makes a test fail at its end where no changed check of it was reached."""
         body = callback.child_by_field_name("body") if callback.type in FUNCTIONS else None
         if body is None:
             return
@@ -154,7 +154,7 @@ class _Copy:
         """Sort the checks of a block; after what may leave it none is certain."""
         certain = True
         for statement in statements:
-            call = _called(statement)
+            call = _find_call(statement)
             if call is not None and (check := self._perturber.check(call)):
                 (found.certain if certain else found.possible).append(check)
             else:
@@ -180,7 +180,7 @@ class _Copy:
                 waiting += current.named_children
 
 
-def _called(statement: Node) -> Node | None:
+def _find_call(statement: Node) -> Node | None:
     """The call that a statement consists of, awaited or returned or not."""
     node = statement
     while node.type in {"expression_statement", "await_expression", "return_statement", "parenthesized_expression"}:

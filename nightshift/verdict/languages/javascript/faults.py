@@ -71,10 +71,10 @@ def mutated(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
             found = [(name, fault) for name, function in _functions(root, "") for fault in _of_body(function)]
     for name, fault in found:
         if fault.line in lines:
-            yield name, fault, partial(_mutated, path, raw, fault)
+            yield name, fault, partial(_write_mutant, path, raw, fault)
 
 
-def _mutated(path: str, raw: bytes, fault: Fault) -> str | None:
+def _write_mutant(path: str, raw: bytes, fault: Fault) -> str | None:
     """The file with the fault in it, or None where that does not parse."""
     changed = edited(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
     return None if parse(path, changed).has_error else changed

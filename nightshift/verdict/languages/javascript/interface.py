@@ -36,7 +36,7 @@ def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> l
     told = [node for node in found if any(describe(node))]
     touched = [node for node in told if not lines.isdisjoint(range(node.start_point[0] + 1, node.end_point[0] + 2))]
     used = {node_text(one) for node in touched for one in walk(node) if one.type == "identifier"}
-    kept = [node for node in told if len(told) <= short or node in touched or not used.isdisjoint(_defined(node))]
+    kept = [node for node in told if len(told) <= short or node in touched or not used.isdisjoint(_list_defined(node))]
     shown = list[str]()
     for node in kept:
         above = node.prev_named_sibling
@@ -52,7 +52,7 @@ def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> l
     ]
 
 
-def _defined(node: Node) -> set[str]:
+def _list_defined(node: Node) -> set[str]:
     """The names that a statement at the top of a file defines."""
     names = (one.child_by_field_name("name") for one in walk(node) if one.type.endswith(("_declaration", "declarator")))
     return {node_text(name) for name in names if name is not None}
@@ -62,7 +62,7 @@ def idle_tests(path: str, text: str) -> list[str]:
     """Titles of the tests that neither assert anything themselves nor call a function of the file that does."""
     root = parse(path, text)
     helpers = {node_text(node.child_by_field_name("name")) for node in root.named_children if _asserts(node)} - {""}
-    return [title for title, body in _tests(root) if not (_asserts(body) or _called(body) & helpers)]
+    return [title for title, body in _tests(root) if not (_asserts(body) or _list_called(body) & helpers)]
 
 
 def number_of_tests(path: str, text: str) -> int:
@@ -108,9 +108,11 @@ def _tests(root: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _asserts(node: Node) -> bool:
-    return any(name.startswith(("assert", "t.assert", "expect")) or name.endswith("Equal") for name in _called(node))
+    return any(
+        name.startswith(("assert", "t.assert", "expect")) or name.endswith("Equal") for name in _list_called(node)
+    )
 
 
-def _called(node: Node) -> set[str]:
+def _list_called(node: Node) -> set[str]:
     calls = (inner for inner in walk(node) if inner.type == "call_expression")
     return {node_text(call.child_by_field_name("function")) for call in calls}

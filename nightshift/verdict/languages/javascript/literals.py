@@ -40,7 +40,7 @@ def other(node: Node, chance: random.Random) -> list[Edit]:
     # Of a Set the changed items could be those of the original in another order.
     alone = _is_among(node, _UNORDERED) or chance.random() < 0.5
     taken = {node_text(leaf) for leaf in leaves}
-    return [_changed(leaf, taken, chance) for leaf in ([chance.choice(leaves)] if alone else leaves)]
+    return [_change_leaf(leaf, taken, chance) for leaf in ([chance.choice(leaves)] if alone else leaves)]
 
 
 def _leaves(node: Node) -> list[Node]:
@@ -73,7 +73,7 @@ def _is_among(node: Node, names: frozenset[str]) -> bool:
     return any(_is_among(child, names) for child in node.named_children)
 
 
-def _changed(leaf: Node, taken: set[str], chance: random.Random) -> Edit:
+def _change_leaf(leaf: Node, taken: set[str], chance: random.Random) -> Edit:
     match leaf.type:
         case "number":
             return _put(leaf, _number(node_text(leaf), taken, chance))

@@ -1,4 +1,4 @@
-"""Which names of a file stand for node:test, vitest or jest and for their checks, read from its imports."""
+"""Reads from the imports of a file which names stand for node:test, vitest or jest and for their checks."""
 
 from __future__ import annotations
 

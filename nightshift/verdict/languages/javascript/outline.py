@@ -1,4 +1,4 @@
-"""Which tests a file of node:test must have, read from its text: the list that a run's reports are held against.
+"""Reads the tests of a file of node:test from its text: the list that a run's reports are held against.
 
 A test is named by the titles above it, as in `suite > test`; further ones of the same name are numbered. Tests that
 are made in a loop, under a condition, or with a title that is put together cannot be listed: what stands around them
@@ -92,14 +92,14 @@ class _Reader:
                 kind = self._names.kind(child.child_by_field_name("function"))
             if kind:
                 is_made = self._names.is_made(child.child_by_field_name("function"))
-                self._made(child, kind, scope, certain=certain and not is_made, is_titled=not is_made)
+                self._add_test(child, kind, scope, certain=certain and not is_made, is_titled=not is_made)
             else:
                 self.visit(child, scope, certain=certain and child.type in _PLAIN)
 
-    def _made(self, call: Node, kind: str, scope: str, *, certain: bool, is_titled: bool) -> None:
+    def _add_test(self, call: Node, kind: str, scope: str, *, certain: bool, is_titled: bool) -> None:
         given = arguments(call)
         title = literal(given[0]) if given and is_titled else None
-        name = self._numbered(f"{scope}{JOINED}{title}" if scope else title, kind) if title else ""
+        name = self._number_name(f"{scope}{JOINED}{title}" if scope else title, kind) if title else ""
         callback = next((one for one in reversed(given[:3]) if one.type not in _NO_CALLBACK), None)
         if kind == names.TEST:
             is_marked = _is_marked(call)
@@ -110,7 +110,7 @@ class _Reader:
             around = body if body.type == "statement_block" else callback
             self.visit(around, name or scope, certain=bool(name and certain))
 
-    def _numbered(self, name: str, kind: str) -> str:
+    def _number_name(self, name: str, kind: str) -> str:
         if kind == names.SUITE:
             return name
         self._seen[name] += 1

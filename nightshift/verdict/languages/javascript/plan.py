@@ -27,14 +27,14 @@ __all__ = ["checks_something", "list_required", "make", "mutated", "plan_copies"
 _TSX = "node_modules/tsx/"
 _TYPED_NAME = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, TYPED))})\b")
 BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
-"""What Node.js uses besides the heap of the tested code, and what that heap has at least."""
+"""Memory of Node.js besides the heap of the tested code, and the least size of that heap."""
 RESERVED_MB = 16 << 10
 """Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLaunch:
-    """What starts a run of node:test, or of the project's own vitest or jest.
+    """The launch of a run of node:test, or of the project's own vitest or jest.
 
     Attributes:
         runner: what runs the tests.
@@ -60,7 +60,7 @@ class NodeLaunch:
 
     @property
     def framework(self) -> str:
-        """What runs the tests, for messages."""
+        """The program that runs the tests, for messages."""
         return self.runner.value
 
     @property
@@ -69,7 +69,7 @@ class NodeLaunch:
         return RESERVED_MB
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
-        """What starts Node.js."""
+        """The instructions that start Node.js."""
         if self.is_bare:
             return {"node": None}
         heap = f"--max-old-space-size={max(LEAST_HEAP_MB, memory_mb - BESIDE_HEAP_MB)}"
@@ -143,13 +143,13 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
 class _NodePlanner(Planner):
     def __init__(self, job: SuiteJob, imports: ImportCache, node: Node) -> None:
         super().__init__(job, imports)
-        self.framework = frameworks.of_all(self._asked(), self._text)
+        self.framework = frameworks.of_all(self._list_asked(), self._text)
         has_packages = bool(job.environment) or any(path.startswith(_TSX) for path in self._entries)
         self.loads_types = has_packages and not node.runs_types and any(p.endswith(TYPED) for p in self._present)
         self.command: tuple[str, ...] = ()
         self.text_before = self._before
 
-    def _asked(self) -> Iterator[tuple[str, str]]:
+    def _list_asked(self) -> Iterator[tuple[str, str]]:
         """The files of tests that say what runs them, path and text: given ones first, those of the base last."""
         for tests in (self._job.given, self._own):
             yield from ((path, text) for path, text in tests.items() if suite.is_suite(path))

@@ -32,7 +32,7 @@ _ELSEWHERE = re.compile(
     r"import\.meta|\brequire\.main\b|\b(?:__dirname|__filename|mock|process)\b"
     r"|\b(?:before|after)(?:Each)?\s*\("
 )
-"""What asks for the place of the file or for the framework, or prepares what tests find."""
+"""Code that asks for the place of the file or for the framework, or prepares what tests find."""
 _OTHER = "$"
 """The key of what stands for a value that is no plain one."""
 _START = """
@@ -108,7 +108,7 @@ def replay(path: str, text: str) -> Replay | None:
             continue
         is_condition = method == "ok"
         say = f"{token}_say({len(asked)}, {'!!(' if is_condition else ''}"
-        ending = f"){_doubled(given[0], token)})" if is_condition else ")"
+        ending = f"){_double_condition(given[0], token)})" if is_condition else ")"
         edits += [
             Edit(call.start_byte, given[0].start_byte, say),
             Edit(given[0].end_byte, call.end_byte, ending),
@@ -138,8 +138,8 @@ def _checks(root: Node, known: Names) -> Iterator[tuple[Node, str]]:
             yield node, method
 
 
-def _doubled(condition: Node, token: str) -> str:
-    """What a condition is asked besides: that an operand is the same twice, and that a class has not all instances."""
+def _double_condition(condition: Node, token: str) -> str:
+    """Write further conditions: that an operand is the same twice, and that a class has not all instances."""
     if condition.type != "binary_expression":
         return ""
     left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
@@ -150,7 +150,7 @@ def _doubled(condition: Node, token: str) -> str:
 
 
 def _stand_ins(known: Names, token: str) -> str:
-    """What declares the names of node:test and node:assert."""
+    """Write declarations of the names of node:test and node:assert."""
     tests = {name: "suite" if kind == SUITE else "test" for name, kind in known.tests.items()}
     others = dict.fromkeys((*known.asserts, *known.checks), "nothing")
     found: Mapping[str, str] = {**others, **dict.fromkeys(known.runners, "test"), **tests}

@@ -95,7 +95,7 @@ class Perturber:
         test = statement.test
         if isinstance(test, ast.Constant):
             return None  # `assert True` says nothing about the code
-        marked = self._source.replace(test, self._marked(test))
+        marked = self._source.replace(test, self._mark_check(test))
         rank, edit = next(self._ways(test))
         return Check(rank=rank, edit=edit, marked=marked)
 
@@ -138,7 +138,7 @@ class Perturber:
                         return self._source.replace(side, f"({value + self._chance.choice((-step, step))!r})")
         return None
 
-    def _marked(self, test: ast.expr) -> str:
+    def _mark_check(self, test: ast.expr) -> str:
         text = self._source.segment
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
             return f"{self._helper}.differ(({text(test.left)}), ({text(test.comparators[0])}))"
@@ -159,7 +159,7 @@ class Perturber:
         if opposite and call.args:
             argument = call.args[0]
             inside = f"{self._helper}.reached({self._source.segment(argument)})"
-            marked = _joined(self._source, opposite, self._source.replace(argument, inside))
+            marked = _join_edits(self._source, opposite, self._source.replace(argument, inside))
         if edits:
             return Check(rank=Rank.LITERAL, edit=edits[0], marked=marked)
         assert opposite is not None
@@ -228,7 +228,7 @@ def _number(node: ast.expr) -> float | None:
     return float(value) if type(value) in (int, float) and abs(value) < FAR else None
 
 
-def _joined(source: Source, first: Edit, second: Edit) -> Edit:
+def _join_edits(source: Source, first: Edit, second: Edit) -> Edit:
     """Two edits of one statement as one."""
     return Edit(first.start, second.end, first.text + source.slice(first.end, second.start) + second.text)
 

@@ -52,7 +52,7 @@ def parse(argv: Sequence[str]) -> PytestCommand | None:
 
 
 def _arguments(words: list[str]) -> list[str] | None:
-    """What follows `pytest` or `python -m pytest`; None for another program."""
+    """The words after `pytest` or `python -m pytest`; None for another program."""
     program = PurePosixPath(words[0]).name if words else ""
     rest = words[1:]
     if not program.startswith("python"):

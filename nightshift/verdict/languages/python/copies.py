@@ -54,7 +54,7 @@ class _Copy:
         return self._source.edited([*self._header(), *edits])
 
     def _failing(self, test: Function, found: Reached) -> Iterator[Edit]:
-        certain = self._known(found.certain)
+        certain = self._list_checks(found.certain)
         if certain:
             best = min(check.rank for check in certain)
             pick = self._chance.choice([check for check in certain if check.rank is best])
@@ -62,12 +62,12 @@ class _Copy:
             yield pick.edit
             return
         self._needs_helper = True
-        yield from (check.marked for check in self._known(found.possible) if check.marked)
+        yield from (check.marked for check in self._list_checks(found.possible) if check.marked)
         start = self._source.line_start(test.lineno)
         indent = self._source.slice(start, self._source.span(test)[0])
         yield Edit(start, start, f"{indent}@{self._helper}.must_fail\n")
 
-    def _known(self, statements: Sequence[ast.stmt]) -> list[Check]:
+    def _list_checks(self, statements: Sequence[ast.stmt]) -> list[Check]:
         """The checks among statements; each is changed in one way only, whoever reaches it."""
         for statement in statements:
             if id(statement) not in self._checks:
@@ -156,7 +156,7 @@ class _Walk:
         if isinstance(statement, ast.Try | ast.TryStar | ast.ClassDef):
             return certain and not _leaves(statement)
         (self.found.certain if certain else self.found.possible).append(statement)
-        for name in _called(statement):
+        for name in _list_called(statement):
             self._helper(name, certain=certain, helpers=helpers)
         return certain
 
@@ -169,7 +169,7 @@ class _Walk:
         self._active.discard(name)
 
 
-def _called(statement: ast.stmt) -> Iterator[str]:
+def _list_called(statement: ast.stmt) -> Iterator[str]:
     """Names of functions whose call is the statement itself, or the value that it binds."""
     value = getattr(statement, "value", None) if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) else None
     value = value.value if isinstance(value, ast.Await) else value

@@ -59,7 +59,7 @@ def mutated(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str
     for name, function in _functions(source.tree, ""):
         for fault in faults(source, function, _OTHER):
             if fault.line in lines:
-                yield name, fault, partial(_mutated, source, fault)
+                yield name, fault, partial(_write_mutant, source, fault)
 
 
 def faults(source: Source, function: Function, other: str) -> Iterator[Fault]:
@@ -100,27 +100,27 @@ class _Maker:
             case ast.Return(value=ast.expr() as value):
                 yield from self._result(value)
             case ast.AugAssign(target=target, op=op, value=value):
-                yield from self._swapped("assignment", node, target, value, _ARITHMETIC.get(type(op)))
+                yield from self._swap_operator("assignment", node, target, value, _ARITHMETIC.get(type(op)))
             case ast.If(test=test):
-                yield self._negated(test)
+                yield self._negate_test(test)
             case ast.Expr(value=ast.Call() as call):
-                yield self._dropped(node, DOUBTFUL if _speaks(call) else LIKELY)
+                yield self._drop_statement(node, DOUBTFUL if _speaks(call) else LIKELY)
             case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
-                yield self._dropped(node, PLAIN)
+                yield self._drop_statement(node, PLAIN)
 
     def _in_expression(self, node: ast.AST) -> Iterator[Fault]:
         match node:
             case ast.Yield(value=ast.expr() as value):
                 yield from self._result(value)
             case ast.BinOp(left=left, op=op, right=right):
-                yield from self._swapped("arithmetic", node, left, right, _ARITHMETIC.get(type(op)))
+                yield from self._swap_operator("arithmetic", node, left, right, _ARITHMETIC.get(type(op)))
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 yield from self._comparison(node, left, op, right)
             case ast.BoolOp(op=op, values=[first, second, *_]):
                 words = ("and", "or") if isinstance(op, ast.And) else ("or", "and")
-                yield from self._swapped("connective", node, first, second, words, LIKELY)
+                yield from self._swap_operator("connective", node, first, second, words, LIKELY)
             case ast.IfExp(test=test) | ast.comprehension(ifs=[test, *_]):
-                yield self._negated(test)
+                yield self._negate_test(test)
             case ast.Constant():
                 yield from self._constant(node)
             case ast.Slice():
@@ -135,7 +135,7 @@ class _Maker:
         now = "another value of the same type"
         yield Fault(kind="result", rank=PLAIN, line=value.lineno, edit=edit, was=shown(text), now=now, needs_other=True)
 
-    def _swapped(
+    def _swap_operator(
         self, kind: str, node: ast.expr | ast.stmt, left: ast.expr, right: ast.expr,
         words: tuple[str, str] | None, rank: int = PLAIN,
     ) -> Iterator[Fault]:  # fmt: skip
@@ -152,12 +152,12 @@ class _Maker:
     def _comparison(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Iterator[Fault]:
         if isinstance(op, ast.NotIn | ast.IsNot):
             words, rank = ("not in", "in") if isinstance(op, ast.NotIn) else ("is not", "is"), PLAIN
-            yield from self._swapped("comparison", node, left, right, words, rank)
+            yield from self._swap_operator("comparison", node, left, right, words, rank)
         elif found := _COMPARISON.get(type(op)):
             kind = "boundary" if found[2] else "comparison"
-            yield from self._swapped(kind, node, left, right, found[:2], found[2])
+            yield from self._swap_operator(kind, node, left, right, found[:2], found[2])
 
-    def _negated(self, test: ast.expr) -> Fault:
+    def _negate_test(self, test: ast.expr) -> Fault:
         text = self._source.segment(test)
         return self._fault("condition", PLAIN, test, self._source.replace(test, f"not ({text})"))
 
@@ -176,7 +176,7 @@ class _Maker:
                 text = f"({self._source.segment(bound)}) {step}"
                 yield self._fault("slice", LIKELY, bound, self._source.replace(bound, text))
 
-    def _dropped(self, node: ast.stmt, rank: int) -> Fault:
+    def _drop_statement(self, node: ast.stmt, rank: int) -> Fault:
         edit = self._source.replace(node, "pass")
         was = shown(self._source.segment(node))
         return Fault(kind="statement", rank=rank, line=node.lineno, edit=edit, was=was, now="`pass`")
@@ -199,7 +199,7 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
             yield from _functions(child, prefix)
 
 
-def _mutated(source: Source, fault: Fault) -> str | None:
+def _write_mutant(source: Source, fault: Fault) -> str | None:
     """The file with the fault in it, or None where that is no Python."""
     text = source.edited([fault.edit])
     if fault.needs_other:

@@ -1,4 +1,4 @@
-"""Which tests of a Python file are about what a change takes away, and which test something that stays.
+"""Tells tests of a Python file that are about what a change takes away from tests of what stays.
 
 A file that imports a removed module fails as a whole, so how its tests end does not tell. What they refer to does: a
 test goes with a module or a name that is gone if it uses it, itself or through helpers and fixtures of its file.
@@ -28,11 +28,11 @@ def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -
         None where the file imports nothing that is gone, or is no Python.
     """
     tree = parse_python(text)
-    gone = frozenset(_gone(tree, change, before)) if tree else frozenset[str]()
+    gone = frozenset(_list_gone(tree, change, before)) if tree else frozenset[str]()
     if tree is None or not gone:
         return None
-    uses = {name: _used(nodes) for name, nodes in _helpers(tree).items()}
-    return frozenset(name for name, nodes in units_of(tree.body) if _reaches(_used(nodes), uses, gone))
+    uses = {name: _list_used(nodes) for name, nodes in _helpers(tree).items()}
+    return frozenset(name for name, nodes in units_of(tree.body) if _reaches(_list_used(nodes), uses, gone))
 
 
 def units_of(
@@ -52,13 +52,13 @@ def _is_test(node: ast.AST) -> bool:
     return isinstance(node, _Unit) and node.name.startswith("test")
 
 
-def _gone(tree: ast.Module, change: Change, before: Callable[[str], str | None]) -> Iterator[str]:
+def _list_gone(tree: ast.Module, change: Change, before: Callable[[str], str | None]) -> Iterator[str]:
     """The dotted names under which a file knows what is gone."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.asname or each.name for each in node.names if _is_removed(each.name, change))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            lost = _lost(node.module, change, before)
+            lost = _list_lost(node.module, change, before)
             for each in node.names:
                 away = _is_removed(node.module, change) or _is_removed(f"{node.module}.{each.name}", change)
                 if away or each.name in lost:
@@ -74,7 +74,7 @@ def _is_removed(module: str, change: Change) -> bool:
     return any(path in change and change[path] is None for path in _paths(module))
 
 
-def _lost(module: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str]:
+def _list_lost(module: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str]:
     """The names that a module has no more."""
     for path in _paths(module):
         if (now := change.get(path)) is not None:
@@ -88,7 +88,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
-    """What a module binds at its top, tests aside, by name."""
+    """List what a module binds at its top, tests aside, by name."""
     found = dict[str, tuple[ast.AST, ...]]()
     for node in tree.body:
         if isinstance(node, _Unit | ast.ClassDef) and not _is_test(node):
@@ -102,7 +102,7 @@ def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
     return found
 
 
-def _used(nodes: Iterable[ast.AST]) -> frozenset[str]:
+def _list_used(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The dotted names that nodes refer to; arguments count, as they name fixtures."""
     found = set[str]()
     for node in (each for top in nodes for each in ast.walk(top)):

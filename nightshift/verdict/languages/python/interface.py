@@ -53,7 +53,7 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
     found = list(_definitions(tree.body))
     touched = [one for one in found if one.lines & lines]
     kept = found if len(found) <= short else _near(found, touched)
-    shown = [line for one in kept for line in _shown(one, whole=one in touched)]
+    shown = [line for one in kept for line in _show_definition(one, whole=one in touched)]
     more = len(found) - len(kept)
     return [*shown, *_calls(tree), *([f"{LEFT_OUT}{more} other definitions"] if more else [])]
 
@@ -83,12 +83,12 @@ def describe_imports(
         source = next((place for place in _sources(path, node) if place in files), None)
         wanted = [alias.name for alias in node.names if (alias.asname or alias.name) in used]
         if source and wanted and sum(map(len, shown.values())) < _MOST_IMPORTED:
-            shown.setdefault(source, []).extend(_named(read(source) or "", wanted))
+            shown.setdefault(source, []).extend(_find_named(read(source) or "", wanted))
     return "\n\n".join("\n".join([name, *("    " + line for line in body)]) for name, body in shown.items() if body)
 
 
 def _sources(path: str, node: ast.ImportFrom) -> Iterator[str]:
-    """Where the module of an import may lie."""
+    """List paths at which the module of an import may lie."""
     if not node.level:
         yield from places(node.module or "")
         return
@@ -97,11 +97,11 @@ def _sources(path: str, node: ast.ImportFrom) -> Iterator[str]:
     yield from (f"{stem}.py", f"{stem}/__init__.py")
 
 
-def _named(text: str, names: Sequence[str]) -> list[str]:
+def _find_named(text: str, names: Sequence[str]) -> list[str]:
     tree = parse_python(text)
     found = list(_definitions(tree.body)) if tree else []
     mine = (one for one in found if one.name in names or (one.holder in names and _is_interface(one)))
-    return [line for one in mine for line in _shown(one, whole=False)]
+    return [line for one in mine for line in _show_definition(one, whole=False)]
 
 
 def _is_interface(one: Definition) -> bool:
@@ -132,7 +132,7 @@ def _lines(node: ast.stmt) -> frozenset[int]:
 
 
 def _near(found: Sequence[Definition], touched: Sequence[Definition]) -> list[Definition]:
-    """What is touched, what it uses and what uses it, with the classes around and how these are made."""
+    """List what is touched, what it uses and what uses it, with the classes around and how these are made."""
     names = {one.name for one in touched}
     used = frozenset[str]().union(*(_names(one.node) for one in touched))
     kept = [one for one in found if one in touched or one.name in used or (_is_code(one) and names & _names(one.node))]
@@ -153,14 +153,14 @@ def _names(node: ast.AST) -> frozenset[str]:
     return frozenset(found | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)})
 
 
-def _shown(one: Definition, *, whole: bool) -> Iterator[str]:
+def _show_definition(one: Definition, *, whole: bool) -> Iterator[str]:
     """The lines of a definition; with `whole` its whole docstring, else the first line of it."""
     indent, node = "    " if one.holder else "", one.node
     if isinstance(node, _Function | ast.ClassDef):
         yield from (f"{indent}@{ast.unparse(each)}"[:_LINE_CHARS] for each in node.decorator_list)
         doc = (ast.get_docstring(node) or "").strip().split("\n")[: _DOC_LINES if whole else 1]
         yield indent + _head(node)
-        yield from (f"{indent}    {line}".rstrip()[:_LINE_CHARS] for line in _quoted(doc) if doc != [""])
+        yield from (f"{indent}    {line}".rstrip()[:_LINE_CHARS] for line in _quote_lines(doc) if doc != [""])
     elif isinstance(node, ast.AnnAssign):
         value = f" = {_value(node.value)}" if node.value else ""
         yield f"{indent}{one.name}: {ast.unparse(node.annotation)}{value}"[:_LINE_CHARS]
@@ -168,7 +168,7 @@ def _shown(one: Definition, *, whole: bool) -> Iterator[str]:
         yield f"{indent}{one.name} = {_value(node.value)}"
 
 
-def _quoted(doc: list[str]) -> list[str]:
+def _quote_lines(doc: list[str]) -> list[str]:
     return [f'"""{doc[0]}"""'] if len(doc) == 1 else [f'"""{doc[0]}', *doc[1:], '"""']
 
 
@@ -192,7 +192,7 @@ def _calls(tree: ast.Module) -> Iterator[str]:
     """The options and routes that are declared by calls, and the paths that requests are compared with."""
     options, paths = list[str](), dict[str, None]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _called(node) in _OPTIONS | _ROUTES and _opens_with_text(node):
+        if isinstance(node, ast.Call) and _name_called(node) in _OPTIONS | _ROUTES and _opens_with_text(node):
             options.append(ast.unparse(node)[:_LINE_CHARS])
         elif isinstance(node, ast.Compare | ast.MatchValue):
             texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
@@ -204,7 +204,7 @@ def _calls(tree: ast.Module) -> Iterator[str]:
         yield f"paths that it compares with: {', '.join(list(paths)[:_MOST_OPTIONS])}"
 
 
-def _called(node: ast.Call) -> str:
+def _name_called(node: ast.Call) -> str:
     return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
 
 

@@ -1,4 +1,4 @@
-"""Which tests a file must have, read from its text; those that it makes while it is imported cannot be listed."""
+"""Reads the tests of a file from its text; those that it makes while it is imported cannot be listed."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def tag_version(described: str) -> str:
 
 
 def version_text(path: str, version: str) -> str:
-    """What a build writes into a file for a version: a module of Python's, or the version alone."""
+    """Write the text that a build puts into a file for a version: a module of Python's, or the version alone."""
     if not path.endswith(".py"):
         return f"{version}\n"
     parts = tuple(int(part) if part.isdecimal() else part for part in re.split(r"[.+]", version))
@@ -261,7 +261,7 @@ class _Reader:
         if text is None:
             return ""
         if pattern and len(pattern) < 300:
-            return _matched(pattern, text)
+            return _match_pattern(pattern, text)
         found = _VERSION.search(text)
         if found:
             return found[1] if _PLAIN_VERSION.fullmatch(found[1]) else ""
@@ -437,7 +437,7 @@ def _folder(path: str) -> str:
     return plain if plain not in {"", "."} and not path.startswith("/") and ".." not in plain.split("/") else ""
 
 
-def _matched(pattern: str, text: str) -> str:
+def _match_pattern(pattern: str, text: str) -> str:
     try:
         found = re.search(pattern, text[:100_000])
         return (found["version"] if "version" in found.re.groupindex else found[1]) if found else ""
@@ -455,7 +455,7 @@ def _setup_arguments(text: str) -> dict[str, Any]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             known.setdefault(node.targets[0].id, node.value)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node.func) == "setup"]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name_called(node.func) == "setup"]
     found: dict[str, Any] = {}
     for word in calls[0].keywords if calls else ():
         node = known.get(word.value.id, word.value) if isinstance(word.value, ast.Name) else word.value
@@ -467,7 +467,7 @@ def _setup_arguments(text: str) -> dict[str, Any]:
     return found
 
 
-def _called(function: ast.expr) -> str:
+def _name_called(function: ast.expr) -> str:
     return (
         function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
     )

@@ -70,7 +70,7 @@ class _PytestPlanner(JobFiles):
         files = tuple(self._files_as_they_are())
         support = self._support([file.path for file in files])
         plan = self._lay_out(files, support)
-        built = {path: encode(text) for path, text in self._built() if path not in self._present}
+        built = {path: encode(text) for path, text in self._list_built() if path not in self._present}
         words = None if self._as_it_is else self._words(files)
         command = self._as_it_is
         if words is not None and self._hides_a_library():
@@ -96,7 +96,7 @@ class _PytestPlanner(JobFiles):
                 yield SuiteFile(role=roles[path], path=path, text=self._text(path) or "")
 
     def _words(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
-        """What pytest is told: the owner's words, and files that they do not name."""
+        """List pytest's words: the owner's, and files that they do not name."""
         if self._command is None:
             settings = ["-c", self._settings.config] if self._settings.config else []
             return ("--rootdir=.", *settings, *(file.path for file in files))
@@ -110,7 +110,7 @@ class _PytestPlanner(JobFiles):
         return any(provides(name, root, self._present) for name in LIBRARY_NAMES for root in roots)
 
     def _preloads(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
-        """What tests import of the standard library, and Hypothesis."""
+        """List imports of tests from the standard library, and Hypothesis."""
         found = {name for file in files for name in _IMPORTED.findall(file.text)}
         tops = {name: name.partition(".")[0] for name in found}
         standard = sys.stdlib_module_names - _NEVER_PRELOADED
@@ -128,7 +128,7 @@ class _PytestPlanner(JobFiles):
     def _configuration(self) -> tuple[str, ...]:
         return (self._settings.config,) if self._settings.config else ()
 
-    def _built(self) -> Iterator[tuple[str, str]]:
+    def _list_built(self) -> Iterator[tuple[str, str]]:
         """The file with the version, which setuptools_scm and hatch-vcs take from git's tags and git ignores."""
         if not _VERSION_FILE.search(self._before("pyproject.toml") or ""):
             return

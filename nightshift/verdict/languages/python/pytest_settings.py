@@ -21,7 +21,7 @@ from nightshift.core.code.paths import folders_of
 CONFIG_FILES = (
     "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
 )  # fmt: skip
-"""Where pytest looks for its settings, in its order."""
+"""Files in which pytest looks for its settings, in its order."""
 
 NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 """Folders that pytest does not go into by itself."""
@@ -98,7 +98,7 @@ def read(text_of: _Read) -> PytestSettings:
 
 
 def section(name: str, text: str) -> Mapping[str, Any] | None:
-    """What a file tells pytest; None when it tells nothing or cannot be read."""
+    """Read pytest's settings from a file; None when it has none or cannot be read."""
     base = name.rpartition("/")[2]
     try:
         if base.endswith(".toml"):
@@ -124,7 +124,7 @@ def _settings(name: str, found: Mapping[str, Any]) -> PytestSettings:
         functions=_words(found.get("python_functions")) or usual.functions,
         classes=_words(found.get("python_classes")) or usual.classes,
         paths=_words(found.get("pythonpath")),
-        ignored=tuple(_ignored(options)),
+        ignored=tuple(_list_ignored(options)),
         test_paths=_words(found.get("testpaths")),
         not_entered=_words(found.get("norecursedirs")) or usual.not_entered,
     )
@@ -139,8 +139,8 @@ def _words(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def _ignored(options: Iterable[str]) -> Iterable[str]:
-    """What is ignored, as patterns: a path is one that fits itself alone."""
+def _list_ignored(options: Iterable[str]) -> Iterable[str]:
+    """List patterns of what is ignored: a path is one that fits itself alone."""
     words = iter(options)
     for word in words:
         name, equals, value = word.partition("=")

@@ -1,4 +1,4 @@
-"""Which of some files hold tests, and the must-fail copies of these: the same file with one expected value changed.
+"""Finds test files among others, and makes their must-fail copies: the same file with one expected value changed.
 
 The copy of a file takes its place, under the same names. Nothing that treats all tests alike (exits, hooks, objects
 equal to everything, patched assertions) can satisfy both. Where a test has no check that can be changed, its copy runs

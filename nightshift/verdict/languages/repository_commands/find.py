@@ -39,7 +39,7 @@ _IMPLIED: tuple[tuple[str, Purpose, tuple[str, ...]], ...] = (
     ("go.mod", Purpose.TEST, ("go", "test", "./...")),
     ("Cargo.toml", Purpose.TEST, ("cargo", "test")),
 )
-"""What follows from a file that is there."""
+"""Commands that follow from a file that is there."""
 _LINTER_FILES: Mapping[str, Linter] = {
     "ruff.toml": Linter.RUFF, ".ruff.toml": Linter.RUFF, "mypy.ini": Linter.MYPY, ".mypy.ini": Linter.MYPY,
     "pyrightconfig.json": Linter.PYRIGHT, "tsconfig.json": Linter.TSC, "go.mod": Linter.GOVET,
@@ -50,7 +50,7 @@ _OF_OTHERS = (
     "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "meson.build", "Gemfile",
     "composer.json", "mix.exs", "Package.swift", "build.sbt", "build.zig", "stack.yaml",
 )  # fmt: skip
-"""What stands at the root of a program in another language; scripts in ours may lie beside it."""
+"""Files at the root of a program in another language; scripts in ours may lie beside it."""
 _SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _LOOKED_AT = frozenset({
     *(name for names, _ in _READERS for name in names), *(name for name, _, _ in _IMPLIED), *_LINTER_FILES, *_SETTINGS,
@@ -70,13 +70,13 @@ def _pipelines(entries: Listing[str]) -> list[str]:
 
 
 def find(tree: Tree) -> Found:
-    """What the files of a tree say. Reads the repository."""
+    """Read the commands that the files of a tree name. Reads the repository."""
     texts = _Texts(tree)
     pipelines = [*_pipelines(listing_of(tree.entries())), ".gitlab-ci.yml"]
     commands = [
-        *_written(texts),
+        *_list_written(texts),
         *(each for path in pipelines for each in _of(texts, path, readers.pipelines)),
-        *_implied(texts),
+        *_list_implied(texts),
     ]
     return Found(commands=tuple(commands), linters=once(_linters(texts, commands)), test_paths=_test_paths(texts))
 
@@ -107,7 +107,7 @@ class _Texts:
         return decode(raw) if len(raw) <= readers.MAX_CHARS else None
 
 
-def _written(texts: _Texts) -> Iterator[FoundCommand]:
+def _list_written(texts: _Texts) -> Iterator[FoundCommand]:
     for names, reader in _READERS:
         path = next((name for name in names if name in texts.entries), None)
         if path is not None:
@@ -125,7 +125,7 @@ def _rank(found: FoundCommand) -> tuple[int, int]:
     return (list(NAMES).index(found.words[1]) if is_target and found.words[1] in NAMES else 0), found.line
 
 
-def _implied(texts: _Texts) -> Iterator[FoundCommand]:
+def _list_implied(texts: _Texts) -> Iterator[FoundCommand]:
     for path, purpose, words in _IMPLIED:
         if path in texts.entries:
             yield FoundCommand(purpose=purpose, words=words, path=path, line=1)

@@ -49,16 +49,16 @@ _BY_NAME = {"make", "gmake", "just", "task", "poe", "invoke", "inv"}
 _RUN_BY_NAME = {"npm", "pnpm", "yarn", "bun", "pdm", "hatch", "rye", "composer"}
 """Programs that do so after the word `run`."""
 _MAKERS = {"uv", "poetry", "pdm", "pipenv", "rye", "hatch"}
-"""What makes an environment, and runs the words after `run` in it."""
+"""Programs that make an environment, and run the words after `run` in it."""
 _VALUED = {
     "--with", "--extra", "--group", "--only-group", "--python", "-p", "--package", "--project", "--env-file", "-e",
     "--with-requirements", "--directory", "-C", "--env", "-E",
 }  # fmt: skip
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
 _SHELL = re.compile(r"[|<>$`(){}*?\[\]\\]|&(?!&)")
-"""What only a shell understands."""
+"""Signs that only a shell understands."""
 _PLACEHOLDER = re.compile(r"\$\{\{|<[\w /.-]+>|\bpath/to\b|\.\.\.|…|::")
-"""What stands in an example: nothing that could be run, or one test of many."""
+"""Signs of an example: nothing that could be run, or one test of many."""
 _SEPARATORS = re.compile(r"\s*(?:&&|\|\||;)\s*")
 
 
@@ -91,7 +91,7 @@ def words_of(text: str) -> list[str] | None:
 
 
 def purpose_of(words: Sequence[str]) -> Purpose | None:
-    """What a command is for, by its program; None where that cannot be told."""
+    """Tell the purpose of a command by its program; None where that cannot be told."""
     if not words:
         return None
     program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if word]

@@ -63,7 +63,7 @@ def makefile(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def tox(text: str, path: str) -> Iterator[FoundCommand]:
-    """What the environments of a tox.ini run."""
+    """List the commands that the environments of a tox.ini run."""
     parser = ini(text)
     for section in parser.sections() if parser else ():
         if section.startswith("testenv") and parser is not None:
@@ -76,7 +76,7 @@ def tox(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def nox(text: str, path: str) -> Iterator[FoundCommand]:
-    """What the sessions of a noxfile.py run, as far as it is written in plain words."""
+    """List the commands that the sessions of a noxfile.py run, as far as they are literal words."""
     tree = parse_quietly(text)
     for node in ast.walk(tree) if tree else ():
         if not isinstance(node, ast.FunctionDef) or not any(map(_is_session, node.decorator_list)):
