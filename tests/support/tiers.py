@@ -65,7 +65,6 @@ TESTS: Mapping[str, int] = {
     "tests/endurance/": 0,
     "tests/endurance/test_damaged_databases.py": EVERY,
     "tests/endurance/test_every_step.py": EVERY,
-    "tests/endurance/test_landing.py": EVERY,
     "tests/verdict/environments/": 1,
     "tests/verdict/environments/test_go_modules.py": 0,
     "tests/verdict/environments/test_real_services.py": 0,
@@ -123,6 +122,7 @@ ITEMS: Mapping[str, int] = {
     "tests/verdict/languages/javascript/": 2,
     "tests/verdict/languages/javascript/test_vitest_and_jest.py": 1,
     "tests/verdict/languages/python/test_pytest_settings.py": 8,
+    "tests/agent/test_changed_tests.py": 2,
     "tests/models/acp/test_backend.py": 2,
     "tests/models/test_contract.py": 3,
     "tests/models/test_contract.py::test_a_cancelled_reply_stops_at_once_and_the_next_one_works": EVERY,
@@ -146,7 +146,16 @@ ITEMS: Mapping[str, int] = {
 }
 """How many items of each parametrised test are quick, by a folder, a file or the beginning of a test's id."""
 FIRST = (
-    *("tests/verdict/", "tests/e2e/", "tests/verdict/languages/", "tests/sandbox/", "tests/agent/", "tests/browser/"),
+    *(
+        "tests/endurance/",
+        "tests/attempt/",
+        "tests/verdict/",
+        "tests/e2e/",
+        "tests/verdict/languages/",
+        "tests/sandbox/",
+        "tests/agent/",
+        "tests/browser/",
+    ),
     *("tests/remote/hub/", "tests/verdict/test_runner.py", "tests/verdict/test_trials.py"),
 )
 """Long files and folders of them. They begin first, so that no process has one left when the others are done."""
