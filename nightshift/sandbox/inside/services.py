@@ -26,6 +26,8 @@ KEPT = 4000
 """Bytes of the beginning and of the end of what a service prints."""
 LOOK_S = 0.05
 HIDDEN = frozenset({"work", "tmp", "dev"})
+_EXITING = 0x4
+"""The flag of a process that exits: PF_EXITING of the kernel."""
 """Folders at the root of which a service sees only what it is given."""
 ALONE = "the isolation `process` has no network of its own to start it in; with SANDBOX=auto one is chosen that has"
 
@@ -253,13 +255,13 @@ def _answers(port: int) -> bool:
 
 
 def _is_dying(pid: int) -> bool:
-    """Tell whether a process has been sent what ends it: the kernel then has SIGKILL wait for each of its threads."""
+    """Tell whether a process is on its way out: SIGKILL waits for it (proc(5), field 31), or it exits (field 9)."""
     try:
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123 (as above)
-            pending = next((line.split()[1] for line in status if line.startswith("SigPnd:")), "0")
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:  # noqa: PTH123 (as above)
+            fields = stat.read().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return True
-    return bool(int(pending, 16) >> (signal.SIGKILL - 1) & 1)
+    return bool(int(fields[28]) >> (signal.SIGKILL - 1) & 1 or int(fields[6]) & _EXITING)
 
 
 def _become(command: str, folder: str, env: Mapping[str, str], printing: int) -> NoReturn:
