@@ -150,7 +150,7 @@ def _mask_message(message: Message, masker: Masker) -> Message:
     text = masker(message.text)
     calls = tuple(replace(call, arguments=_mask_arguments(call.arguments, masker)) for call in message.tool_calls)
     # A vendor refuses thoughts that were changed: those that hold a secret stay here.
-    thoughts = tuple(each for each in message.thoughts if masker(each.text) == each.text and _has_no_halves(each.text))
+    thoughts = tuple(each for each in message.thoughts if masker(each.text) == each.text == _replace_halves(each.text))
     return replace(message, text=text if text.isascii() else _replace_halves(text), tool_calls=calls, thoughts=thoughts)
 
 
@@ -162,10 +162,6 @@ def _mask_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str
 def _replace_halves(text: str) -> str:
     """The text without halves of characters, which a model can write in JSON and nobody can send."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _has_no_halves(text: str) -> bool:
-    return text.isascii() or _replace_halves(text) == text
 
 
 async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:

@@ -171,13 +171,14 @@ class OllamaBackend(VendorBackend):
             self._pinned[self.model] = choose_window(self._num_ctx, next(lengths, None), needed, memory)
         return self._pinned[self.model]
 
+    def _thinking(self, request: ModelRequest) -> Thinking | None:
+        return request.thinking if self._thinks.get(self.model) else None
+
     def _think(self, request: ModelRequest) -> bool | str | None:
         """How much the model is to think, in Ollama's words; None leaves it to the model."""
-        if request.thinking is None or not self._thinks.get(self.model):
-            return None
-        if "gpt-oss" in self.model:  # which always thinks
-            return "low" if request.thinking is Thinking.OFF else request.thinking.value
-        return request.thinking is not Thinking.OFF
+        thinking = self._all_settings(request).get("thinking")
+        level = str(thinking or Thinking.LOW) if "gpt-oss" in self.model else bool(thinking)  # gpt-oss always thinks
+        return None if thinking is None else level
 
     def _options(self, request: ModelRequest, num_ctx: int) -> dict[str, Any]:
         space = min(num_ctx, self.facts.window or num_ctx) - self.token_estimator.tokens(request)

@@ -243,7 +243,7 @@ class VendorBackend(BaseModelHandler):
             try:
                 completion = await self._ask(asked, take)
             except RequestRefused as refused:
-                if not self._learn(asked, refused):
+                if refused.status == 200 or not self._learn(asked, refused):  # the model's own words teach nothing
                     raise
             else:
                 self._has_called |= bool(request.tools)
@@ -273,8 +273,9 @@ class VendorBackend(BaseModelHandler):
             finally:
                 await watch.aclose()
             response, details = stream.get(), stream.get().provider_details or {}
-            if reason := details.get("block_reason"):
-                raise RequestRefused(f"{self.vendor} refuses the prompt ({reason})")
+            if reason := details.get("block_reason") or details.get("refusal"):
+                take(reason)  # it was paid for
+                raise RequestRefused(f"{self.vendor} refuses the prompt ({reason})", status=200)
             if not (watch.is_done or details.get("finish_reason")):
                 raise self._cut_off(watch)
             completion = as_completion(response, backend=self.name, model=self.model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.built_in import BUILT_IN
-from nightshift.core.dialogue import Finish, Message, ModelRequest
+from nightshift.core.dialogue import Finish, Message, ModelRequest, Thinking
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
 from nightshift.core.tasks.states import Phase
 from nightshift.models import backend_class, backends
@@ -274,11 +275,35 @@ async def test_a_wrong_key_shows_before_anything_is_asked(name: str, tmp_path: P
         assert KEY not in backend.detail + repr(backend) + repr(settings(server, tmp_path))
 
 
-async def test_a_prompt_that_gemini_blocks_is_a_refused_request(tmp_path: Path) -> None:
-    blocked = b'data: {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 9}}\n\n'
+NO = "I think that this prompt is too long for me; no tools."
+REFUSALS = {
+    "gemini": [{"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 9}}],
+    "openai": [
+        {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+         "choices": [{"index": 0, "delta": {"role": "assistant", "refusal": NO}, "finish_reason": None}]},
+        {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+         "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    ],
+    "responses": [
+        {"type": "response.refusal.delta", "delta": NO, "item_id": "i", "output_index": 0, "content_index": 0,
+         "sequence_number": 1},
+        {"type": "response.refusal.done", "refusal": NO, "item_id": "i", "output_index": 0, "content_index": 0,
+         "sequence_number": 2},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+async def test_a_prompt_that_a_model_refuses_is_a_refused_request_which_teaches_nothing(
+    name: str, tmp_path: Path
+) -> None:
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in REFUSALS[name]).encode()
+    written, words = list[str](), "SAFETY" if name == "gemini" else NO
     with WireServer() as server:
-        server.fail_always("raw", body=blocked, content_type="text/event-stream")
-        backend = backend_of("gemini", settings(server, tmp_path), "gemini-3-pro")
-        with pytest.raises(RequestRefused, match="SAFETY"):
-            await backend.generate(ask())
+        server.fail_always("raw", body=body, content_type="text/event-stream")
+        backend = backend_of(name, settings(server, tmp_path), "gemini-3-pro")
+        with pytest.raises(RequestRefused, match=words):
+            await backend.generate(replace(ask(), thinking=Thinking.LOW), on_text=written.append)
+        assert (len(server.requests), backend.facts.learnt) == (1, {})
+        assert words in written, "it was paid for"
         await backend.aclose()

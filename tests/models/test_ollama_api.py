@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nightshift.core.dialogue import Completion, Message, ModelRequest
+from nightshift.core.dialogue import Completion, Message, ModelRequest, Thinking
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
 from nightshift.models.call import CallPolicy, call_once
@@ -168,3 +168,29 @@ async def test_a_call_that_ollama_cannot_read_is_asked_for_as_text_and_costs_no_
     with pytest.raises(ToolsRefused):
         await backend.generate(request(tools=(READ,)))
     assert backend.facts.lacks == {"tools"}
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "sent"),
+    [
+        ("tiny-coder", Thinking.LOW, True),
+        ("tiny-coder", Thinking.OFF, False),
+        ("gpt-oss:20b", Thinking.OFF, "low"),
+        ("gpt-oss:20b", Thinking.HIGH, "high"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words", ['"{}" does not support thinking', 'think value "low" is not supported for this model ({})']
+)
+async def test_a_model_that_does_not_think_after_all_is_asked_again_without(
+    server: WireServer, model: str, thinking: Thinking, sent: bool | str, words: str
+) -> None:
+    server.models, server.capabilities = [model], ["completion", "thinking"]
+    with server:
+        backend = OllamaBackend(model=model, base_url=server.ollama_base_url)
+        server.fail_next("400", message=words.format(model))
+        for _ in range(2):
+            await backend.generate(request(thinking=thinking))
+        await backend.aclose()
+    assert [each.body.get("think") for each in server.requests] == [sent, None, None]
+    assert "no thinking" in backend.facts.summary

@@ -57,7 +57,7 @@ models and so on); `recorded.gone` turns true when the client hung up early; `se
 that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With `keys={…}` a
 request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and `/api/embed`
 give hashed words, or what `embed` makes of the texts. `listed` is added to each row of the list of models, `props` is
-what llama.cpp's server tells of itself.
+what llama.cpp's server tells of itself, `capabilities` what Ollama tells of a model.
 """
 
 from __future__ import annotations
@@ -146,6 +146,7 @@ class WireServer:
         self.let_go: Callable[[], object] = lambda: None
         self.no_tools, self.no_tools_status = "", 400
         self.listed: dict[str, Any] = {}
+        self.capabilities = ["completion"]
         self.props: dict[str, Any] = {}
         self._faults: list[Fault] = []
         self._thread: threading.Thread | None = None
@@ -295,7 +296,7 @@ class WireServer:
         if model not in self.models:
             return _refuse("/api/show", 404, f"model '{model}' not found", "not_found")
         info = {"general.architecture": "tiny", "tiny.context_length": self.context_length}
-        return web.json_response({"details": {"family": "tiny"}, "model_info": info, "capabilities": ["completion"]})
+        return web.json_response({"details": {"family": "tiny"}, "model_info": info, "capabilities": self.capabilities})
 
     async def _chat(self, request: web.Request, api: str, body: dict[str, Any]) -> web.StreamResponse:
         dialect = DIALECTS[api]
