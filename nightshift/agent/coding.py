@@ -326,12 +326,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         return state, working_prompt(about, _now(state, _BEGIN, _MEND))
     head = system(Phase.CODING, *_formats(about), sections.language_file(context), *sections.kind_file(context))
     parts = [
-        sections.the_task(about),
-        sections.the_answers(about),
-        sections.the_tests(about),
-        sections.the_repository(about),
-        sections.the_conventions(about),
-        sections.the_lessons(about),
+        *sections.the_beginning(about),
         sections.the_plan(state),
         sections.the_files(about),
         sections.the_change(about),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nightshift.agent import protected_files
 from nightshift.agent.kinds import asks_to_take_away
@@ -107,7 +107,10 @@ class Draft:
                 faults.append(left_out)
             else:
                 self._put(path, text, paths, refused)
-        faults += [fault for edit in parsed.edits if (fault := self._edit(edit, paths, refused))]
+        missed = [(edit.path, fault) for edit in parsed.edits if (fault := self._edit(edit, paths, refused))]
+        moves = [(old, new) for old, new in parsed.moves.items() if old not in {**dict(missed), **refused}]
+        faults += [fault for _, fault in missed]
+        faults += [fault for old, new in moves if (fault := self._move(old, new, paths, refused))]
         for path in parsed.deletions:
             if path in View(self._tree, self._change):
                 self._put(path, None, paths, refused)
@@ -166,8 +169,26 @@ class Draft:
             return f"is too much: a change holds at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
         return None
 
+    def _move(self, old: str, new: str, paths: list[str], refused: dict[str, str]) -> str:
+        """Give a file another name, whatever its form; say so where there is none, or another would be lost."""
+        view, before, moved = View(self._tree, self._change), dict(self._change), list[str]()
+        text = view.raw(old := view.spelled(old))
+        if text is None:
+            return f"{old}: cannot be moved, there is no such file."
+        if new in view and new != old:
+            return f"{old}: cannot be moved to {new}, which is there already; delete that first, if it is to go."
+        for path, held in ((old, None), (new, text)):
+            self._put(path, held, moved, refused, raw=True)
+        if refused.keys() & {old, new}:
+            self._change = before
+        else:
+            paths += moved
+        return ""
+
     def _edit(self, edit: Edit, paths: list[str], refused: dict[str, str]) -> str | None:
-        text = View(self._tree, self._change).text(edit.path)
+        view = View(self._tree, self._change)
+        edit = replace(edit, path=view.spelled(edit.path))
+        text = view.text(edit.path)
         if why := self._refusal(edit.path, text):
             refused[edit.path] = why
             return None

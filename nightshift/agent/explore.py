@@ -112,9 +112,8 @@ class Explorer:
         """
         for number in range(self._steps):
             left = self._steps - number
-            reply = await self._dialogue.ask(
-                self._prompt(first, left), tools=self._toolbox.tools, protocol=self._protocol
-            )
+            prompt = self._prompt(first, left)
+            reply = await self._dialogue.ask(prompt, tools=self._toolbox.tools, protocol=self._protocol)
             self._last, asked = reply, read_calls(reply, self._toolbox.tools)
             if not asked.calls and self._answers and reply.text.strip() and not asked.fault:
                 self._note_form(reply, good=True)
@@ -245,10 +244,9 @@ class Explorer:
         """Put a call's result below the reply, in the form in which the call came."""
         line = brief(call.name, as_json(call.arguments))
         shown = quoted("result", text)
-        if reply.tool_calls:
-            turn.results.append((line, Message(role="tool", text=shown, call_id=call.id)))
-        else:
-            turn.results.append((line, Message(role="user", text=f"{RESULT}{line}:\n\n{shown}")))
+        in_text = Message(role="user", text=f"{RESULT}{line}:\n\n{shown}")
+        message = Message(role="tool", text=shown, call_id=call.id) if reply.tool_calls else in_text
+        turn.results.append((line, message))
 
     # --- what the model is shown
 

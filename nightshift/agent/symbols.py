@@ -25,18 +25,10 @@ _PLAIN = (".html", ".css", ".sql")
 """Sources that are found by their words alone."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _JS_NAMES = frozenset({"identifier", "property_identifier", "type_identifier"})
-_JS_DEFINE = frozenset(
-    {
-        "function_declaration",
-        "generator_function_declaration",
-        "class_declaration",
-        "abstract_class_declaration",
-        "method_definition",
-        "interface_declaration",
-        "type_alias_declaration",
-        "enum_declaration",
-    }
-)
+_JS_DEFINE = frozenset({"method_definition"}) | {
+    f"{kind}_declaration"
+    for kind in ("function", "generator_function", "class", "abstract_class", "interface", "type_alias", "enum")
+}
 
 
 def words_of(text: str) -> frozenset[str]:

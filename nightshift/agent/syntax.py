@@ -21,25 +21,17 @@ def _python(path: str, text: str) -> None:
         compile(encode(text), path, "exec", dont_inherit=True)  # as the file's own first lines have it read
 
 
-def _javascript(path: str, text: str) -> None:
-    """Parse; raises SyntaxError as Python's own compiler does."""
-    if found := javascript.fault(path, text):
-        raise SyntaxError(found.message, (path, found.line, 1, None))
-
-
-def _go(path: str, text: str) -> None:
-    """Parse; raises SyntaxError as Python's own compiler does."""
-    if found := golang.fault(text):
+def _parse(path: str, text: str) -> None:
+    """Parse Go or JavaScript; raises SyntaxError as Python's own compiler does."""
+    if found := golang.fault(text) if path.lower().endswith(".go") else javascript.fault(path, text):
         raise SyntaxError(found.message, (path, found.line, 1, None))
 
 
 _CHECKS: dict[str, Callable[[str, str], object]] = {
-    "py": _python,
-    "pyi": _python,
+    **dict.fromkeys(("py", "pyi"), _python),
     "json": lambda _path, text: json.loads(encode(text)),
     "toml": lambda _path, text: tomllib.loads(text),
-    "go": _go,
-    **dict.fromkeys(("js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), _javascript),
+    **dict.fromkeys(("go", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), _parse),
 }
 # Places and names where a text may be broken, or be a dialect, on purpose.
 _EXEMPT_FOLDERS = frozenset({"data", "fixtures", "testdata", "templates", "snapshots"})

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.services import AgentServices
 from nightshift.core.code.dependencies import is_suite
-from nightshift.core.code.tree import Tree, text_of
+from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.task import Change
 
@@ -35,11 +35,8 @@ def only_takes_away(context: AttemptContext, state: AttemptState, services: Agen
         return False
     given = spec.files
     before = {path: given[path] if path in given else text_of(services.tree, path) for path in change}
-    return _has_tests(services.tree, change) and adds_nothing(before, change)
-
-
-def _has_tests(tree: Tree, change: Change) -> bool:
-    return any(is_suite(path) and change.get(path, "") is not None for path in tree.entries())
+    has_tests = any(is_suite(path) and change.get(path, "") is not None for path in services.tree.entries())
+    return has_tests and adds_nothing(before, change)
 
 
 def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:

@@ -444,12 +444,14 @@ def _read(
         parsed = parse(reply, expected=list(state.own_tests) or [free])
     except BadReply as bad:
         return {}, (str(bad),)
-    tests = {**state.own_tests, **{path: text for path, text in parsed.files.items() if is_test_path(path)}}
+    view = View(services.tree, {})
+    sent = {view.spelled(path): text for path, text in parsed.files.items()}
+    tests = {**state.own_tests, **{path: text for path, text in sent.items() if is_test_path(path)}}
     faults = [*parsed.complaints]
     faults += [f"{edit.path}: send test files whole." for edit in parsed.edits[:1]]
-    if not any(is_test_path(path) for path in parsed.files):
+    if not any(is_test_path(path) for path in sent):
         faults.append(f"No test file was sent; name it like {free}")
-    for path in parsed.files:
+    for path in sent:
         faults += _file_faults(path, tests, services, state.change, free)
     return tests, tuple(faults)
 

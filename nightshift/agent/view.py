@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 
+from nightshift.agent.replies.names import without_label
 from nightshift.core.code.paths import Spellings, at_or_below, git_folder
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.tasks.task import Change
@@ -49,8 +50,15 @@ class View:
         return path in self.tree.entries()
 
     def spelled(self, path: str) -> str:
-        """A path as its file spells it: names that were made on macOS are composed otherwise (NFD)."""
-        if path.isascii() or path in self.change or path in self.tree.entries():
+        """A path as its file spells it: names that were made on macOS are composed otherwise (NFD).
+
+        A word such as “File” and a space in front of it is a label, unless there is such a folder.
+        """
+        if path in self.change or path in self.tree.entries():
+            return path
+        if (bare := without_label(path)) != path and at_or_below(self.paths(), [path.partition("/")[0]]) is None:
+            return self.spelled(bare)
+        if path.isascii():
             return path
         composed = unicodedata.normalize("NFC", path)
         same = (each for each in self.paths() if not each.isascii() and unicodedata.normalize("NFC", each) == composed)

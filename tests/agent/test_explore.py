@@ -182,6 +182,22 @@ async def test_a_patch_is_read_by_whatever_tool_it_comes(name: str, given: dict[
     assert "Success" in last_text(codings(bench)[1])
 
 
+async def test_a_patch_in_words_moves_a_file_and_ends_the_work() -> None:
+    move = PATCH.replace("@@\n", "*** Move to: sums.py\n@@ def add\n")
+    bench = bench_for(f"Summary: Add\n\n{move}")
+    tests = {path: text.replace("from add", "from sums") for path, text in TESTS.items()}
+    work = await bench.run(case_for(tests=tests))
+    assert work.change == {"add.py": None, "sums.py": "def add(a, b):\n    return a + b\n"}
+    assert len(codings(bench)) == 1
+
+
+async def test_a_patch_that_cannot_be_read_is_answered() -> None:
+    bench = bench_for(native(("apply_patch", {"input": PATCH.replace("add.py", "../add.py")})), EDIT, DONE)
+    work = await bench.run(case_for(tests=TESTS))
+    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
+    assert "relative to the repository's root" in last_text(codings(bench)[1])
+
+
 async def test_words_after_a_change_end_a_native_conversation() -> None:
     edit = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
     bench = bench_for(edit, native(text="**Adds** instead of subtracting.\n\nMore words."))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
 import pytest
 
 from nightshift.agent.draft import Draft
@@ -141,6 +144,35 @@ def test_a_name_in_the_quotes_of_its_language_is_read(form: str) -> None:
     assert read.files == {"src/a.py": "x = 1\n"}
 
 
+LABELS = ["File src/a.py", "文件 src/a.py", "Datei src/a.py", "file path src/a.py", "ملف src/a.py"]
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}\n```python\nx = 1\n```\n",
+        "```python path={}\nx = 1\n```\n",
+        "```python {}\nx = 1\n```\n",
+        '{{"path": "{}", "content": "x = 1\\n"}}',
+        "*** Begin Patch\n*** Add File: {}\n+x = 1\n*** End Patch\n",
+        "```diff\n--- /dev/null\n+++ b/{}\n@@ -0,0 +1 @@\n+x = 1\n```\n",
+    ],
+)
+def test_a_label_without_a_colon_is_no_part_of_a_name_either(form: str, label: str) -> None:
+    draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
+    taken = draft.take(parse(Completion(text=form.format(label), backend="b", model="m")))
+    assert (taken.faults, draft.change) == ((), {"src/a.py": "x = 1\n"})
+
+
+def test_a_folder_that_is_called_like_a_label_keeps_its_name() -> None:
+    draft = Draft(TextTree({"File formats/a.py": "x = 1\n"}), {}, SPEC)
+    draft.put("File formats/b.py", "y = 1\n")
+    edit = "```python path=File formats/a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"
+    draft.take(parse(Completion(text=edit, backend="b", model="m")))
+    assert draft.change == {"File formats/a.py": "x = 2\n", "File formats/b.py": "y = 1\n"}
+
+
 def test_no_file_with_a_label_in_its_name_is_made() -> None:
     draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
     for path in ("文件：a.py", "name:a.py", "“a.py”"):
@@ -163,6 +195,7 @@ ADD = "*** Begin Patch\n*** Add File: new/n.py\n+x = 1\n+y = 2\n*** Delete File:
         "```bash\napply_patch <<'EOF'\n{}EOF\n```",
         "```patch path=m.py\n{}```\n",
         "```\napply_patch '{}'\n```\n",
+        "<function=apply_patch><parameter=input>{}</parameter></function>",
     ],
 )
 def test_a_patch_in_codexs_form_is_read_with_or_without_a_fence(form: str) -> None:
@@ -177,3 +210,76 @@ def test_a_patch_in_codexs_form_is_read_with_or_without_a_fence(form: str) -> No
 def test_a_file_that_holds_such_a_patch_is_a_file() -> None:
     read = parse(Completion(text=f"```markdown path=doc.md\n{UPDATE}```\n", backend="b", model="m"))
     assert read.files == {"doc.md": UPDATE}
+
+
+TWICE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n\n\nclass A:\n    def f(self):\n        return 1\n"
+CHANGES = {
+    # what stands behind the name of the file: text before, text after
+    "@@ def g():\n-    return 1\n+    return 2\n": ("def g():\n    return 1", "def g():\n    return 2"),
+    "@@ class A:\n@@     def f(self):\n-        return 1\n+        return 2\n": (
+        "        return 1",
+        "        return 2",
+    ),
+    "@@ class A\n@@ def f\n-        return 1\n+        return 2\n": ("        return 1", "        return 2"),
+    "@@ -5,2 +5,2 @@ def g():\n-    return 1\n+    return 2\n": ("def g():\n    return 1", "def g():\n    return 2"),
+    "@@\n-        return 1\n+        return 2\n*** End of File\n": ("        return 1", "        return 2"),
+    "@@\n+x = 1\n*** End of File\n": ("        return 1\n", "        return 1\nx = 1\n"),
+    "+x = 1\n\n": ("        return 1\n", "        return 1\nx = 1\n"),
+}
+FORMS = [
+    lambda patch: patch,
+    lambda patch: f"```\n{patch}```\n",
+    lambda patch: f"apply_patch <<'EOF'\n{patch}EOF\n",
+    lambda patch: json.dumps({"command": ["apply_patch", patch]}),
+    lambda patch: json.dumps({"cmd": ["bash", "-lc", f"cd /r && apply_patch <<EOF\n{patch}EOF"]}, indent=1),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("target", ["", "n/é.py"])
+def test_a_patch_changes_the_place_that_its_marks_tell_once_and_moves_its_file(
+    form: Callable[[str], str], change: str, target: str
+) -> None:
+    move = f"*** Move to: {target}\n" if target else ""
+    patch = form(f"*** Begin Patch\n*** Update File: m.py\n{move}{change}*** Delete File: old.py\n*** End Patch\n")
+    draft = Draft(TextTree({"m.py": TWICE, "old.py": "x\n"}), {}, SPEC)
+    taken = draft.take(parse(Completion(text=patch, backend="b", model="m")))
+    after = TWICE.replace(*CHANGES[change])
+    assert (taken.faults, taken.refused) == ((), ())
+    assert draft.change == {"old.py": None, **({target: after, "m.py": None} if target else {"m.py": after})}
+    draft.take(parse(Completion(text=patch, backend="b", model="m")))
+    assert draft.change[target or "m.py"] == after, "a reply that comes again changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("*** Update File: m.py\n*** Move to: old.py\n", "old.py, which is there already"),
+        ("*** Update File: gone.py\n*** Move to: new.py\n", "gone.py: cannot be moved, there is no such file"),
+        ("*** Update File: m.py\n*** Move to: new.py\n@@\n-nowhere\n+x\n", "is not in the file"),
+        ("*** Update File: m.py\n*** Move to: ../new.py\n", "relative to the repository's root"),
+        ("*** Update File: m.py\n@@\n-    return 1\n+    return 2\n", "stands at several places"),
+    ],
+)
+def test_a_patch_that_cannot_be_carried_out_changes_nothing(body: str, fault: str) -> None:
+    draft = Draft(TextTree({"m.py": TWICE, "old.py": "x\n"}), {}, SPEC)
+    try:
+        faults = draft.take(
+            parse(Completion(text=f"*** Begin Patch\n{body}*** End Patch\n", backend="b", model="m"))
+        ).faults
+    except BadReply as bad:
+        faults = (str(bad),)
+    assert fault in "\n".join(faults)
+    assert draft.change == {}
+
+
+def test_of_a_patch_that_was_cut_off_the_last_file_is_left_out_and_blocks_beside_one_are_read() -> None:
+    files = "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** Add File: b.py\n+y = "
+    for form in (files, f"```\n{files}", f"```diff\n{files}\n```\n"):
+        cut = parse(Completion(text=form, backend="b", model="m", finish=Finish.LENGTH))
+        assert (cut.files, cut.cut) == ({"a.py": "x = 1\n"}, True)
+    beside = parse(Completion(text=f"```python path=c.py\nz = 1\n```\n\n{UPDATE}", backend="b", model="m"))
+    assert (beside.files, [edit.path for edit in beside.edits]) == ({"c.py": "z = 1\n"}, ["m.py"])
+    words = parse(Completion(text="No *** Begin Patch:\n```\nz = 1\n```\n", backend="b", model="m"), expected=["c.py"])
+    assert words.files == {"c.py": "z = 1\n"}

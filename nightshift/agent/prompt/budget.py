@@ -152,3 +152,14 @@ def clipped(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
 def asked_again(first: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:
     """The record of a question that was asked again: what it held is as before, only its length is new."""
     return {"again": True, "tokens": prompt.tokens, "limit": first["limit"]}
+
+
+def take_lines(lines: Iterable[str], space: int, gauge: Gauge) -> list[str]:
+    """The first of the lines, as many as fit with what stands between two."""
+    first = list[str]()
+    for line in lines:
+        space -= gauge.tokens(line + ", ")
+        if space < 0:
+            break
+        first.append(line)
+    return first

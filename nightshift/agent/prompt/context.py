@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from nightshift.agent import javascript_outline
 from nightshift.agent.file_ranking import Interest, by_words, interest_in, ranked, read, spoken_of, weight_of
-from nightshift.agent.prompt.budget import Shown
+from nightshift.agent.prompt.budget import Shown, take_lines
 from nightshift.agent.prompt.excerpts import excerpt, outline
 from nightshift.agent.prompt.text import fenced, quoted
 from nightshift.agent.python_outline import local_files, wanted_files
@@ -267,7 +267,7 @@ def show_files(
                 break
         else:
             names.append(path)
-    listed = _fitting(names[:_LISTED], space, gauge)
+    listed = take_lines(names[:_LISTED], space, gauge)
     away = len(names) - len(listed)
     parts = ["\n\n".join(whole.values())]
     parts += [_STRETCHES + "\n\n" + "\n\n".join(stretches.values())] if stretches else []
@@ -292,19 +292,6 @@ def _outline_file(path: str, text: str | None) -> str:
     return shape if "\n    " in shape else ""
 
 
-def _fitting(lines: Sequence[str], space: int, gauge: Gauge) -> list[str]:
-    """The first of the lines, as many as fit."""
-    return list(_take_lines(lines, space, gauge))
-
-
-def _take_lines(lines: Sequence[str], space: int, gauge: Gauge) -> Iterator[str]:
-    for line in lines:
-        space -= gauge.tokens(line + ", ")
-        if space < 0:
-            return
-        yield line
-
-
 def listing(
     view: View, matter: Sequence[str], *, whole_tree: bool, space: int = 1_000_000, gauge: Gauge = _PLAIN
 ) -> Shown:
@@ -316,21 +303,21 @@ def listing(
         return _list_shared(view, matter, space, gauge)
     paths = view.paths()
     if len(paths) <= _LISTED:
-        listed = _fitting(paths, space, gauge)
+        listed = take_lines(paths, space, gauge)
         more = f"\nand {len(paths) - len(listed)} more." if len(listed) < len(paths) else ""
         return Shown(text=quoted("file names", "\n".join(listed)) + more)
     folders = Counter(path.rsplit("/", 1)[0] + "/" if "/" in path else "./" for path in paths)
     lines = [f"{folder} ({count} files)" for folder, count in sorted(folders.items())[:_LISTED]]
-    return Shown(text=quoted("folders", "\n".join(_fitting(lines, space, gauge))) + f"\n{len(paths)} files in all.")
+    return Shown(text=quoted("folders", "\n".join(take_lines(lines, space, gauge))) + f"\n{len(paths)} files in all.")
 
 
 def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
     """The daemon's own workspace: the files that matter, and those of other tasks, sources first and tests counted."""
-    listed = _fitting(matter, space, gauge)
+    listed = take_lines(matter, space, gauge)
     known = set(matter)
     others = [path for path in view.paths() if path not in known]
     sources = list(islice((path for path in others if not is_test_path(path)), _OF_OTHERS))
-    beside = _fitting(sources, space - sum(gauge.tokens(path + ", ") for path in listed), gauge)
+    beside = take_lines(sources, space - sum(gauge.tokens(path + ", ") for path in listed), gauge)
     text = quoted("file names", "\n".join(listed)) if listed else ""
     if others:
         more = f"\nand {len(others) - len(beside)} more" if len(others) > len(beside) else ""

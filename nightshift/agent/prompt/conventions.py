@@ -13,7 +13,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from nightshift.agent.prompt.budget import Shown, clipped
+from nightshift.agent.prompt.budget import Shown, clipped, take_lines
 from nightshift.agent.prompt.text import quoted
 from nightshift.agent.view import base_text
 from nightshift.core.code.paths import folders_of
@@ -59,7 +59,7 @@ def conventions(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge, *, t
     head = _READ if tools else _SKILLS
     left = space - sum(map(gauge.tokens, shown)) - gauge.tokens(head) - _FRAME
     known = list(skills(tree))
-    lines = list(_fitting((f"- {name}: {about} ({path})" for name, about, path in known), left, gauge))
+    lines = take_lines((f"- {name}: {about} ({path})" for name, about, path in known), left, gauge)
     shown += [f"{head}\n\n" + quoted("skills", "\n".join(lines))] if lines else []
     return Shown(text="\n\n".join(shown), cut=cut or len(lines) < len(known))
 
@@ -155,11 +155,3 @@ def _line(text: str) -> str:
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def _fitting(lines: Iterable[str], space: int, gauge: Gauge) -> Iterator[str]:
-    for line in lines:
-        space -= gauge.tokens(line + "\n")
-        if space < 0:
-            return
-        yield line

@@ -219,13 +219,7 @@ def _repository(about: PromptContext, space: int) -> Shown:
 def _own_files(about: PromptContext, space: int) -> Shown:
     if about.explores:
         return _overview(about, min(space, _OVERVIEW_TOKENS))
-    names = listing(
-        about.view,
-        about.near.matter,
-        whole_tree=about.context.sees_all(about.state),
-        space=space // 2,
-        gauge=about.gauge,
-    )
+    names = _list_files(about, space // 2)
     space -= about.gauge.tokens(f"{names.text}\n\n{_AROUND}\n\n")
     found = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
     if not found.text:
@@ -234,15 +228,14 @@ def _own_files(about: PromptContext, space: int) -> Shown:
     return replace(found, text=f"{names.text}\n\n{_AROUND}\n\n{found.text}", left_out=-len(found.outlined))
 
 
+def _list_files(about: PromptContext, space: int) -> Shown:
+    whole_tree = about.context.sees_all(about.state)
+    return listing(about.view, about.near.matter, whole_tree=whole_tree, space=space, gauge=about.gauge)
+
+
 def _overview(about: PromptContext, space: int) -> Shown:
     """For who reads for himself: names of files or folders, and the files that the task seems to be about."""
-    names = listing(
-        about.view,
-        about.near.matter,
-        whole_tree=about.context.sees_all(about.state),
-        space=space // 2,
-        gauge=about.gauge,
-    )
+    names = _list_files(about, space // 2)
     lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
     likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
     more = f"\n\nPerhaps of interest:\n\n{quoted('files', likely)}" if likely else ""
@@ -313,6 +306,12 @@ def _diff(path: str, before: str | None, after: str | None) -> str:
 def the_lessons(about: PromptContext) -> Section:
     """The lessons that memory recalled, shortened; the best that fit, whole ones only."""
     return Section(title="Lessons from earlier work", fill=lambda space: _lessons(about, space), share=0.12, rank=3)
+
+
+def the_beginning(about: PromptContext) -> list[Section]:
+    """The task and what is known before anything was written, as every request of several parts for files begins."""
+    first = (the_task, the_answers, the_tests, the_repository, the_conventions, the_lessons)
+    return [section(about) for section in first]
 
 
 def _lessons(about: PromptContext, space: int) -> Shown:

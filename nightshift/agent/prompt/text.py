@@ -30,12 +30,8 @@ FILES = {
 }
 
 _LANGUAGES = {
-    "py": "python",
-    "pyi": "python",
-    "js": "javascript",
-    "mjs": "javascript",
-    "cjs": "javascript",
-    "jsx": "javascript",
+    **dict.fromkeys(("py", "pyi"), "python"),
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "javascript"),
     **dict.fromkeys(("ts", "mts", "cts"), "typescript"),
     "tsx": "tsx",
     "go": "go",

@@ -14,12 +14,7 @@ def working_prompt(about: sections.PromptContext, now: str) -> Prompt:
     """System prompt and case, with what is stable first; `now` is the closing line."""
     head = system(Phase.CODING, sections.language_file(about.context), main="explorer")
     parts = [
-        sections.the_task(about),
-        sections.the_answers(about),
-        sections.the_tests(about),
-        sections.the_repository(about),
-        sections.the_conventions(about),
-        sections.the_lessons(about),
+        *sections.the_beginning(about),
         sections.the_plan(about.state),
         replace(sections.the_change(about, new=True), share=0.3, rank=9),
         *sections.the_history(about),

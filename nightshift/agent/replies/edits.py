@@ -14,10 +14,12 @@ The lines that frame a SEARCH/REPLACE section: five to nine equal signs or angle
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from nightshift.agent.replies import names
 from nightshift.agent.replies.values import Edit
@@ -25,10 +27,13 @@ from nightshift.core.errors import BadReply
 
 _HUNK = re.compile(r"^@@(?: .*)?$")
 CODEX = "*** Begin Patch"
-_CODEX = re.compile(r"(?:^|['\"])\*\*\* Begin Patch[ \t]*\n(.*?)(?:^\*\*\* End Patch|\Z)", re.MULTILINE | re.DOTALL)
+_CODEX = re.compile(r"(?ms)(?:^|['\">])[ \t]*\*\*\* Begin Patch[ \t]*\n(.*?)(^\*\*\* End Patch|\Z)")
 _CODEX_AS_JSON = re.compile(r'"(?:[^"\\\n]|\\.)*\*\*\* Begin Patch\\n(?:[^"\\\n]|\\.)*"')
 _CODEX_FILE = re.compile(r"^\*\*\* (Update|Add|Delete) File: *(.+?) *$", re.IGNORECASE)
-_MOVE = re.compile(r"^\*\*\* Move to: *(.+?) *$")
+_MOVE = re.compile(r"^\*\*\* Move to: *(.+?) *$", re.IGNORECASE)
+_MARK = re.compile(r"^@@(?: -\d[\d,]* \+\d[\d,]* @@)?[ \t]*(.+?)[ \t]*(?:@@)?$")
+"""A line of the file above a hunk."""
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +84,10 @@ def _join_lines(lines: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """One file of a diff; `moved` is its new name. Line numbers are not used: hunks' lines stand in the file once."""
+    """One file of a diff; `moved` is its new name. Hunks are edits without a path; line numbers are not used."""
 
     path: str | None
-    hunks: tuple[tuple[str, str], ...] = ()
+    hunks: tuple[Edit, ...] = ()
     created: bool = False
     deleted: bool = False
     moved: str = ""
@@ -95,33 +100,41 @@ def patches(text: str) -> list[Patch]:
     return [_patch(part) for part in _split(lines, heads)]
 
 
-def codex_patches(text: str) -> list[Patch]:
-    """The files of patches in Codex's form (`*** Begin Patch`), wherever they stand in a text."""
-    found = list[Patch]()
-    for body in _CODEX.findall(_CODEX_AS_JSON.sub(_unescape, text.replace("\r\n", "\n"))):
-        lines = body.removesuffix("\n").split("\n")
+def codex_patches(text: str, *, is_cut: bool) -> tuple[list[Patch], str]:
+    """The files of patches in Codex's form (`*** Begin Patch`), wherever they stand in a text, and the text around.
+
+    Where the text was cut off, the last file of a patch without an end is left out.
+    """
+    found, text = list[Patch](), _CODEX_AS_JSON.sub(_unescape, text.replace("\r\n", "\n"))
+    for body, end in _CODEX.findall(text):
+        lines = re.sub(r"\n+(?=\*\*\* |@@|\Z)", "\n", body).removesuffix("\n").split("\n")
         heads = [n for n, line in enumerate(lines) if _CODEX_FILE.match(line)]
-        found += [_codex_patch(part) for part in _split(lines, heads)]
-    return found
+        parts = _split(lines, heads)
+        found += map(_codex_patch, parts[:-1] if is_cut and not end else parts)
+    return found, _CODEX.sub("", text)
 
 
 def _unescape(string: re.Match[str]) -> str:
-    return re.sub(r"\\(.)", lambda escape: {"n": "\n", "t": "\t"}.get(escape[1], escape[1]), string[0])
+    proper = _ESCAPE.sub(lambda escape: escape[0] if escape[0] != "\\" else "\\\\", string[0])
+    return f'"{json.loads(proper, strict=False)}"'
 
 
 def _codex_patch(lines: list[str]) -> Patch:
-    head = _CODEX_FILE.match(lines[0])
-    assert head
-    kind, path, body = head[1].lower(), names.tidy(head[2]), [n for n in lines[1:] if not n.startswith("*** End")]
-    if kind == "add":
-        return Patch(path=path, hunks=(("", _join_lines([n.removeprefix("+") for n in body])),), created=True)
-    moved = body and _MOVE.match(body[0])
-    body = body[1:] if moved else body
-    starts = [n for n, line in enumerate(body) if line.startswith("@@")]
-    if body and not body[0].startswith("@@"):
-        starts, body = [0, *(n + 1 for n in starts)], ["@@", *body]
-    hunks = tuple(_hunk(part[1:]) for part in _split(body, starts) if len(part) > 1)
-    return Patch(path=path, hunks=hunks, deleted=kind == "delete", moved=names.tidy(moved[1]) if moved else "")
+    kind, path = _CODEX_FILE.findall(lines[0])[0]
+    path, moved = names.tidy(path), names.tidy("".join(_MOVE.findall("".join(lines[1:2]))))
+    if kind.lower() == "add":
+        last = max((n for n, line in enumerate(lines) if line.startswith("+")), default=len(lines))
+        text = _joined([line.removeprefix("+") for line in lines[1 : last + 1]])
+        return Patch(path=path, hunks=(Edit(path="", search="", replace=text),), created=True)
+    hunks, below = list[Edit](), tuple[str, ...]()
+    for first, *part in _split(lines, [0, *(n for n, line in enumerate(lines) if line.startswith("@@"))]):
+        mark = _MARK.match(first)
+        below = (*below, mark[1]) if mark else below
+        if any(line[:1] in {" ", "-", "+"} for line in part):
+            edit = _hunk(part)
+            at_end = any(line.startswith("*** End of File") for line in part) or not (edit.search.strip() or below)
+            hunks.append(replace(edit, below=below, at_end=at_end))
+    return Patch(path=path, hunks=tuple(hunks), deleted=kind.lower() == "delete", moved=moved)
 
 
 def _split(lines: list[str], starts: list[int]) -> list[list[str]]:
@@ -141,10 +154,10 @@ def _diff_path(line: str) -> str | None:
     return None if path == "/dev/null" else re.sub(r"^[ab]/", "", path)
 
 
-def _hunk(lines: list[str]) -> tuple[str, str]:
+def _hunk(lines: list[str]) -> Edit:
     old = [line[1:] for line in lines if line[:1] in {" ", "-", ""}]
     new = [line[1:] for line in lines if line[:1] in {" ", "+", ""}]
-    return _join_lines(old), _join_lines(new)
+    return Edit(path="", search=_joined(old), replace=_joined(new))
 
 
 # --- applying an edit
@@ -182,19 +195,33 @@ def apply_edit(text: str, edit: Edit) -> str:
     return _apply_edit(text, edit, _lines(edit.search))
 
 
-def _apply_edit(text: str, edit: Edit, search: list[str]) -> str:
-    if not any(line.strip() for line in search):
-        if text.strip():
-            raise Refused(f"{edit.path}: the SEARCH text is empty; quote the lines that are to be replaced.")
-        return edit.replace
+def _applied(text: str, edit: Edit, search: list[str]) -> str:
     lines = _lines(text)
-    for ladder in (_exact, _find_shifted, _across_blanks):
+    if not any(line.strip() for line in search):
+        if text.strip() and not edit.at_end:
+            raise Refused(f"{edit.path}: the SEARCH text is empty; quote the lines that are to be replaced.")
+        return (_joined(lines) if text.strip() else "") + edit.replace
+    floor = _floor(lines, edit.below)
+    for ladder in (_exact, _shifted, _across_blanks):
         fits = list(ladder(lines, search))
+        last = [fit for fit in fits if edit.at_end and fit.end == len(lines)]
+        fits = last or [fit for fit in fits if fit.start >= floor][:1] or fits
         if len(fits) > 1:
             raise Refused(_ambiguous(edit, fits))
         if fits:
             return _replace_lines(lines, fits[0], edit, ended=text.endswith("\n"))
     raise Refused(_nowhere(edit, lines, search))
+
+
+def _floor(lines: list[str], below: tuple[str, ...]) -> int:
+    """The line from which a place is looked for; the end where the lines above it do not tell it from others."""
+    if not below:
+        return len(lines)
+    hits = [n for n, line in enumerate(lines) if re.match(rf"\s*{re.escape(below[-1])}(?!\w)", line)]
+    if len(hits) == 1:
+        return hits[0]
+    outer = _floor(lines, below[:-1])
+    return next((n for n in hits if n > outer), outer)
 
 
 def is_applied(text: str, before: str, edit: Edit) -> bool:
@@ -205,23 +232,23 @@ def is_applied(text: str, before: str, edit: Edit) -> bool:
         before: as it was before any edit.
         edit: as it came again.
     """
-    lines, search, new = _lines(text), _lines(edit.search), _lines(edit.replace)
+    lines, was, search, new = map(_lines, (text, before, edit.search, edit.replace))
     if search == new or not any(line.strip() for line in new):
         return False
-    places, fits = list(_find_shifted(lines, new)), list(_find_shifted(lines, search))
-    was = _lines(before)
-    added = len(places) > len(list(_find_shifted(was, new)))
+    is_below = _floor(lines, edit.below) < len(lines)
+    lines, was = (each[_floor(each, edit.below) :] or each for each in (lines, was))
+    places, fits = list(_shifted(lines, new)), list(_shifted(lines, search))
+    added = len(places) > len(list(_shifted(was, new)))
     if not fits:
-        return len(places) == 1 and (added or any(True for _ in _find_shifted(was, search)))
+        return len(places) == 1 and (added or any(True for _ in _shifted(was, search)))
+    if edit.at_end or is_below:
+        return added and (places[-1].end == len(lines) if edit.at_end else places[0].start <= fits[0].start)
     return added and len(fits) == 1 and any(at.start <= fits[0].start and fits[0].end <= at.end for at in places)
 
 
 def _lines(text: str) -> list[str]:
     """Lines without their newlines; a last line that lacks one counts the same."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return lines
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _replace_lines(lines: list[str], fit: _Fit, edit: Edit, *, ended: bool) -> str:
@@ -253,12 +280,12 @@ def _occurrences(lines: Sequence[str], search: Sequence[str]) -> Iterator[int]:
 
 
 def _exact(lines: list[str], search: list[str]) -> Iterator[_Fit]:
-    for start in _first(_occurrences(lines, search), 4):
+    for start in islice(_occurrences(lines, search), _CANDIDATES):
         yield _Fit(start=start, end=start + len(search))
 
 
-def _find_shifted(lines: list[str], search: list[str]) -> Iterator[_Fit]:
-    for start in _first(_occurrences([s.strip() for s in lines], [s.strip() for s in search]), _CANDIDATES):
+def _shifted(lines: list[str], search: list[str]) -> Iterator[_Fit]:
+    for start in islice(_occurrences([s.strip() for s in lines], [s.strip() for s in search]), _CANDIDATES):
         end = start + len(search)
         shift = _uniform_shift(lines[start:end], search)
         if shift is not None:
@@ -269,15 +296,10 @@ def _across_blanks(lines: list[str], search: list[str]) -> Iterator[_Fit]:
     places = [n for n, line in enumerate(lines) if line.strip()]
     solid = [lines[n] for n in places]
     wanted = [line for line in search if line.strip()]
-    for at in _first(_occurrences([s.strip() for s in solid], [s.strip() for s in wanted]), _CANDIDATES):
+    for at in islice(_occurrences([s.strip() for s in solid], [s.strip() for s in wanted]), _CANDIDATES):
         shift = _uniform_shift(solid[at : at + len(wanted)], wanted)
         if shift is not None:
             yield _Fit(start=places[at], end=places[at + len(wanted) - 1] + 1, shift=shift[0], less=shift[1])
-
-
-def _first(found: Iterator[int], limit: int) -> Iterator[int]:
-    for _, place in zip(range(limit), found, strict=False):
-        yield place
 
 
 def _uniform_shift(real: Sequence[str], search: Sequence[str]) -> tuple[str, bool] | None:
@@ -303,7 +325,7 @@ def _ambiguous(edit: Edit, fits: list[_Fit]) -> str:
 
 def _nowhere(edit: Edit, lines: list[str], search: list[str]) -> str:
     new = _lines(edit.replace)
-    if any(line.strip() for line in new) and len(list(_first(_occurrences(lines, new), 2))) == 1:
+    if any(line.strip() for line in new) and len(list(islice(_occurrences(lines, new), 2))) == 1:
         return f"{edit.path}: this block seems applied already: its SEARCH text is gone, its REPLACE text there."
     start = _nearest(lines, search)
     if start is None:

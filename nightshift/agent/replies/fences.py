@@ -79,9 +79,7 @@ def _fence(line: str) -> Fence | None:
 
 class _Scanner:
     def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
-        if self.lines[-1] == "":
-            self.lines.pop()
+        self.lines = text.removesuffix("\n").split("\n")
         self.fences = {at: f for at, line in enumerate(self.lines) if (f := _fence(line))}
         self.order = list(self.fences)
         self.floor = 0
@@ -109,8 +107,8 @@ class _Scanner:
                 yield block
             self.floor = at
 
-    def _label(self, at: int) -> str:
-        above = (self.lines[n] for n in range(at - 1, max(self.floor, at - 4) - 1, -1))
+    def _label(self, at: int, floor: int) -> str:
+        above = (self.lines[n] for n in range(at - 1, max(floor, at - 4) - 1, -1))
         return next((line.strip() for line in above if line.strip()), "")
 
     def _after(self, at: int) -> Iterator[int]:
@@ -120,28 +118,24 @@ class _Scanner:
 
     def _wraps(self, at: int, fence: Fence) -> bool:
         """Tell whether a fence only wraps the whole reply: it names no file, and the next fence inside does."""
-        if fence.info.lower() not in _WRAPPERS or names.from_label(self._label(at)):
+        if fence.info.lower() not in _WRAPPERS or names.from_label(self._label(at, self.floor)):
             return False
         inner = next(self._after(at), None)
-        return inner is not None and bool(self.fences[inner].info) and self._names_a_file(inner, at + 1)
-
-    def _names_a_file(self, at: int, floor: int) -> bool:
-        if names.from_info(self.fences[at].info):
-            return True
-        above = (self.lines[n] for n in range(at - 1, max(floor, at - 4) - 1, -1))
-        return names.from_label(next((line for line in above if line.strip()), "")) is not None
+        if inner is None or not (info := self.fences[inner].info):
+            return False
+        return bool(names.from_info(info) or names.from_label(self._label(inner, at + 1)))
 
     def _loose(self, at: int) -> tuple[Block, int]:
         end = self._section_end(at)
         text = _text(self.lines[at:end], 0)
-        return Block(info="", label=self._label(at), text=text, line=at + 1, edits=True, bare=True), end
+        return Block(info="", label=self._label(at, self.floor), text=text, line=at + 1, edits=True, bare=True), end
 
     def _section_end(self, at: int) -> int:
         """The line after the SEARCH/REPLACE section that begins here; the end of the reply when it never ends."""
         return next((n + 1 for n in range(at, len(self.lines)) if is_end(self.lines[n])), len(self.lines))
 
     def _block(self, at: int, fence: Fence) -> tuple[Block, int]:
-        label = self._label(at)
+        label = self._label(at, self.floor)
         if self._holds_edits(at):
             end, closed, ambiguous, edits = *self._end_of_edits(at, fence), False, True
         else:
@@ -183,7 +177,9 @@ class _Scanner:
         later = [end for end in ends if end > best]
         if self.wrappers and self.wrappers[-1].length == fence.length:
             later = later[:-1]  # the last one closes the wrapper
-        return best, True, bool(name) and kind in completeness.PROSE and self._opens_bare(later)
+        # A bare fence that opens something after a prose file's end: then the end may be a later one.
+        is_open = any(not self._closes_an_info(end) for end in later)
+        return best, True, bool(name) and kind in completeness.PROSE and is_open
 
     def _candidates(self, at: int, fence: Fence) -> tuple[list[int], int | None, int]:
         """Bare fences that may end the block, the one that does when openers inside are counted, and the border."""
@@ -215,10 +211,6 @@ class _Scanner:
             if completeness.whole(kind, text):
                 return end
         return None
-
-    def _opens_bare(self, later: list[int]) -> bool:
-        """Tell whether a bare fence opens something after a prose file's end: then the end may be a later one."""
-        return any(not self._closes_an_info(end) for end in later)
 
     def _closes_an_info(self, end: int) -> bool:
         before = self.order[bisect_right(self.order, end) - 2]

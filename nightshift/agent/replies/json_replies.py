@@ -104,6 +104,7 @@ class Harvest:
         self.files: list[tuple[str, str]] = []
         self.edits: list[Edit] = []
         self.deletions: list[str] = []
+        self.moves: dict[str, str] = {}
         self.complaints: list[str] = []
 
     def entry(self, raw: object, where: str, *, delete: bool = False) -> None:

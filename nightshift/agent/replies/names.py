@@ -19,8 +19,12 @@ _DELETE = re.compile(
 )
 _MARKUP = re.compile(r"^(?:#{1,6}\s+|[-*+>]\s+|\d{1,3}[.)]\s+)+")
 _PREFIX = re.compile(
-    r"^(?:new |updated |modified |the )?(?:file ?name|file ?path|file|path|create|update|edit)\s*[:=]\s*", re.IGNORECASE
+    r"^(?:(?:new|updated|modified|the) )?(?:file ?(?:name|path)?|path|datei(?:name)?|pfad|fichier|chemin|archivo"
+    r"|fichero|ruta|arquivo|caminho|percorso|bestand|plik|soubor|dosya|fil|файл|путь|文件名?|文件路径|檔案|路径|ファイル名?|パス"
+    r"|파일|경로|ملف|ไฟล์|tệp|αρχείο|קובץ)(?:\s*[:=]\s*|\s+)(?=\S)",
+    re.IGNORECASE,
 )
+"""A label in front of a name, perhaps without a colon."""
 _REMARK = re.compile(
     r"\s*(?:\((?:new|new file|updated|modified|complete|full|unchanged|deleted?|created?)\)|（[^）]{1,12}）)$",
     re.IGNORECASE,
@@ -73,7 +77,7 @@ def from_info(info: str) -> Name | None:
         others = info[: key.start()] + " " + rest[len(value) :] if rest.startswith(value) else ""
         if key.group(1).lower() not in {"title", "name"} or looks_like_path(tidy(value)):
             return Name(path=tidy(value), delete=bool(_DELETE.search(others)))
-    words = [word for word in info.replace("{", " ").replace("}", " ").split() if word[-1] not in ":："]
+    words = [w for w in re.findall(r"[^\s{}]+", info) if w[-1] not in ":：" and without_label(f"{w} x") != "x"]
     for word in words[:2]:
         tail = word.split(":", 1)[-1] if ":" in word else word
         if looks_like_path(tail.strip("\"'")):
@@ -96,6 +100,11 @@ def tidy(path: str) -> str:
     text = _LABEL.sub("", path.strip().strip(_QUOTES)).strip(_QUOTES + " ")
     text = _REMARK.sub("", _FRAME.sub(r"\1", _LINES.sub("", text)))
     return text.strip(_QUOTES + ":： ").removeprefix("./")
+
+
+def without_label(path: str) -> str:
+    """A path without a word such as “File” and a space in front of it, which some folders are called, too."""
+    return _PREFIX.sub("", path)
 
 
 def has_label(path: str) -> bool:

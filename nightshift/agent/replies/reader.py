@@ -98,14 +98,16 @@ class _Reader:
         text = reply.text
         found = fences.blocks(text)
         named = [block for block in found if block.edits or self._name(block) or self._diff(block)]
-        if edits.CODEX in text and not any(edits.CODEX in block.text for block in named if not self._diff(block)):
-            self._patches(edits.codex_patches(text), None)
-        elif named:
-            for block in named:
-                self._block(block)
-        elif not self._document(text):
-            self._take_unnamed([block for block in found if not block.edits])
-        return self._build_parsed()
+        is_in_file = any(edits.CODEX in block.text for block in named if not self._diff(block))
+        patches, around = edits.codex_patches("" if is_in_file else text, is_cut=self.cut)
+        if patches:
+            self._patches(patches, None)
+            named = [block for block in named if edits.CODEX not in block.text and block.text in around]
+        elif not (named or self._document(text)):
+            self._unnamed([block for block in found if not block.edits])
+        for block in named:
+            self._block(block)
+        return self._parsed()
 
     def _document(self, text: str) -> bool:
         data = find_json(text)
@@ -132,12 +134,11 @@ class _Reader:
             self.got.files.append((name.path, block.text))
             self.last_path = name.path
 
-    @staticmethod
-    def _diff(block: fences.Block) -> list[edits.Patch]:
+    def _diff(self, block: fences.Block) -> list[edits.Patch]:
         name = names.from_info(block.info)
         is_code = name is None or completeness.kind_of(name.path) not in {*completeness.PROSE, "patch", "diff"}
         if edits.CODEX in block.text and (name is None or (is_code and block.text.startswith(edits.CODEX))):
-            return edits.codex_patches(block.text)
+            return edits.codex_patches(block.text, is_cut=self.cut)[0]
         is_diff = names.language_of(block.info) in {"diff", "patch", "udiff"} and not block.text.startswith("diff --cc")
         return edits.patches(block.text) if is_diff else []
 
@@ -173,14 +174,13 @@ class _Reader:
             where = patch.path or path
             if where is None:
                 self._complain("A diff names no file.")
-            elif patch.moved:
-                self._complain(f"{where}: a patch cannot move it: send {patch.moved} whole, and delete {where}.")
             elif patch.deleted:
                 self.got.deletions.append(where)
             elif patch.created:
-                self.got.files.append((where, "".join(new for _, new in patch.hunks)))
+                self.got.files.append((where, "".join(hunk.replace for hunk in patch.hunks)))
             else:
-                self.got.edits += [Edit(path=where, search=old, replace=new) for old, new in patch.hunks]
+                self.got.edits += [replace(hunk, path=where) for hunk in patch.hunks]
+                self.got.moves |= {where: patch.moved} if patch.moved else {}
 
     def _only(self) -> str | None:
         return self.expected[0] if len(self.expected) == 1 else None
@@ -212,10 +212,11 @@ class _Reader:
             self._complain(f"{path}: two different texts were sent; send this file once.")
         edits = tuple(e for e in self.got.edits if self._path_ok(e.path) and self._text_ok(e.path, e.replace, e.search))
         deletions = tuple(p for p in dict.fromkeys(self.got.deletions) if self._path_ok(p) and p not in files)
+        moves = {old: new for old, new in self.got.moves.items() if self._path_ok(old) and self._path_ok(new)}
         if self.cut:
             self._complain(CUT)
         complaints = tuple(dict.fromkeys(self.got.complaints))
-        return Parsed(files=files, edits=edits, deletions=deletions, complaints=complaints, cut=self.cut)
+        return Parsed(files=files, edits=edits, deletions=deletions, moves=moves, complaints=complaints, cut=self.cut)
 
     def _path_ok(self, path: str) -> bool:
         fault = "is the placeholder of the form" if is_placeholder(path) else path_fault(path)

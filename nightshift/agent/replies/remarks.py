@@ -16,16 +16,10 @@ MOST_REMARKS = 20
 _MOST_READ = 500
 _MAX_CHARS = 500
 _ALSO = {
-    "blocker": Gravity.CRITICAL,
-    "severe": Gravity.CRITICAL,
-    "error": Gravity.HIGH,
-    "major": Gravity.HIGH,
-    "moderate": Gravity.MEDIUM,
-    "warning": Gravity.MEDIUM,
-    "minor": Gravity.LOW,
-    "info": Gravity.LOW,
-    "note": Gravity.LOW,
-    "nit": Gravity.LOW,
+    **dict.fromkeys(("blocker", "severe"), Gravity.CRITICAL),
+    **dict.fromkeys(("error", "major"), Gravity.HIGH),
+    **dict.fromkeys(("moderate", "warning"), Gravity.MEDIUM),
+    **dict.fromkeys(("minor", "info", "note", "nit"), Gravity.LOW),
 }
 
 

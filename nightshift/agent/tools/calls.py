@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nightshift.agent.replies import fences, parse
-from nightshift.agent.replies.edits import sections
+from nightshift.agent.replies.edits import CODEX, sections
 from nightshift.agent.replies.json_replies import find_json
 from nightshift.agent.tools import specs
 from nightshift.core.dialogue import Completion
@@ -138,19 +138,13 @@ def _read_leaked(text: str) -> Iterator[ToolCall]:
 def _xml(text: str) -> Iterator[ToolCall]:
     for calls, parameters in ((_XML, _XML_PARAMETER), (_INVOKE, _INVOKE_PARAMETER)):
         for name, inside in calls.findall(text):
-            given = {key: _without_frame(value) for key, value in parameters.findall(inside)}
+            # Without the newlines that its tags stand on.
+            given = {key: value.removeprefix("\n").removesuffix("\n") for key, value in parameters.findall(inside)}
             yield ToolCall(name=name, arguments=given)
 
 
-def _without_frame(value: str) -> str:
-    """A parameter without the newlines that its tags stand on."""
-    return value.removeprefix("\n").removesuffix("\n")
-
-
-def _read_tagged(text: str) -> Iterator[ToolCall]:
-    for inside in _TAGGED.findall(text):
-        if call := _call_of(_object(inside.strip())):
-            yield call
+def _tagged(text: str) -> Iterator[ToolCall]:
+    yield from filter(None, (_call_of(_object(inside)) for inside in _TAGGED.findall(text)))
 
 
 def _read_marked(text: str) -> Iterator[ToolCall]:
@@ -172,8 +166,7 @@ def _decode_json(text: str, at: int) -> Any:
 
 
 def _bare(text: str) -> Iterator[ToolCall]:
-    if call := _call_of(find_json(text)):
-        yield call
+    yield from filter(None, [_call_of(find_json(text))])
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -206,6 +199,8 @@ def _files(reply: Completion) -> Calls:
         parsed = parse(reply)
     except BadReply:
         return Calls()
+    if CODEX in reply.text and not reply.is_cut:
+        return Calls(calls=(ToolCall(name="apply_patch", arguments={"input": reply.text}),), whole=True)
     calls = [ToolCall(name=specs.WRITE_FILE.name, arguments={"path": p, "content": t}) for p, t in parsed.files.items()]
     calls += [
         ToolCall(name=specs.EDIT.name, arguments={"path": edit.path, "old": edit.search, "new": edit.replace})

@@ -88,15 +88,16 @@ class Toolbox:
             SandboxError: nothing could be run.
         """
         known = {spec.name for spec in self.tools}
-        if specs.WRITE_FILE.name in known and (patch := patch_in(call)):
-            return self._apply_patch(patch)
-        if call.name not in known:
+        patch = patch_in(call) if specs.WRITE_FILE.name in known else ""
+        if call.name not in known and not patch:
             names = ", ".join(spec.name for spec in self.tools)
             return ToolResult(text=f"There is no tool {call.name[:60]!r}. The tools are: {names}.", ok=False)
         if self._servers and call.name in self._outside:
             text, ok = await self._servers.call(call)
             return ToolResult(text=text, ok=ok)
         try:
+            if patch:
+                return self._apply_patch(patch)
             asked = arguments.read_arguments(call.name, call.arguments)
             result = await self._run_call(asked)
             listed = isinstance(call.arguments.get("command"), list)
