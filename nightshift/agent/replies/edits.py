@@ -124,7 +124,7 @@ def _codex_patch(lines: list[str]) -> Patch:
     path, moved = names.tidy(path), names.tidy("".join(_MOVE.findall("".join(lines[1:2]))))
     if kind.lower() == "add":
         last = max((n for n, line in enumerate(lines) if line.startswith("+")), default=len(lines))
-        text = _joined([line.removeprefix("+") for line in lines[1 : last + 1]])
+        text = _join_lines([line.removeprefix("+") for line in lines[1 : last + 1]])
         return Patch(path=path, hunks=(Edit(path="", search="", replace=text),), created=True)
     hunks, below = list[Edit](), tuple[str, ...]()
     for first, *part in _split(lines, [0, *(n for n, line in enumerate(lines) if line.startswith("@@"))]):
@@ -157,7 +157,7 @@ def _diff_path(line: str) -> str | None:
 def _hunk(lines: list[str]) -> Edit:
     old = [line[1:] for line in lines if line[:1] in {" ", "-", ""}]
     new = [line[1:] for line in lines if line[:1] in {" ", "+", ""}]
-    return Edit(path="", search=_joined(old), replace=_joined(new))
+    return Edit(path="", search=_join_lines(old), replace=_join_lines(new))
 
 
 # --- applying an edit
@@ -195,14 +195,14 @@ def apply_edit(text: str, edit: Edit) -> str:
     return _apply_edit(text, edit, _lines(edit.search))
 
 
-def _applied(text: str, edit: Edit, search: list[str]) -> str:
+def _apply_edit(text: str, edit: Edit, search: list[str]) -> str:
     lines = _lines(text)
     if not any(line.strip() for line in search):
         if text.strip() and not edit.at_end:
             raise Refused(f"{edit.path}: the SEARCH text is empty; quote the lines that are to be replaced.")
-        return (_joined(lines) if text.strip() else "") + edit.replace
+        return (_join_lines(lines) if text.strip() else "") + edit.replace
     floor = _floor(lines, edit.below)
-    for ladder in (_exact, _shifted, _across_blanks):
+    for ladder in (_exact, _find_shifted, _across_blanks):
         fits = list(ladder(lines, search))
         last = [fit for fit in fits if edit.at_end and fit.end == len(lines)]
         fits = last or [fit for fit in fits if fit.start >= floor][:1] or fits
@@ -237,10 +237,10 @@ def is_applied(text: str, before: str, edit: Edit) -> bool:
         return False
     is_below = _floor(lines, edit.below) < len(lines)
     lines, was = (each[_floor(each, edit.below) :] or each for each in (lines, was))
-    places, fits = list(_shifted(lines, new)), list(_shifted(lines, search))
-    added = len(places) > len(list(_shifted(was, new)))
+    places, fits = list(_find_shifted(lines, new)), list(_find_shifted(lines, search))
+    added = len(places) > len(list(_find_shifted(was, new)))
     if not fits:
-        return len(places) == 1 and (added or any(True for _ in _shifted(was, search)))
+        return len(places) == 1 and (added or any(True for _ in _find_shifted(was, search)))
     if edit.at_end or is_below:
         return added and (places[-1].end == len(lines) if edit.at_end else places[0].start <= fits[0].start)
     return added and len(fits) == 1 and any(at.start <= fits[0].start and fits[0].end <= at.end for at in places)
@@ -284,7 +284,7 @@ def _exact(lines: list[str], search: list[str]) -> Iterator[_Fit]:
         yield _Fit(start=start, end=start + len(search))
 
 
-def _shifted(lines: list[str], search: list[str]) -> Iterator[_Fit]:
+def _find_shifted(lines: list[str], search: list[str]) -> Iterator[_Fit]:
     for start in islice(_occurrences([s.strip() for s in lines], [s.strip() for s in search]), _CANDIDATES):
         end = start + len(search)
         shift = _uniform_shift(lines[start:end], search)

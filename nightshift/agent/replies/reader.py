@@ -104,10 +104,10 @@ class _Reader:
             self._patches(patches, None)
             named = [block for block in named if edits.CODEX not in block.text and block.text in around]
         elif not (named or self._document(text)):
-            self._unnamed([block for block in found if not block.edits])
+            self._take_unnamed([block for block in found if not block.edits])
         for block in named:
             self._block(block)
-        return self._parsed()
+        return self._build_parsed()
 
     def _document(self, text: str) -> bool:
         data = find_json(text)

@@ -143,7 +143,7 @@ def _xml(text: str) -> Iterator[ToolCall]:
             yield ToolCall(name=name, arguments=given)
 
 
-def _tagged(text: str) -> Iterator[ToolCall]:
+def _read_tagged(text: str) -> Iterator[ToolCall]:
     yield from filter(None, (_call_of(_object(inside)) for inside in _TAGGED.findall(text)))
 
 

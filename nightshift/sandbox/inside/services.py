@@ -26,9 +26,9 @@ KEPT = 4000
 """Bytes of the beginning and of the end of what a service prints."""
 LOOK_S = 0.05
 HIDDEN = frozenset({"work", "tmp", "dev"})
+"""Folders at the root of which a service sees only what it is given."""
 _EXITING = 0x4
 """The flag of a process that exits: PF_EXITING of the kernel."""
-"""Folders at the root of which a service sees only what it is given."""
 ALONE = "the isolation `process` has no network of its own to start it in; with SANDBOX=auto one is chosen that has"
 
 
