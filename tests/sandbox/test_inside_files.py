@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import ctypes
 import io
 import json
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +104,17 @@ def test_a_watch_tells_of_every_touch(touch: Any) -> None:
     watch = files.Watch(["tests/t.py"])
     touch()
     assert watch.touched() == ["tests/t.py"]
+
+
+@pytest.mark.parametrize(("paths", "told"), [([], []), (["tests/t.py"], ["tests/t.py"])])
+def test_a_watch_that_the_kernel_refuses_compares_times(paths: list[str], told: list[str]) -> None:
+    files.put("tests/t.py", b"x", {""})
+    ctypes.CDLL(None)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        watch = files.Watch(paths)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    Path("tests/t.py").unlink()
+    assert watch.touched() == told

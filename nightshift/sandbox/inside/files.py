@@ -108,7 +108,7 @@ class Watch:
         self._libc, self._errno = ctypes.CDLL(None, use_errno=True), ctypes.get_errno
         self._names: dict[int, str] = {}
         self._folders = {folder: file for file in paths for folder in above(file)}
-        self._before: dict[str, tuple[int, ...]] = {}
+        self._before: dict[str, tuple[int, ...]] | None = None
         try:
             self._descriptor = self._check_result(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
             for path in paths:
@@ -128,7 +128,7 @@ class Watch:
 
     def touched(self) -> list[str]:
         """The paths that were written, replaced, moved or changed otherwise; call it when nothing runs any more."""
-        if self._before:
+        if self._before is not None:  # empty where nothing is watched
             return sorted({self._folders.get(p, p) for p, before in self._before.items() if stamp(p) != before})
         found = set[str]()
         while True:
