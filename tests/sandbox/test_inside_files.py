@@ -106,8 +106,8 @@ def test_a_watch_tells_of_every_touch(touch: Any) -> None:
     assert watch.touched() == ["tests/t.py"]
 
 
-@pytest.mark.parametrize(("paths", "told"), [([], []), (["tests/t.py"], ["tests/t.py"])])
-def test_a_watch_that_the_kernel_refuses_compares_times(paths: list[str], told: list[str]) -> None:
+@pytest.mark.parametrize(("paths", "touched"), [([], []), (["tests/t.py"], ["tests/t.py"])])
+def test_a_watch_that_the_kernel_refuses_compares_times(paths: list[str], touched: list[str]) -> None:
     files.put("tests/t.py", b"x", {""})
     ctypes.CDLL(None)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -117,4 +117,4 @@ def test_a_watch_that_the_kernel_refuses_compares_times(paths: list[str], told: 
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     Path("tests/t.py").unlink()
-    assert watch.touched() == told
+    assert watch.touched() == touched
