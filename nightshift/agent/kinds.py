@@ -56,9 +56,9 @@ _WORKS = (
     r"convert|validate|parse|introduce|replace"
 )
 _MAKES = rf"(?:{_WORKS}|add|write|create|make|fix|change|update|correct|improve)"
-_OPENING = re.compile(
-    rf"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*(?P<verb>{_MAKES})\b", re.IGNORECASE
-)
+_FIRST = r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*"
+"""Begins a clause that asks for something: a number, and words before its verb."""
+_OPENING = re.compile(rf"{_FIRST}(?P<verb>{_MAKES})\b", re.IGNORECASE)
 _CLAUSES = re.compile(rf"[.;:!?]\s+|\n|,?\s+(?:and|then)\s+(?:also\s+)?(?={_MAKES}\b)", re.IGNORECASE)
 
 
@@ -114,7 +114,6 @@ def _asks_for_code(clause: str) -> bool:
     return first["page"] is None
 
 
-_FIRST = r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*"
 _KEEPS = re.compile(
     rf"{_FIRST}(?:refactor|restructure|reorgani[sz]e|clean up|tidy|simplify|moderni[sz]e|deduplicate|extract|inline"
     r"|optimi[sz]e|speed up|upgrade|bump)\b|\btype (?:hints?|annotations?)\b|\b(?:faster|performance)\b"
@@ -136,7 +135,7 @@ def asks_to_keep_behaviour(spec: TaskSpec) -> bool:
 
 
 _TAKES = re.compile(
-    r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*(?:remove|delete|drop|rename|move|retire|purge"
+    rf"{_FIRST}(?:remove|delete|drop|rename|move|retire|purge"
     r"|prune|get rid of|throw (?:\w+ ){0,4}(?:away|out)|take (?:\w+ ){0,4}out)\b",
     re.IGNORECASE,
 )

@@ -70,12 +70,12 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         if found.asks:
             return _wait_for_owner(Checked(state=found.state, asks=found.asks))
         state, left_out = found.state, found.left_out
+    judge = _judge
     if writes_documents(context, state, services):
         state = replace(state, own_tests={})
     elif _needs_tests(context, state, services):
-        step = await _judge_with_new_tests(context, state, services, before)
-        return _add_left_out(step, left_out) if step.outcome is Outcome.REDO else step
-    step = await _judge(context, state, services, before)
+        judge = _judge_with_new_tests
+    step = await judge(context, state, services, before)
     return _add_left_out(step, left_out) if step.outcome is Outcome.REDO else step
 
 

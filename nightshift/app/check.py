@@ -60,7 +60,7 @@ async def check_repository(repo: str, settings: Settings) -> Preflight:
             tree=tree,
             spec=spec,
             environment=making.environment if making else NO_ENVIRONMENT,
-            test_paths=stored.test_paths or (files.test_paths.paths if files.test_paths else ()),
+            test_paths=files.choose_test_paths(stored.test_paths),
             limits=spec.limits.over(defaults(settings).limits).of_run(),
         )
         result = await check.run(suite.suite, utc_now())

@@ -45,7 +45,7 @@ from nightshift.core.ports import Model
 from nightshift.core.program import typed
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.benchmarked import Benchmarked, WorkSettings
-from nightshift.core.tasks.change_checks import Ask, AskKind, holding, package_subject
+from nightshift.core.tasks.change_checks import holding, package_subject
 from nightshift.core.tasks.forking import begin_with_draft, begun
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.messages import OwnerMessage
@@ -237,7 +237,7 @@ class Attempt:
         if workspace.is_own:
             return
         found = find(workspace.tree)
-        self._test_paths = self._kept.test_paths or (found.test_paths.paths if found.test_paths else ())
+        self._test_paths = found.choose_test_paths(self._kept.test_paths)
         command = choose_command(workspace.tree, self.task.spec, found)
         if command is not None:
             self.task = replace(self.task, spec=replace(self.task.spec, test_command=command.words))
@@ -265,14 +265,13 @@ class Attempt:
             result = await check.run(services.suite, services.clock())
         await asyncio.wrap_future(services.state.set(key, result))
         self.events.emit(Kind.REPOSITORY_READ, f"before any change: {result.summary}"[:500])
-        subject = f"{AskKind.ENVIRONMENT}:suite:{check.surroundings}"
-        answer = self._environments.answers().get(subject)
+        ask = result.ask
+        answer = self._environments.answers().get(ask.subject)
         if not result.fault or answer or asks_for_documents(spec):
             return ""
         if answer is False:
             return result.fault
-        question = f"{result.fault[0].upper()}{result.fault[1:]}. Shall its tasks be worked on all the same?"
-        raise NeedsApproval(result.fault, (Ask(kind=AskKind.ENVIRONMENT, subject=subject, question=question),))
+        raise NeedsApproval(result.fault, (ask,))
 
     def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
         """Read a benchmark of the repository on models under the settings that each would work by."""

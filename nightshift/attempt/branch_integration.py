@@ -39,6 +39,7 @@ from nightshift.attempt.waiting_commit import (
     target_not_moved,
     was_reverted,
 )
+from nightshift.core.code.repository_commands import Found
 from nightshift.core.code.tree import Tree, read_text
 from nightshift.core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, SandboxError
 from nightshift.core.events import CommitData, Emitter, Event, Kind, Level
@@ -330,8 +331,8 @@ class BranchIntegrator:
         opened = await self._services.open_suite()
         if opened.suite is None:
             raise not_judged(waiting, opened.why_not)
-        found = await asyncio.to_thread(find, trees[1]) if spec.repo else None
-        paths = self._services.kept(spec).test_paths or (found.test_paths.paths if found and found.test_paths else ())
+        found = await asyncio.to_thread(find, trees[1]) if spec.repo else Found()
+        paths = found.choose_test_paths(self._services.kept(spec).test_paths)
         suite = WithRegression(opened.suite, self._services.imports, test_paths=paths)
         try:
             environment = await choose_environment(opened, note, trees[1])

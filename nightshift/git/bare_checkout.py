@@ -7,6 +7,7 @@ import posixpath
 import re
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nightshift.core.code.tree import Linked, Tree
 from nightshift.core.text.encoding import encode
@@ -23,6 +24,7 @@ _FILE, _PROGRAM, _LINK = 0o100644, 0o100755, 0o120000
 _SHA1 = re.compile(r"[0-9a-f]{40}")
 
 
+@lru_cache(maxsize=2)
 def write_checkout(tree: Tree) -> tuple[tuple[str, bytes], ...]:
     """The files of a `.git` whose index has the files of a tree, path and bytes; none where git has another format."""
     entries = tree.entries()

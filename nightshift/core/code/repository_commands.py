@@ -79,6 +79,10 @@ class Found:
         """The command for a purpose."""
         return next((each for each in self.commands if each.purpose is purpose), None)
 
+    def choose_test_paths(self, given: tuple[str, ...] | None) -> tuple[str, ...]:
+        """The places of tests that the owner gave, else those that the files name; empty is anywhere."""
+        return given or (self.test_paths.paths if self.test_paths else ())
+
     def linter(self, wanted: Linter) -> FoundLinter | None:
         """Return where a linter was found; None where it was not."""
         return next((each for each in self.linters if each.linter is wanted), None)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.task import Language
 
 
@@ -50,6 +51,14 @@ class Preflight:
             f"{self.collected} tests, {self.passed} passed, {self.failed} failed, {sum(self.idle.values())} cannot run"
         )
         return ran if self.collected else self.note or "the command ended with exit status 0"
+
+    @property
+    def ask(self) -> Ask:
+        """The question whether tasks are worked on where nothing can be judged; one for each surroundings."""
+        question = f"{self.fault[:1].upper()}{self.fault[1:]}. Shall its tasks be worked on all the same?"
+        return Ask(
+            kind=AskKind.ENVIRONMENT, subject=f"{AskKind.ENVIRONMENT}:suite:{self.surroundings}", question=question
+        )
 
 
 def state_key(repo: str, language: Language) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from nightshift.core.code import javascript
 from nightshift.core.code.parsing import parse_quietly
+from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.language_choice import language_of
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.verdict.languages import dialect_of
@@ -59,7 +61,7 @@ def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
         return is_workspace or any(name[0] in ".#~@" for name in javascript.specifiers(path, text))
     if not path.endswith(".py"):
         return True
-    modules = {part for name in job.base.entries().keys() | job.change.keys() for part in _PARTS.split(name)}
+    modules = _list_parts(job.base).union(*map(_PARTS.split, job.change))
     tree = parse_quietly(text)
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
     names = {alias.name for node in imported if isinstance(node, ast.Import) for alias in node.names}
@@ -67,6 +69,12 @@ def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
     return any(name.partition(".")[0] in modules for name in names) or any(
         isinstance(node, ast.ImportFrom) and node.level for node in imported
     )
+
+
+@lru_cache(maxsize=2)
+def _list_parts(tree: Tree) -> frozenset[str]:
+    """List the folders, files and modules that the paths of a tree are made of."""
+    return frozenset().union(*map(_PARTS.split, tree.entries()))
 
 
 def _list_used(path: str, text: str) -> Iterator[str]:
