@@ -32,7 +32,7 @@ from nightshift.git.branches import TRIES, attach, may_move
 from nightshift.git.changed_files import walked
 from nightshift.git.checkout import show_tip
 from nightshift.git.commands import Git
-from nightshift.git.discovery import MAIN, base_of, refuse_submodule_folder
+from nightshift.git.discovery import MAIN, base_of, explain_no_commit, refuse_submodule_folder
 from nightshift.git.fetching import FETCHED, fetch
 from nightshift.git.maintenance import RepositoryMaintenance
 from nightshift.git.merging import rebased
@@ -168,8 +168,11 @@ class GitManager:
         Raises:
             UnknownCommit: there is none, or a shortened id fits several.
         """
-        if "\n" not in name and (found := self._repositories.find(where).resolve(name)[0]):
-            return found
+        found = self._repositories.find(where)
+        if "\n" not in name and (commit := found.resolve(name)[0]):
+            return commit
+        if name == "HEAD":
+            raise UnknownCommit(explain_no_commit(found.git, found.root))
         raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
 
     def fitting(self, where: Where, name: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import GitError
+from nightshift.core.errors import GitError, UnknownCommit
 from tests.git.conftest import Bench, message
 from tests.support.git_repo import git, make_repo, write
 
@@ -110,6 +110,8 @@ def test_a_bare_or_an_empty_repository_is_refused(bench: Bench, tmp_path: Path) 
         bench.git.open(str(tmp_path / "bare"), None, 7, "x")
     with pytest.raises(GitError, match=r"^repo: .*no commit yet"):
         bench.git.open(str(tmp_path / "empty"), None, 7, "x")
+    with pytest.raises(UnknownCommit, match=r"^repo: .*no commit yet"):
+        bench.git.resolve(str(tmp_path / "empty"), "HEAD")
 
 
 def test_a_branch_named_agent_is_in_the_way(bench: Bench, repo: Path) -> None:

@@ -47,9 +47,8 @@ class Preflight:
     @property
     def summary(self) -> str:
         """The result in one line."""
-        ran = (
-            f"{self.collected} tests, {self.passed} passed, {self.failed} failed, {sum(self.idle.values())} cannot run"
-        )
+        idle = sum(self.idle.values())
+        ran = f"{self.passed} of {self.collected} tests passed, {self.failed} failed, {idle} cannot run"
         return ran if self.collected else self.note or "the command ended with exit status 0"
 
     @property
