@@ -45,7 +45,7 @@ class HashedEmbedder:
     Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009): each feature adds +1 or -1, by one
     bit of its hash, to the place that the other bits name, so collisions cancel out on average. Counts are damped by
     their square root. Words are cut to their stems. It finds shared words and identifiers, not shared meaning. How much
-    each kind of feature counts was chosen by the practice pairs of `bench/recall.py`.
+    each kind of feature counts was chosen by 103 pairs of errors with one cause each (`../README.md`).
     """
 
     dims = 384
@@ -106,8 +106,8 @@ class BlendedEmbedder:
 
     A model knows that two sentences say the same; of errors, whose words are the same everywhere and whose names are
     the owner's, it makes too much of the names. So it is shown only the lines that name an error, and the hashed vector
-    of all lines stands beside its own: the cosine of such vectors is the mean of the two (`bench/recall.py` measures
-    what that is worth). A text that names no error, as a task's description, is the model's alone.
+    of all lines stands beside its own: the cosine of such vectors is the mean of the two (`../README.md` has what
+    that is worth). A text that names no error, as a task's description, is the model's alone.
 
     Args:
         model: knows what words mean.

