@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nightshift_engine.tree import Place, at, places, replaced, spliced
+from nightshift_engine.tree import Place, at, places, replace, splice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +86,10 @@ def _trees(tree: ast.Module) -> Iterator[tuple[str, int, ast.Module]]:
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.expr) and not _within(tree, place, docstrings):
             for kind, new in _broken_expression(node, _names(tree, place)):
-                yield kind, line, replaced(tree, place, new)
+                yield kind, line, replace(tree, place, new)
         if isinstance(node, ast.stmt) and id(node) not in docstrings:
             for kind, count, body in _broken_statement(tree, place):
-                yield kind, line, spliced(tree, place, count, body)
+                yield kind, line, splice(tree, place, count, body)
 
 
 def _docstrings(tree: ast.Module) -> Iterator[int]:

@@ -31,7 +31,7 @@ from nightshift_engine import PROGRAM
 from nightshift_engine.engine import Engine
 from nightshift_engine.evaluation import EvaluationJob, Evaluator, Synthesiser
 from nightshift_engine.evaluator import SandboxEvaluator
-from nightshift_engine.problem import Finding, Problem, Progress, settled
+from nightshift_engine.problem import Finding, Problem, Progress, settle
 from nightshift_engine.synthesis import SandboxSynthesiser
 
 SUITE_S = 20.0
@@ -150,7 +150,7 @@ class Harness:
                 return finding.change
             done.refused.append(verdict.reason)
             done.why_not = f"refused: {verdict.reason}"
-            excluded |= {digest(settled(job.base, {**job.change, **finding.change}))}
+            excluded |= {digest(settle(job.base, {**job.change, **finding.change}))}
         return None
 
     async def _hidden_why(self, row: Row, change: Change) -> str:

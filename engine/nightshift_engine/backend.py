@@ -33,7 +33,7 @@ from nightshift.models.errors import BackendUnfit
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift_engine.evaluation import EvaluationJob
 from nightshift_engine.evaluator import SandboxEvaluator
-from nightshift_engine.problem import Finding, OnProgress, Problem, Progress, settled
+from nightshift_engine.problem import Finding, OnProgress, Problem, Progress, settle
 from nightshift_engine.synthesis import SandboxSynthesiser
 
 log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class RepairBackend(BaseModelHandler):
         assert request.material is not None, "requests without are unfit"
         began = asyncio.get_running_loop().time()
         reporter = Reporter(request, on_text)
-        known = await self._cached_or_searched(request, request.material, reporter)
+        known = await self._recall_or_search(request, request.material, reporter)
         took_s, finding = asyncio.get_running_loop().time() - began, known.finding
         if finding.change is None:
             raise BackendUnfit(finding.why_not or "nothing was found", seconds=took_s, tried=finding.tried)
@@ -134,10 +134,10 @@ class RepairBackend(BaseModelHandler):
         if request.phase is Phase.REFLECTING:
             return reflection_text(known.finding, material)
         target = {**known.start, **(known.finding.change or {})}
-        _remember(self._starts, (request.task_id, digest(settled(material.tree, target))), known.start)
-        return coding_text(known.finding, changed_files(material, target))
+        _remember(self._starts, (request.task_id, digest(settle(material.tree, target))), known.start)
+        return coding_text(known.finding, list_changed_files(material, target))
 
-    async def _cached_or_searched(self, request: ModelRequest, material: Material, reporter: Reporter) -> _CachedSearch:
+    async def _recall_or_search(self, request: ModelRequest, material: Material, reporter: Reporter) -> _CachedSearch:
         """The cached search for this state of the work, unless a new one has more time and could find more."""
         work = material.state
         excluded = frozenset(work.seen)
@@ -155,10 +155,10 @@ class RepairBackend(BaseModelHandler):
                 budget_s=budget_s,
             )
             known = _CachedSearch(
-                finding=await self._searched(problem, reporter.progress), start=start, budget_s=budget_s
+                finding=await self._search(problem, reporter.progress), start=start, budget_s=budget_s
             )
             _remember(self._known, state, known)
-            reporter.found(known.finding)
+            reporter.report_finding(known.finding)
         return known
 
     def _beginning(self, task_id: int | None, material: Material) -> tuple[Change, Change]:
@@ -167,13 +167,13 @@ class RepairBackend(BaseModelHandler):
         Shown its own refused change, the engine goes on with the search that found it: what it finds then counts from
         where that search began.
         """
-        change = settled(material.tree, material.state.change)
+        change = settle(material.tree, material.state.change)
         start = self._starts.get((task_id, digest(change)))
         if start is not None:
             return start, change
         return (first := first_change(material)), first
 
-    async def _searched(self, problem: Problem, on_progress: OnProgress) -> Finding:
+    async def _search(self, problem: Problem, on_progress: OnProgress) -> Finding:
         try:
             async with asyncio.timeout(problem.budget_s + self._grace_s):
                 return await self._solve(problem, on_progress)
@@ -273,7 +273,7 @@ def first_change(material: Material) -> Change:
     """
     work, tree = material.state, material.tree
     ours = bool(work.models) and set(work.models) == {BUILT_IN}
-    return settled(tree, material.context.task.spec.files if ours else work.change)
+    return settle(tree, material.context.task.spec.files if ours else work.change)
 
 
 def _has_code(material: Material) -> bool:
@@ -316,7 +316,7 @@ class Reporter:
         data = {"tried": progress.tried, "estimated": progress.estimated, "best": progress.best}
         self._report(f"repair: {progress.text or tried}", data)
 
-    def found(self, finding: Finding) -> None:
+    def report_finding(self, finding: Finding) -> None:
         """Report what was found, if anything, and the doubt about it."""
         if finding.change is None:
             return
@@ -342,7 +342,7 @@ _MAX_SUMMARY = 180
 def plan_text(finding: Finding) -> str:
     """The plan, with what was found and how."""
     found = f"Found in {duration(finding.seconds)}: {finding.description}. {_count(finding)}"
-    return "\n".join(part for part in (finding.plan.strip(), found, _warned(finding)) if part)
+    return "\n".join(part for part in (finding.plan.strip(), found, describe_warning(finding)) if part)
 
 
 def coding_text(finding: Finding, changed: Change) -> str:
@@ -352,7 +352,7 @@ def coding_text(finding: Finding, changed: Change) -> str:
         finding: what was found.
         changed: path to its whole new text; None removes the file.
     """
-    head = [f"Summary: {summary(finding, changed)}", _count(finding), _warned(finding)]
+    head = [f"Summary: {summary(finding, changed)}", _count(finding), describe_warning(finding)]
     blocks = [file_block(path, text) for path, text in sorted(changed.items())]
     return "\n\n".join(part for part in (*head, *blocks) if part) + "\n"
 
@@ -363,7 +363,7 @@ def reflection_text(finding: Finding, material: Material) -> str:
     kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
     said = {
         "pattern": kind,
-        "root_cause": finding.reflection or _refused(material) or _seen(finding.plan),
+        "root_cause": finding.reflection or describe_refusal(material) or describe_observation(finding.plan),
         "hypothesis": f"With it all tests that are shown pass; {finding.tried} candidates were tried",
         "suggested_fix": finding.description,
         "replan": False,
@@ -379,13 +379,13 @@ def summary(finding: Finding, changed: Change) -> str:
     return f"Fix {files}: {said}"[:_MAX_SUMMARY]
 
 
-def changed_files(material: Material, target: Change) -> Change:
+def list_changed_files(material: Material, target: Change) -> Change:
     """Return the files to send so that the work's files become those of `target`, a change of the same base."""
     now = material.state.change
-    return {path: text for path, text in _wanted(material, target) if path not in now or now[path] != text}
+    return {path: text for path, text in list_wanted_texts(material, target) if path not in now or now[path] != text}
 
 
-def _wanted(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
+def list_wanted_texts(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
     """The texts of all files that either change touches; where the target leaves one alone, as the base has it."""
     for path in {**material.state.change, **target}:
         if path in target:
@@ -399,11 +399,12 @@ def _count(finding: Finding) -> str:
     return f"The built-in engine tried {finding.tried:,} of about {finding.estimated:,} candidates{how}."
 
 
-def _warned(finding: Finding) -> str:
+def describe_warning(finding: Finding) -> str:
+    """Return the warning about a finding as a sentence; empty where there is none."""
     return f"Warning: {finding.warning}." if finding.warning else ""
 
 
-def _refused(material: Material) -> str:
+def describe_refusal(material: Material) -> str:
     """That the engine's own changes were refused; empty where somebody else wrote the last one."""
     work = material.state
     if not work.seen or set(work.models) != {BUILT_IN}:
@@ -413,7 +414,7 @@ def _refused(material: Material) -> str:
     return f"{changes} of the engine's passed all tests that are shown and failed the suite; excluded now"
 
 
-def _seen(plan: str) -> str:
+def describe_observation(plan: str) -> str:
     """Return the beginning of the plan: the result of the tests, and the suspected lines."""
     lines = [_NUMBER.sub("", line).strip() for line in plan.split("\n") if line.strip()]
     return " ".join(lines[:2]) or "the tests fail"

@@ -249,14 +249,14 @@ def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
         if not columns:
             continue
         tag = alike[0].args[0]  # type: ignore[index] # a packed sequence begins with its type
-        for row in _drawn(_row(columns), 3 * count):
+        for row in _draw_rows(_row(columns), 3 * count):
             args = [tag, *row]
             if (text := json.dumps(args)) not in known:
                 made.setdefault(text, Call(path=alike[0].path, scope=alike[0].scope, args=args, kwargs=alike[0].kwargs))
     return list(made.values())[:count]
 
 
-def _drawn(strategy: SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
+def _draw_rows(strategy: SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
     """Draw rows from a strategy, the same every time."""
     from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415 - slow to import, rarely needed
 
@@ -275,14 +275,14 @@ def _drawn(strategy: SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
 
 
 def _row(columns: Sequence[Sequence[Any]]) -> SearchStrategy[list[Any]]:
-    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     return st.tuples(*map(_like, columns)).map(list)
 
 
 def _like(samples: Sequence[Any]) -> SearchStrategy[Any]:
     """Values like the samples."""
-    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     makers: dict[str, Callable[[Sequence[Any]], SearchStrategy[Any]]] = {
         "i": _integers, "f": _floats, "str": _texts, "l": _sequences, "t": _tuples, "bool": lambda _: st.booleans(),
@@ -296,7 +296,7 @@ def _like(samples: Sequence[Any]) -> SearchStrategy[Any]:
 
 
 def _integers(samples: Sequence[Any]) -> SearchStrategy[Any]:
-    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     numbers = [int(sample[1], 16) for sample in samples]
     low, high = min(numbers), max(numbers)
@@ -305,7 +305,7 @@ def _integers(samples: Sequence[Any]) -> SearchStrategy[Any]:
 
 
 def _floats(samples: Sequence[Any]) -> SearchStrategy[Any]:
-    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     numbers = [float.fromhex(sample[1]) for sample in samples]
     finite = [number for number in numbers if abs(number) < 1e300] or [0.0]
@@ -314,7 +314,7 @@ def _floats(samples: Sequence[Any]) -> SearchStrategy[Any]:
 
 
 def _texts(samples: Sequence[Any]) -> SearchStrategy[Any]:
-    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     letters = sorted(set("".join(samples))) or ["a"]
     least = int(all(samples))
@@ -324,7 +324,7 @@ def _texts(samples: Sequence[Any]) -> SearchStrategy[Any]:
 
 
 def _sequences(samples: Sequence[Any]) -> SearchStrategy[Any]:
-    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     bodies = [_items(sample) for sample in samples]
     inner = [item for body in bodies for item in body]
@@ -334,14 +334,14 @@ def _sequences(samples: Sequence[Any]) -> SearchStrategy[Any]:
     unique = json.dumps if all(_is_distinct(body) for body in bodies) else None
     lists = st.lists(_like(inner), min_size=least, max_size=min(MOST_ITEMS, most), unique_by=unique)
     tag = samples[0][0]
-    if all(body == _sorted(body) for body in bodies):
-        return lists.map(lambda body: [tag, *_sorted(body)])
+    if all(body == _sort_body(body) for body in bodies):
+        return lists.map(lambda body: [tag, *_sort_body(body)])
     return lists.map(lambda body: [tag, *body])
 
 
 def _tuples(samples: Sequence[Any]) -> SearchStrategy[Any]:
     """Tuples keep their length; those of many lengths are sequences."""
-    from hypothesis import strategies as st  # noqa: PLC0415 - see `_drawn`
+    from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     widths = {len(sample) for sample in samples}
     if len(widths) > 1:
@@ -365,7 +365,7 @@ def _is_distinct(body: Iterable[Any]) -> bool:
     return len(set(texts)) == len(texts)
 
 
-def _sorted(body: list[Any]) -> list[Any]:
+def _sort_body(body: list[Any]) -> list[Any]:
     """Numbers or texts in their order; anything else as it is."""
     tags = {_tag(item) for item in body}
     if tags == {"i"}:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nightshift_engine.tree import Place, replaced, spliced
+from nightshift_engine.tree import Place, replace, splice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,8 @@ class Edit:
     def apply(self, tree: ast.AST) -> Any:
         """The tree with this edit; the tree must be the one that the edit was made for."""
         if self.count is None:
-            return replaced(tree, self.place, self.new[0])
-        return spliced(tree, self.place, self.count, self.new)  # type: ignore[arg-type] # statements, by construction
+            return replace(tree, self.place, self.new[0])
+        return splice(tree, self.place, self.count, self.new)  # type: ignore[arg-type] # statements, by construction
 
 
 EditOperator = Callable[[EditContext], Iterator[Edit]]

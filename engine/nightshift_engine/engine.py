@@ -80,14 +80,14 @@ class Engine:
         job = origin.job if origin else problem.job
         bounded = replace(job, wall_s=min(job.wall_s, problem.budget_s))
         state = SearchState(problem=replace(problem, job=job), on_progress=on_progress, job=bounded)
-        findings = await self._solved(state)
+        findings = await self._solve(state)
         self._history.keep(problem, job, findings)
         first = findings[0]
         if origin and first.change is not None:
-            return replace(first, change=rebased(first.change, job, problem.job))
+            return replace(first, change=rebase(first.change, job, problem.job))
         return first
 
-    async def _solved(self, state: SearchState) -> list[Finding]:
+    async def _solve(self, state: SearchState) -> list[Finding]:
         """Return the findings, best first; where nothing was found, one finding that says why not."""
         state.report("looking at the tests as they are")
         await self._look(state)
@@ -95,14 +95,14 @@ class Engine:
             await self._look_at_all(state)
         if state.is_fine:
             return [state.no_finding("all tests pass already")]
-        found = await self._quickly(state) or await self._synthesised(state)
+        found = await self._quickly(state) or await self._synthesise(state)
         if found:
             return found
         if not state.observation.tests and not state.observation.broken:
             return [state.no_finding("no test could be run")]
         if not state.sources.trees:
             return [state.no_finding("there is no file of Python to change")]
-        return await self._searched(state)
+        return await self._search(state)
 
     async def _look(self, state: SearchState) -> None:
         """Observe what the tests do now, and read the files that they run."""
@@ -157,7 +157,7 @@ class Engine:
 
     # From examples.
 
-    async def _synthesised(self, state: SearchState) -> list[Finding]:
+    async def _synthesise(self, state: SearchState) -> list[Finding]:
         """Bodies for the stubs that failing tests run, one stub after the other."""
         job, changes, notes = state.job, list[Change](), list[str]()
         for stub in stubs.find(state.sources.trees, state.observation) if self._synthesiser else ():
@@ -165,12 +165,12 @@ class Engine:
             if not made.texts:
                 return []
             now = sources(job, state.observation)
-            bodies = [now.rendered(stub.path, stubs.filled(now.trees[stub.path], stub, body)) for body in made.texts]
+            bodies = [now.render(stub.path, stubs.fill(now.trees[stub.path], stub, body)) for body in made.texts]
             changes = [{**job.change, stub.path: body} for body in bodies]
             job = replace(job, change=changes[0])
             notes.append(f"writes `{stub.scope}` by {made.examples} examples, found among {made.tried:,} expressions")
         warning = "a body found by examples may fit these alone"
-        fine = await self._confirmed(state, changes)
+        fine = await self._confirm(state, changes)
         return [state.finding(change, "synthesis", "; ".join(notes), warning) for change in fine]
 
     async def _bodies(self, state: SearchState, job: EvaluationJob, stub: stubs.StubPlace) -> SynthesisResult:
@@ -189,7 +189,7 @@ class Engine:
 
     # By search.
 
-    async def _searched(self, state: SearchState) -> list[Finding]:
+    async def _search(self, state: SearchState) -> list[Finding]:
         words = await asyncio.to_thread(_words, state)
         context = SearchSpace(job=state.job, trees=state.sources.trees, observation=state.observation, words=words)
         found = await Search(self._evaluator, context, state.deadline, state.pass_on, state.accepts).run()
@@ -205,9 +205,9 @@ class Engine:
             self._evaluator, state.job, state.observation, state.sources.trees, found.passing, limits
         )
         some = choice.ranked[:KEPT]
-        changes = await asyncio.to_thread(lambda: [state.rendered(variant) for variant in some])
+        changes = await asyncio.to_thread(lambda: [state.render(variant) for variant in some])
         made = {id(change): variant for change, variant in zip(changes, some, strict=True)}
-        fine = await self._confirmed(state, changes)
+        fine = await self._confirm(state, changes)
         if not fine:
             return [
                 state.no_finding(f"{len(some)} changes passed in the search, and none does when it is imported afresh")
@@ -217,7 +217,7 @@ class Engine:
             lambda: [state.finding(change, one.kind, of_variant(one), choice.warning) for change, one in chosen]
         )
 
-    async def _confirmed(self, state: SearchState, changes: Sequence[Change]) -> list[Change]:
+    async def _confirm(self, state: SearchState, changes: Sequence[Change]) -> list[Change]:
         """Those that pass all tests without any instrument; what comes after the first that do is taken as it is."""
         order = [
             test.id for test in (*state.observation.failing, *(test for test in state.observation.tests if test.passed))
@@ -312,26 +312,26 @@ class SearchState:
         """The files that the quick fixes changed, as they are now."""
         return {fix.path: self.job.change[fix.path] for fix in self.fixes}
 
-    def rendered(self, variant: Variant) -> Change:
+    def render(self, variant: Variant) -> Change:
         """A variant, and the fixes below it, in the text of their files."""
-        return {**self.quickly_fixed, variant.path: self.sources.rendered(variant.path, variant.tree)}
+        return {**self.quickly_fixed, variant.path: self.sources.render(variant.path, variant.tree)}
 
     def accepts(self, variant: Variant) -> bool:
         """Whether a variant is none that a suite has refused."""
-        return not self.problem.excluded or not self.problem.refuses(self.rendered(variant))
+        return not self.problem.excluded or not self.problem.refuses(self.render(variant))
 
     def finding(self, change: Change, kind: str, description: str, warning: str = "") -> Finding:
         """A change that passes."""
         return replace(
             self.no_finding(""), change=change, kind=kind, description=description, warning=warning,
-            plan=plan(self.sources.trees, self.observation, description), reflection=refused(self.problem),
+            plan=plan(self.sources.trees, self.observation, description), reflection=describe_refusal(self.problem),
         )  # fmt: skip
 
     def no_finding(self, why: str) -> Finding:
         """Nothing, and why."""
         return Finding(
             plan=plan(self.sources.trees, self.observation, ""),
-            reflection=refused(self.problem) or why,
+            reflection=describe_refusal(self.problem) or why,
             tried=self.tried,
             estimated=max(self.estimated, self.tried),
             seconds=time.monotonic() - self.began,
@@ -383,11 +383,11 @@ class SearchHistory:
             finding = origin.left.pop(0)
             whole = replace(problem, job=origin.job)
             if finding.change is not None and not whole.refuses(finding.change):
-                return replace(finding, change=rebased(finding.change, origin.job, problem.job), seconds=0.0)
+                return replace(finding, change=rebase(finding.change, origin.job, problem.job), seconds=0.0)
         return None
 
 
-def rebased(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
+def rebase(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
     """A change of `origin` as one of `now`: what differs between the two is put back first."""
     back = dict[str, str | None]()
     for path in origin.change.keys() | now.change.keys():
@@ -414,7 +414,7 @@ def errors(observation: SuiteObservation) -> list[tuple[str, ErrorInfo]]:
 
 def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, description: str) -> str:
     """A numbered plan: what was seen, which lines are suspected, what is done about it."""
-    lines = [f"1. {_seen(observation)}"]
+    lines = [f"1. {_describe(observation)}"]
     ranked = [
         (score, f"`{suspect.path}:{line}`" + (f" in `{suspect.scope.name}`" if suspect.scope.name else ""))
         for suspect in fault_localisation.suspects(trees, observation)[:MOST_PLACES]
@@ -429,7 +429,7 @@ def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, descrip
     return "\n".join(lines)
 
 
-def _seen(observation: SuiteObservation) -> str:
+def _describe(observation: SuiteObservation) -> str:
     if observation.broken:
         path, error = next(iter(observation.broken.items()))
         return f"`{path}` cannot be imported: {error.kind}: {_line(error.message)}"
@@ -445,7 +445,7 @@ def of_variant(variant: Variant) -> str:
     return "; ".join(notes) + where
 
 
-def refused(problem: Problem) -> str:
+def describe_refusal(problem: Problem) -> str:
     """That a suite refused what was found before; empty when none did."""
     count = len(problem.excluded)
     if not count:

@@ -121,7 +121,7 @@ class SandboxEvaluator:
         for known, stage in self._stages:
             if known is job:
                 return stage
-        made = await staged(job, self._suite_runs)
+        made = await plan_stage(job, self._suite_runs)
         self._stages.append((job, made))
         return made
 
@@ -150,7 +150,7 @@ class Stage:
         return replace(self.plan, program=ProgramRun(entry=PROGRAM.entry, job=task))
 
 
-async def staged(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
+async def plan_stage(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
     """Plan the runs of a job.
 
     Raises:
@@ -271,7 +271,11 @@ class _ObservationReader:
         self._calls: dict[int, list[Call]] = {}
 
     def take(self, row: list[Any]) -> None:
-        known: dict[str, Callable[..., None]] = {"broken": self._broken, "test": self._test, "watched": self._watched}
+        known: dict[str, Callable[..., None]] = {
+            "broken": self._read_breakage,
+            "test": self._test,
+            "watched": self._read_observation,
+        }
         if row[0] in known:
             try:
                 known[row[0]](*row[1:])
@@ -291,7 +295,7 @@ class _ObservationReader:
     def _with_lines(self, number: int, test: ObservedTest) -> ObservedTest:
         return replace(test, lines=self._lines.get(number, {}))
 
-    def _broken(self, name: str, details: Any) -> None:
+    def _read_breakage(self, name: str, details: Any) -> None:
         self.broken[show_id(name)] = _error_info(details, self._texts, tests=True)
 
     def _test(self, number: int, name: str, how: str, seconds: float, steps: int, details: Any) -> None:
@@ -302,7 +306,7 @@ class _ObservationReader:
             id=show_id(name), how=RunStatus(how), duration_s=float(seconds), steps=int(steps), error=error
         )
 
-    def _watched(self, number: int, lines: Any, kinds: Any, calls: Any) -> None:
+    def _read_observation(self, number: int, lines: Any, kinds: Any, calls: Any) -> None:
         self._lines[int(number)] = {str(path): _bits(text) for path, text in lines.items() if text != "0x0"}
         for place, names in kinds.items():
             seen = self._kinds.setdefault(str(place), {})

@@ -50,7 +50,7 @@ class _Fact:
         parts = list(_parts(statement))
         names = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)]
         self.used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-        self.made = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | _changed(parts)
+        self.made = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | _list_changed(parts)
         if isinstance(statement, ast.AugAssign):
             self.used |= {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
         results = ast.Yield | ast.YieldFrom
@@ -62,7 +62,7 @@ class _Fact:
         self.lines = range(statement.lineno, max(lasts, default=statement.lineno) + 1)
 
 
-def _changed(parts: list[ast.AST]) -> set[str]:
+def _list_changed(parts: list[ast.AST]) -> set[str]:
     """Names whose objects are changed in place: `x[i] = …`, `x.a = …`, `x.append(…)`."""
     found = set[str]()
     for node in (node for part in parts for node in ast.walk(part)):

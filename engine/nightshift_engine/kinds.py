@@ -82,7 +82,7 @@ _DISPLAYS: dict[type[ast.AST], Kind] = {
 }
 
 
-def seen(names: frozenset[str]) -> Kind:
+def read_kind(names: frozenset[str]) -> Kind:
     """A kind from names of types that were seen at run time."""
     return frozenset(_SEEN_AS.get(name, name) for name in names)
 
@@ -200,7 +200,7 @@ def _attribute(kinds: Kinds, node: ast.Attribute) -> Kind:
     return kinds.of_name(f"{node.value.id}.{node.attr}") if isinstance(node.value, ast.Name) else UNKNOWN
 
 
-def _named(kinds: Kinds, node: ast.NamedExpr) -> Kind:
+def _name_kind(kinds: Kinds, node: ast.NamedExpr) -> Kind:
     return kinds.of(node.value)
 
 
@@ -212,7 +212,7 @@ _RULES: dict[type[ast.AST], Callable[[Kinds, Any], Kind]] = {
     ast.Call: _call,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,
-    ast.NamedExpr: _named,
+    ast.NamedExpr: _name_kind,
 }
 
 
@@ -274,13 +274,13 @@ def outside(tree: ast.Module) -> Outside:
         elif isinstance(statement, ast.ClassDef):
             classes[statement.name] = statement
         elif isinstance(statement, ast.Import | ast.ImportFrom):
-            imports.update(dict.fromkeys(bound(statement)))
+            imports.update(dict.fromkeys(list_bound(statement)))
         else:
-            variables.update(dict.fromkeys(bound(statement)))
+            variables.update(dict.fromkeys(list_bound(statement)))
     return Outside(functions=functions, classes=classes, imports=tuple(imports), variables=tuple(variables))
 
 
-def bound(node: ast.AST) -> Iterator[str]:
+def list_bound(node: ast.AST) -> Iterator[str]:
     """The names that a statement, or a target, gives a value itself; not those of statements and scopes inside it."""
     if isinstance(node, Function | ast.ClassDef):
         yield node.name
@@ -290,15 +290,15 @@ def bound(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.alias):
         yield from () if node.name == "*" else ((node.asname or node.name).split(".")[0],)
     elif not isinstance(node, (*_COMPREHENSIONS, ast.Lambda)):
-        yield from _captured(node)
+        yield from _list_captured(node)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ExceptHandler | ast.match_case):
                 yield from _of_clause(child)
             elif not isinstance(child, ast.stmt):
-                yield from bound(child)
+                yield from list_bound(child)
 
 
-def _captured(node: ast.AST) -> Iterator[str]:
+def _list_captured(node: ast.AST) -> Iterator[str]:
     """The name that a pattern itself gives a value."""
     name = node.rest if isinstance(node, ast.MatchMapping) else None
     if isinstance(node, ast.MatchAs | ast.MatchStar):
@@ -309,7 +309,7 @@ def _captured(node: ast.AST) -> Iterator[str]:
 
 def _of_clause(clause: ast.ExceptHandler | ast.match_case) -> Iterator[str]:
     if isinstance(clause, ast.match_case):
-        yield from bound(clause.pattern)
+        yield from list_bound(clause.pattern)
     elif clause.name:
         yield clause.name
 
@@ -341,7 +341,7 @@ class Locals:
     def _count(self, body: Iterable[ast.stmt], until: int) -> None:
         for statement in body:
             number = self._number[id(statement)] = len(self._number) + 1
-            for name in bound(statement):
+            for name in list_bound(statement):
                 self._first.setdefault(name, number)
             inside = until
             if isinstance(statement, _LOOPS):
@@ -390,13 +390,13 @@ def _blocks(statement: ast.stmt) -> Iterator[ast.stmt]:
 _ANNOTATED = {"int", "float", "str", "bool", "list", "dict", "set", "tuple", "bytes", "deque"}
 
 
-def inferred(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, frozenset[str]]) -> Kinds:
+def infer(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, frozenset[str]]) -> Kinds:
     """The kinds in a scope that consists of these nodes.
 
     The entry `x[]` is the kind of what an iteration of `x` or an index into it gives, `self.x` that of an attribute.
     """
     callables = _callables(outer)
-    variables: dict[str, Kind] = {name: seen(kinds) for name, kinds in at_run_time.items()}
+    variables: dict[str, Kind] = {name: read_kind(kinds) for name, kinds in at_run_time.items()}
     for name in (*outer.functions, *outer.classes):
         variables.setdefault(name, CALLABLE)
     kinds = Kinds(variables, callables)
@@ -405,18 +405,18 @@ def inferred(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, fro
     # Twice, since a loop may use a name before the line that tells its kind.
     for _ in range(2):
         for node in nodes:
-            for name, kind in _shown(node, kinds):
+            for name, kind in _list_shown(node, kinds):
                 if kind:
                     variables.setdefault(name, kind)
     return kinds
 
 
-def annotated(annotation: ast.expr | None) -> Kind:
+def read_annotation(annotation: ast.expr | None) -> Kind:
     """The kind that an annotation names; unknown when it is not a plain one."""
     if isinstance(annotation, ast.Subscript):
-        return annotated(annotation.value)
+        return read_annotation(annotation.value)
     if isinstance(annotation, ast.BinOp):
-        one, other = annotated(annotation.left), annotated(annotation.right)
+        one, other = read_annotation(annotation.left), read_annotation(annotation.right)
         return one | other if one and other else UNKNOWN
     if isinstance(annotation, ast.Constant) and annotation.value is None:
         return frozenset({"NoneType"})
@@ -427,11 +427,11 @@ def annotated(annotation: ast.expr | None) -> Kind:
 def _callables(outer: Outside) -> dict[str, Kind]:
     found: dict[str, Kind] = {name: frozenset({name}) for name in outer.classes}
     for name, function in outer.functions.items():
-        found[name] = _returned(function)
+        found[name] = _infer_result(function)
     for owner in outer.classes.values():
         for item in owner.body:
             if isinstance(item, Function):
-                found[f".{item.name}"] = _returned(item)
+                found[f".{item.name}"] = _infer_result(item)
     return found
 
 
@@ -451,8 +451,8 @@ def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
     return {name: each[0] for name, each in known.items() if len(each) == 1}
 
 
-def _returned(function: Function) -> Kind:
-    kind = annotated(function.returns)
+def _infer_result(function: Function) -> Kind:
+    kind = read_annotation(function.returns)
     if kind:
         return kind
     own = list(_own(function.body))
@@ -472,19 +472,19 @@ def _own(body: list[ast.stmt]) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _shown(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
+def _list_shown(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
     """Yield the kinds of names that one node shows."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
-            yield from _assigned(target, node.value, kinds)
+            yield from _infer_assigned(target, node.value, kinds)
     elif isinstance(node, ast.AnnAssign):
-        yield _name(node.target), annotated(node.annotation)
+        yield _name(node.target), read_annotation(node.annotation)
     elif isinstance(node, ast.arg):
-        yield node.arg, annotated(node.annotation)
+        yield node.arg, read_annotation(node.annotation)
     elif isinstance(node, ast.arguments):
         yield from _defaults(node, kinds)
     elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-        yield from _iterated(node.target, node.iter, kinds)
+        yield from _infer_iterated(node.target, node.iter, kinds)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
         yield from _put_in(node.func, node.args[0], kinds)
 
@@ -494,10 +494,10 @@ def _put_in(method: ast.Attribute, item: ast.expr, kinds: Kinds) -> Iterator[tup
         yield f"{_name(method.value)}[]", kinds.of(item)
 
 
-def _assigned(target: ast.expr, value: ast.expr, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
+def _infer_assigned(target: ast.expr, value: ast.expr, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         for part, item in zip(target.elts, value.elts, strict=True):
-            yield from _assigned(part, item, kinds)
+            yield from _infer_assigned(part, item, kinds)
     elif isinstance(target, ast.Subscript):
         yield f"{_name(target.value)}[]", kinds.of(value)
     elif isinstance(target, ast.Name | ast.Attribute):
@@ -516,7 +516,7 @@ def _defaults(node: ast.arguments, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
         yield arg.arg, kind if kind != frozenset({"NoneType"}) else UNKNOWN
 
 
-def _iterated(target: ast.expr, over: ast.expr, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
+def _infer_iterated(target: ast.expr, over: ast.expr, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
     called = over.func.id if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) else ""
     if called == "range":
         yield _name(target), INT

@@ -46,7 +46,7 @@ class Problem:
         if not self.excluded:
             return False
         whole = {**self.job.change, **change}
-        return digest(settled(self.job.base, whole)) in self.excluded
+        return digest(settle(self.job.base, whole)) in self.excluded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Finding:
     saw_held_out: bool = False
 
 
-def settled(base: Tree, change: Change) -> Change:
+def settle(base: Tree, change: Change) -> Change:
     """The change without what leaves the base as it is, as the agent settles the changes that it digests."""
     entries = base.entries()
     return {path: text for path, text in change.items() if not _same(base, path, text, known=path in entries)}

@@ -207,7 +207,7 @@ class Search:
         await self._rank_partial_fixes()
         for share, variant in self._partial_fixes[:GROWN_AT_ONCE]:
             if time.monotonic() < self._deadline:
-                self._candidates.add(await self._grown(replace(variant, likelihood=GROWTH * share)))
+                self._candidates.add(await self._grow_from(replace(variant, likelihood=GROWTH * share)))
         del self._partial_fixes[:GROWN_AT_ONCE]
         self._grow_at = self._found.tried + GROW_EVERY
 
@@ -225,7 +225,7 @@ class Search:
         self._partial_fixes.sort(key=lambda entry: (-entry[0], -entry[1].likelihood))
         del self._partial_fixes[GROWN:]
 
-    async def _grown(self, variant: Variant) -> CandidateStream:
+    async def _grow_from(self, variant: Variant) -> CandidateStream:
         """The edits to a variant, which is observed like the original."""
         text = await asyncio.to_thread(ast.unparse, variant.tree)
         job = replace(self._space.job, change={**self._space.job.change, variant.path: text})
@@ -239,7 +239,7 @@ class Search:
         limits = self._limits
         longer = replace(limits, steps=limits.steps * SLOW_STEPS, wall_s=limits.wall_s * SLOW_S, max_failures=1)
         slow, self._slow = self._slow[:RETRIED], []
-        for batch in _batched(slow, 24):
+        for batch in _batch(slow, 24):
             if self._has_enough(batch[0].likelihood):
                 return
             await self._try(batch, longer)
@@ -268,7 +268,7 @@ class Search:
         self._on_progress(Progress(tried=found.tried, estimated=found.estimated, best=found.best, text=text))
 
 
-def _batched(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
+def _batch(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 

@@ -58,7 +58,7 @@ class Sources:
         """Path to text, as Python reads it."""
         return {path: program.text for path, program in self.programs.items()}
 
-    def rendered(self, path: str, tree: ast.Module) -> str:
+    def render(self, path: str, tree: ast.Module) -> str:
         """The text of a file that is to have this tree."""
         program = self.programs[path]
         return program.file_text(render(program.text, tree))
@@ -180,7 +180,7 @@ class _Writer:
             elif isinstance(before, list) and _pairs(before, after):
                 for one, other in zip(before, after, strict=True):
                     found += self._differences(one, other, wrapped=wrapped)
-            elif _dumped(before) != _dumped(after):
+            elif _dump(before) != _dump(after):
                 sign = self._sign(old, name, before, after)
                 if sign is None:
                     return None
@@ -217,7 +217,7 @@ class _Writer:
     def _whole(self, old: Any, new: Any, *, wrapped: bool) -> _Cut:
         if isinstance(old, ast.stmt):
             return self._statements([old], [new])
-        text = self._quoted(ast.unparse(new))
+        text = self._quote(ast.unparse(new))
         needs = wrapped and isinstance(new, ast.expr) and not isinstance(new, ast.Name | ast.Constant | ast.Call)
         start = self._at(old.lineno, old.col_offset)
         stop = self._at(old.end_lineno, old.end_col_offset)
@@ -240,7 +240,7 @@ class _Writer:
             return [cut for one, other in pairs for cut in self._differences(one, other, wrapped=wrapped)]
         if old:
             return [self._statements(old, new)]
-        return [self._inserted(before, head, new)]
+        return [self._insert(before, head, new)]
 
     def _statements(self, old: list[Any], new: list[Any]) -> _Cut:
         """Whole lines, from the first statement to the last."""
@@ -249,7 +249,7 @@ class _Writer:
         start, stop = self._starts[first - 1], self._starts[old[-1].end_lineno]
         return _Cut(start=start, stop=stop, text=self._lines(new, indent))
 
-    def _inserted(self, block: list[Any], index: int, new: list[Any]) -> _Cut:
+    def _insert(self, block: list[Any], index: int, new: list[Any]) -> _Cut:
         before = block[index - 1] if index else block[0]
         line = before.end_lineno if index else min([before.lineno, *(d.lineno for d in _decorators(before))]) - 1
         place = self._starts[line]
@@ -265,14 +265,14 @@ class _Writer:
         known = self._sources.get(ast.dump(statement))
         segment = ast.get_source_segment(self._raw.decode(), known) if known else None
         if known is None or not segment:
-            return self._quoted(ast.unparse(statement)).split("\n")
+            return self._quote(ast.unparse(statement)).split("\n")
         lines = segment.split("\n")
         return [lines[0], *(re.sub(f"^ {{0,{known.col_offset}}}", "", line) for line in lines[1:])]
 
     def _at(self, line: int, column: int) -> int:
         return self._starts[line - 1] + column
 
-    def _quoted(self, text: str) -> str:
+    def _quote(self, text: str) -> str:
         """The text with the quotation marks that the file prefers."""
         if not self._double:
             return text
@@ -299,10 +299,10 @@ def _pairs(before: list[Any], after: Any) -> bool:
     return alike and all(hasattr(one, "lineno") for one in before) and all(isinstance(one, ast.AST) for one in after)
 
 
-def _dumped(value: Any) -> str:
+def _dump(value: Any) -> str:
     if isinstance(value, ast.AST):
         return ast.dump(value)
-    return "[" + ",".join(map(_dumped, value)) + "]" if isinstance(value, list) else repr(value)
+    return "[" + ",".join(map(_dump, value)) + "]" if isinstance(value, list) else repr(value)
 
 
 def _decorators(node: Any) -> list[ast.expr]:

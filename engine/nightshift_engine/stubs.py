@@ -12,7 +12,7 @@ from nightshift.core.code import literals
 from nightshift.core.code.parsing import parse_expression, parse_quietly
 from nightshift.core.code.stubs import is_stub
 from nightshift_engine.evaluation import SuiteObservation
-from nightshift_engine.tree import Place, functions, replaced
+from nightshift_engine.tree import Place, functions, replace
 
 _RESULT = re.compile(r"\s*(?:->|→|=>|==|=|returns|gives|is)\s*")
 _WORDS = re.compile(r"[A-Za-z]{3,}")
@@ -118,7 +118,7 @@ def _examples(doc: str, node: ast.FunctionDef, plain: int) -> Iterator[tuple[str
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     for call, wanted in (*_of_doctest(doc), *_of_prose(doc, node.name)):
         try:
-            found = _bound(call, node.name, names, defaults)
+            found = _bind(call, node.name, names, defaults)
             result = literals.read(wanted)
         except ValueError:
             continue
@@ -161,7 +161,7 @@ def _is_call(text: str) -> bool:
         return False
 
 
-def _bound(call: str, name: str, names: list[str], defaults: list[object]) -> tuple[object, ...]:
+def _bind(call: str, name: str, names: list[str], defaults: list[object]) -> tuple[object, ...]:
     """The arguments of a call in the order of the parameters.
 
     Raises:
@@ -209,9 +209,9 @@ def find(trees: Mapping[str, ast.Module], observation: SuiteObservation) -> list
     return found
 
 
-def filled(tree: ast.Module, stub: StubPlace, text: str) -> ast.Module:
+def fill(tree: ast.Module, stub: StubPlace, text: str) -> ast.Module:
     """The tree with another text of the function, which begins at column 0."""
     made = ast.parse(text).body
     function = next(node for node in made if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    whole: ast.Module = replaced(tree, stub.place, function)
+    whole: ast.Module = replace(tree, stub.place, function)
     return whole

@@ -23,7 +23,7 @@ from nightshift.verdict.languages.plan import Plan
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift_engine import stubs
 from nightshift_engine.evaluation import SynthesisJob, SynthesisResult
-from nightshift_engine.evaluator import rows, staged
+from nightshift_engine.evaluator import plan_stage, rows
 from nightshift_engine.sources import ProgramText, program_text
 from nightshift_engine.stubs import Stub
 
@@ -64,15 +64,15 @@ class SandboxSynthesiser:
         found = stubs.read(program.text, job.scope)
         if isinstance(found, str):
             return SynthesisResult(why=found)
-        stage = await staged(job.job, self._suite_runs)
+        stage = await plan_stage(job.job, self._suite_runs)
         planned = _recording(stage.with_task(_task(job, found)), job.path, program, found.name)
         suite = replace(stage.job, limits=replace(job.job.limits, cpu_s=job.budget_s + TESTS_S))
         ready, result = await self._suite_runs.executed(suite, planned)
         report = report_of(read_program(result, ready.key))
-        return result_of(report, lambda body: written(found, body), job.budget_s)
+        return result_of(report, lambda body: write(found, body), job.budget_s)
 
 
-def written(found: Stub, body: str) -> str:
+def write(found: Stub, body: str) -> str:
     """The text of the whole function with these statements as its body."""
     return f"{found.head}\n{textwrap.indent(body, found.indent)}\n"
 
@@ -94,7 +94,7 @@ def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
     return {
         "kind": "synthesis",
         "parameters": found.parameters,
-        "examples": [_packed(arguments, wanted) for arguments, wanted in found.examples],
+        "examples": [_pack(arguments, wanted) for arguments, wanted in found.examples],
         "constants": constants[:CONSTANTS],
         "words": sorted(words)[:200],
         "numbers": found.numbers,
@@ -104,7 +104,7 @@ def _task(job: SynthesisJob, found: Stub) -> dict[str, Any]:
     }
 
 
-def _packed(arguments: tuple[object, ...], wanted: object) -> str:
+def _pack(arguments: tuple[object, ...], wanted: object) -> str:
     """An example in the recorder's form."""
     return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
 

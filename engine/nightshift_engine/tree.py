@@ -28,16 +28,16 @@ def at(tree: ast.AST, place: Place) -> ast.AST:
     return found
 
 
-def replaced(tree: ast.AST, place: Place, new: ast.AST) -> Any:
+def replace(tree: ast.AST, place: Place, new: ast.AST) -> Any:
     """The tree with another node at a place."""
     if not place:
         return new
     (field, index), rest = place[0], place[1:]
     child = getattr(tree, field) if index is None else getattr(tree, field)[index]
-    return _with(tree, field, index, replaced(child, rest, new))
+    return _with(tree, field, index, replace(child, rest, new))
 
 
-def spliced(tree: ast.AST, place: Place, count: int, new: Sequence[ast.stmt]) -> Any:
+def splice(tree: ast.AST, place: Place, count: int, new: Sequence[ast.stmt]) -> Any:
     """The tree with `count` statements from a place on replaced by others; 0 inserts before it.
 
     The last index of the place may be the length of its list. An emptied body gets a `pass`.
@@ -49,7 +49,7 @@ def spliced(tree: ast.AST, place: Place, count: int, new: Sequence[ast.stmt]) ->
     body[index : index + count] = new
     if not body and field == "body":
         body = [ast.Pass()]
-    return replaced(tree, tuple(way), _shallow(holder, field, body))
+    return replace(tree, tuple(way), _shallow(holder, field, body))
 
 
 def places(tree: ast.AST, start: Place = ()) -> Iterator[tuple[Place, ast.AST]]:

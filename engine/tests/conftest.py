@@ -1,4 +1,4 @@
-"""What the tests of the edits share: a small program with its slip, and the rank of the edit that mends it."""
+"""The helpers of the edits' tests: a small program with its slip, and the rank of the edit that mends it."""
 
 import ast
 import re
@@ -39,7 +39,7 @@ def edits_of(context: EditContext, operators: Sequence[EditOperator]) -> list[Ed
 
 
 def rank(marked: str, operators: Sequence[EditOperator], kinds: Seen | None = None) -> int | None:
-    """Where the mend comes among all edits; none when it is missing. A slip and its mend are marked «slip→mend»."""
+    """Return the rank of the mend among all edits, if any. A slip and its mend are marked «slip→mend»."""
     slip, mend = MARK.sub(r"\1", marked), MARK.sub(r"\2", marked)
     scope = _scope_of(slip, marked)
     context = context_of(slip, kinds, scope)

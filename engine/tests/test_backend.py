@@ -110,7 +110,7 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
 
 
 async def test_the_answer_to_another_refused_change_takes_that_change_back() -> None:
-    """What the engine finds next counts from where its search began, not on top of what was refused."""
+    """The next finding of the engine counts from where its search began, not on top of what was refused."""
     found = [
         Finding(change={"a.py": "A = 2\n"}, description="one"),
         Finding(change={"b.py": "B = 2\n"}, description="two"),

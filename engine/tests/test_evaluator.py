@@ -19,7 +19,7 @@ from nightshift.verdict.shaping import Texts
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift_engine import evaluator
 from nightshift_engine.evaluation import CallResult, CandidateResult, EvaluationJob, RunStatus
-from nightshift_engine.evaluator import AT_ONCE, DEATHS, MISSING, UNTRIED, Batch, RunReport, staged
+from nightshift_engine.evaluator import AT_ONCE, DEATHS, MISSING, UNTRIED, Batch, RunReport, plan_stage
 from tests.support import sandboxes
 from tests.support.trees import TextTree
 
@@ -30,7 +30,7 @@ def rounds(tmp_path: Path) -> SuiteRuns:
 
 
 async def test_a_run_of_trials_has_no_copies_and_does_not_end_at_a_failure(rounds: SuiteRuns) -> None:
-    plan = (await staged(trying.job(), rounds)).plan
+    plan = (await plan_stage(trying.job(), rounds)).plan
     assert not any(file.must_fail_text for file in plan.files)
     assert plan.order == tuple(file.path for file in plan.files)
     assert "-x" not in (plan.words or ())
@@ -45,14 +45,14 @@ async def test_what_pytest_does_not_run_is_refused(
 ) -> None:
     job = EvaluationJob(base=TextTree({"Makefile": "check:\n"}), change={}, tests=tests, command=command)
     with pytest.raises(SandboxError, match="candidates are evaluated by"):
-        await staged(job, rounds)
+        await plan_stage(job, rounds)
 
 
 PASSED = CandidateResult(how=RunStatus.PASSED, passed=1)
 
 
 class Box:
-    """What a sandbox does with candidates of which some end it: with a word before that, or without."""
+    """The sandbox meets candidates of which some end it: with a word before that, or without."""
 
     def __init__(self, killers: Callable[[int], bool], *, at_once: int = 10**6, is_silent: bool = False) -> None:
         self._killers, self._at_once, self._is_silent = killers, at_once, is_silent

@@ -20,16 +20,16 @@ from nightshift_engine.kinds import (
     Kinds,
     Locals,
     Visible,
-    annotated,
     attributes,
-    bound,
     fits,
-    inferred,
+    infer,
     is_number,
+    list_bound,
     methods,
     outside,
     parameters,
-    seen,
+    read_annotation,
+    read_kind,
 )
 
 KINDS = Kinds(
@@ -114,7 +114,7 @@ def test_fitting_goes_both_ways() -> None:
 
 
 def test_types_seen_at_run_time_are_kinds() -> None:
-    assert seen(frozenset({"function", "int"})) == frozenset({"callable", "int"})
+    assert read_kind(frozenset({"function", "int"})) == frozenset({"callable", "int"})
 
 
 def test_assignments_loops_defaults_and_annotations_tell_kinds() -> None:
@@ -129,7 +129,7 @@ def test_assignments_loops_defaults_and_annotations_tell_kinds() -> None:
         "    self.n = Node()\n"
         "    pairs = [(1, 2)]\n"
     )
-    kinds = inferred(list(ast.walk(tree.body[-1])), outside(tree), {"a": frozenset({"float"})})
+    kinds = infer(list(ast.walk(tree.body[-1])), outside(tree), {"a": frozenset({"float"})})
     told = {
         name: kinds.of_name(name) for name in ("a", "b", "c", "d", "found", "text", "i", "j", "g", "self.n", "pairs[]")
     }
@@ -141,7 +141,7 @@ def test_assignments_loops_defaults_and_annotations_tell_kinds() -> None:
 
 def test_what_was_seen_at_run_time_comes_before_what_is_written() -> None:
     tree = ast.parse("def f():\n    x = 1\n")
-    kinds = inferred(list(ast.walk(tree)), outside(tree), {"x": frozenset({"str"})})
+    kinds = infer(list(ast.walk(tree)), outside(tree), {"x": frozenset({"str"})})
     assert kinds.of_name("x") == STR
 
 
@@ -157,7 +157,7 @@ def test_what_was_seen_at_run_time_comes_before_what_is_written() -> None:
     ],
 )
 def test_plain_annotations_are_understood(text: str, kind: Kind) -> None:
-    assert annotated(ast.parse(text, mode="eval").body) == kind
+    assert read_annotation(ast.parse(text, mode="eval").body) == kind
 
 
 PROGRAM = """
@@ -232,7 +232,7 @@ def test_the_condition_of_a_while_knows_what_its_body_sets() -> None:
 
 
 def test_inner_scopes_bind_no_names_outside() -> None:
-    every = {name for statement in ast.walk(WORK) if isinstance(statement, ast.stmt) for name in bound(statement)}
+    every = {name for statement in ast.walk(WORK) if isinstance(statement, ast.stmt) for name in list_bound(statement)}
     assert "j" not in every
     assert {"hidden", "total"} <= every
     assert "hidden" not in Locals(WORK.body).at(WORK.body[-1])[0]
@@ -240,7 +240,7 @@ def test_inner_scopes_bind_no_names_outside() -> None:
 
 def test_patterns_and_clauses_bind_names() -> None:
     match = ast.parse("match x:\n    case [a, *b] if c: pass\n    case {'k': int(d), **e}: pass\n    case _ as f: pass")
-    assert set(bound(match.body[0])) == {"a", "b", "d", "e", "f"}
+    assert set(list_bound(match.body[0])) == {"a", "b", "d", "e", "f"}
 
 
 def test_a_class_tells_its_attributes_and_its_methods() -> None:

@@ -1,4 +1,4 @@
-"""Which files may be changed, which functions are stubs, what examples a docstring holds, what was found before."""
+"""Files that may be changed, functions that are stubs, examples of a docstring, former findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from nightshift.core.tasks.task import digest
 from nightshift.core.text.encoding import decode, encode
 from nightshift_engine import choose, stubs
-from nightshift_engine.engine import SearchHistory, rebased
+from nightshift_engine.engine import SearchHistory, rebase
 from nightshift_engine.evaluation import ErrorInfo, EvaluationJob, ObservedTest, RunStatus, SuiteObservation
 from nightshift_engine.problem import Finding, Problem
 from nightshift_engine.sources import render, sources
@@ -62,7 +62,7 @@ def test_only_stubs_that_failing_tests_run_are_looked_at_where_that_is_known() -
     observation = SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.FAILED, lines={"m.py": frozenset({5})}),))
     found = stubs.find({"m.py": tree}, observation)
     assert [stub.scope for stub in found] == ["g"]
-    whole = stubs.filled(tree, found[0], "def g(a):\n    return a + 1")
+    whole = stubs.fill(tree, found[0], "def g(a):\n    return a + 1")
     assert ast.unparse(whole).endswith("def g(a):\n    return a + 1\n\nclass A:\n\n    def m(self):\n        ...")
 
 
@@ -125,7 +125,7 @@ def test_other_tasks_and_unknown_changes_remember_nothing() -> None:
 
 def test_a_change_of_one_state_is_put_on_another() -> None:
     start, now = job({"m.py": "bug"}), job({"m.py": "wrong", "pkg/b.py": "B = 2\n", "new.py": "N"})
-    assert rebased({"pkg/a.py": "A = 2\n"}, start, now) == {
+    assert rebase({"pkg/a.py": "A = 2\n"}, start, now) == {
         "m.py": "bug", "pkg/b.py": "B = 1\n", "new.py": None, "pkg/a.py": "A = 2\n",
     }  # fmt: skip
 
@@ -242,7 +242,7 @@ def test_a_file_in_another_encoding_is_changed_in_its_own_bytes() -> None:
     found = sources(latin, SuiteObservation())
     assert "café" in found.texts["pkg/a.py"]
     wanted = ast.parse(found.texts["pkg/a.py"].replace("[1:]", "[0:]").replace("thé", "thé für €"))
-    assert encode(found.rendered("pkg/a.py", wanted)) == LATIN.replace(b"[1:]", b"[0:]").replace(
+    assert encode(found.render("pkg/a.py", wanted)) == LATIN.replace(b"[1:]", b"[0:]").replace(
         b"th\xe9", b"th\xe9 f\xfcr \\u20ac"
     )
 

@@ -1,4 +1,4 @@
-"""What is read of a stub: whether it is one, what stays of it, and what its docstring shows."""
+"""The reading of a stub: whether it is one, its remaining text, and the examples of its docstring."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from nightshift_engine import stubs
 from nightshift_engine.stubs import Stub
-from nightshift_engine.synthesis import written
+from nightshift_engine.synthesis import write
 
 
 def read(text: str, scope: str = "f") -> Stub:
@@ -41,14 +41,14 @@ def test_anything_else_is_told_apart(text: str, why: str) -> None:
 def test_signature_decorators_and_docstring_stay_as_they_are() -> None:
     head = '@cache\ndef f(x: int,  # odd\n      *, y: str = "a") -> int:\n    """Say\n    it."""'
     found = read(f"import functools\ncache = functools.cache\n\n{head}\n    pass\n\n\ndef g():\n    return 1\n")
-    text = written(found, "if x:\n    return 1\nreturn len(y)")
+    text = write(found, "if x:\n    return 1\nreturn len(y)")
     assert text == f"{head}\n    if x:\n        return 1\n    return len(y)\n"
     assert found.parameters == ("x", "y")
 
 
 def test_a_body_on_the_line_of_its_signature_moves_to_the_next() -> None:
-    assert written(read("def f(x): ...\n"), "return x") == "def f(x):\n    return x\n"
-    ast.parse(written(read("def f(x):\n\tpass\n"), "if x:\n    return 1\nreturn 2"))
+    assert write(read("def f(x): ...\n"), "return x") == "def f(x):\n    return x\n"
+    ast.parse(write(read("def f(x):\n\tpass\n"), "if x:\n    return 1\nreturn 2"))
 
 
 def test_examples_come_from_doctests_and_from_prose() -> None:

@@ -7,7 +7,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift_engine.tree import at, places, replaced, spliced
+from nightshift_engine.tree import at, places, replace, splice
 
 TEXT = """
 def f(a, b=2):
@@ -41,7 +41,7 @@ def test_a_replacement_changes_one_place_and_leaves_the_old_tree_alone(
     place: tuple[tuple[str, int | None], ...],
 ) -> None:
     before = ast.dump(TREE)
-    new = replaced(TREE, place, ast.Name(id="zz", ctx=ast.Load()))
+    new = replace(TREE, place, ast.Name(id="zz", ctx=ast.Load()))
     assert ast.dump(TREE) == before
     assert isinstance(at(new, place), ast.Name)
     assert ast.unparse(new).count("zz") == 1
@@ -52,10 +52,10 @@ def test_a_replacement_changes_one_place_and_leaves_the_old_tree_alone(
 @given(st.sampled_from(STATEMENTS), st.integers(0, 1))
 def test_statements_are_put_in_and_taken_out(place: tuple[tuple[str, int | None], ...], count: int) -> None:
     before = ast.dump(TREE)
-    new = spliced(TREE, place, count, [ast.parse("zz = 1").body[0]])
+    new = splice(TREE, place, count, [ast.parse("zz = 1").body[0]])
     assert ast.dump(TREE) == before
     ast.parse(ast.unparse(new))
-    gone = spliced(new, place, 1, [])
+    gone = splice(new, place, 1, [])
     ast.parse(ast.unparse(gone))
     if not count:
         assert ast.dump(gone) == before
@@ -63,10 +63,10 @@ def test_statements_are_put_in_and_taken_out(place: tuple[tuple[str, int | None]
 
 def test_a_body_that_loses_its_last_statement_passes() -> None:
     tree = ast.parse("if a:\n    b()\n")
-    assert ast.unparse(spliced(tree, (("body", 0), ("body", 0)), 1, [])) == "if a:\n    pass"
+    assert ast.unparse(splice(tree, (("body", 0), ("body", 0)), 1, [])) == "if a:\n    pass"
 
 
 def test_at_the_end_of_a_body_something_can_be_added() -> None:
     tree = ast.parse("if a:\n    b()\n")
-    new = spliced(tree, (("body", 0), ("body", 1)), 0, [ast.Break()])
+    new = splice(tree, (("body", 0), ("body", 1)), 0, [ast.Break()])
     assert ast.unparse(new) == "if a:\n    b()\n    break"

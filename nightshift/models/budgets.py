@@ -124,7 +124,7 @@ class Budget:
     def __init__(self, what: str, spent: Spent, limits: Limits = UNLIMITED) -> None:
         self.what, self.spent = what, spent
         self._reserved: list[Spent] = []
-        self._settled = asyncio.Event()
+        self._is_settled = asyncio.Event()
         self.limit(limits)
 
     def limit(self, limits: Limits) -> None:
@@ -147,7 +147,7 @@ class Budget:
             BudgetExhausted: there is no room even when all others have settled.
         """
         while (granted := self._longest_reply(need)) < need.reply and self._reserved:
-            await self._settled.wait()
+            await self._is_settled.wait()
         if granted < min(need.reply, LEAST_REPLY):
             raise BudgetExhausted(self, self._shortage(need))
         reserved = need.as_spent(granted)
@@ -163,8 +163,8 @@ class Budget:
         self.spent = self.spent + spent
 
     def _wake_waiting(self) -> None:
-        self._settled.set()
-        self._settled = asyncio.Event()
+        self._is_settled.set()
+        self._is_settled = asyncio.Event()
 
     def _longest_reply(self, need: CallEstimate) -> int:
         """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""

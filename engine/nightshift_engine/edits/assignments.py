@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from nightshift_engine.edit import Edit
 from nightshift_engine.edits import build
-from nightshift_engine.edits.build import Piece, call, constant, item, method, name, piece, statement, stored
+from nightshift_engine.edits.build import Piece, as_target, call, constant, item, method, name, piece, statement
 from nightshift_engine.edits.conditions import BUILTINS
 from nightshift_engine.edits.statement_edits import (
-    changed,
+    change,
     choices,
-    inserted,
+    insert,
     statement_expressions,
     statement_operator,
 )
@@ -37,48 +37,48 @@ def assignments(view: StatementView) -> Iterable[Edit]:
 def _assignments_at(view: StatementView, site: Site) -> Iterator[Edit]:
     node = site.node
     if isinstance(node, ast.Expr):
-        yield from _kept(view, site, node.value)
+        yield from _assign_expression(view, site, node.value)
     elif isinstance(node, ast.AugAssign):
-        yield _changed(site, [_assigned(node.target, node.value)], 0.2)
+        yield _change(site, [_make_assignment(node.target, node.value)], 0.2)
         yield from _other_targets(view, site, node.target, node)
-        grown = ast.BinOp(left=node.value, op=node.op, right=build.loaded(node.target))
+        grown = ast.BinOp(left=node.value, op=node.op, right=build.as_value(node.target))
         if isinstance(node.op, ast.Add):
-            yield _changed(site, [_assigned(node.target, grown)], 0.08)
+            yield _change(site, [_make_assignment(node.target, grown)], 0.08)
     elif isinstance(node, ast.Assign) and len(node.targets) == 1:
         target = node.targets[0]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             yield from _simultaneous(site, target, node.value)
         elif isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
             for step, weight in ((ast.Add(), 0.15), (ast.Sub(), 0.05), (ast.Mult(), 0.03)):
-                yield _changed(site, [ast.AugAssign(target=target, op=step, value=node.value)], weight)
+                yield _change(site, [ast.AugAssign(target=target, op=step, value=node.value)], weight)
             yield from _other_targets(view, site, target, node)
         if isinstance(target, ast.Tuple):
-            yield from _reordered(site, target, node.value)
+            yield from _reorder(site, target, node.value)
         yield from _together(site)
 
 
-def _kept(view: StatementView, site: Site, value: ast.expr) -> Iterator[Edit]:
+def _assign_expression(view: StatementView, site: Site, value: ast.expr) -> Iterator[Edit]:
     """The value of a bare expression is assigned: to what it was made from, else to another variable."""
     if isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
-        target = stored(value.left)
-        yield _changed(site, [ast.AugAssign(target=target, op=value.op, value=value.right)], 0.9)  # type: ignore[arg-type] # one of the three, see above
+        target = as_target(value.left)
+        yield _change(site, [ast.AugAssign(target=target, op=value.op, value=value.right)], 0.9)  # type: ignore[arg-type] # one of the three, see above
     if isinstance(value, ast.Compare) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
-        yield _changed(site, [_assigned(stored(value.left), value.comparators[0])], 0.9)
+        yield _change(site, [_make_assignment(as_target(value.left), value.comparators[0])], 0.9)
     if isinstance(value, ast.BinOp | ast.Call | ast.UnaryOp | ast.Subscript | ast.ListComp):
-        used = set(view.seen_names(value))
+        used = set(view.list_read_names(value))
         for text in (*view.names(site.block), *view.chains):
             if text not in {"self", "cls"}:
                 weight = (0.3 if text in used else 0.06) * (1.0 if isinstance(value, ast.Call) else 2.0)
-                yield _changed(site, [_assigned(stored(name(text).node), value)], weight)
+                yield _change(site, [_make_assignment(as_target(name(text).node), value)], weight)
 
 
-def _changed(site: Site, new: list[ast.stmt], weight: float, count: int = 1) -> Edit:
+def _change(site: Site, new: list[ast.stmt], weight: float, count: int = 1) -> Edit:
     old = "; ".join(ast.unparse(node) for node in site.block.statements[site.index : site.index + count])
     text = "; ".join(ast.unparse(node) for node in new)
-    return changed("assignment", site, new, weight, f"`{old}` becomes `{text}`", count=count)
+    return change("assignment", site, new, weight, f"`{old}` becomes `{text}`", count=count)
 
 
-def _assigned(target: ast.expr, value: ast.expr) -> ast.stmt:
+def _make_assignment(target: ast.expr, value: ast.expr) -> ast.stmt:
     return ast.Assign(targets=[target], value=value, lineno=0)
 
 
@@ -92,11 +92,11 @@ def _other_targets(
             continue
         alike = view.kinds(text) & view.kinds(old) or not (view.kinds(text) and view.kinds(old))
         weight = 0.12 if alike else 0.03
-        new = stored(name(text).node)
+        new = as_target(name(text).node)
         if isinstance(node, ast.Assign):
-            yield _changed(site, [_assigned(new, node.value)], weight)
+            yield _change(site, [_make_assignment(new, node.value)], weight)
         elif isinstance(new, ast.Name | ast.Attribute | ast.Subscript):
-            yield _changed(site, [ast.AugAssign(target=new, op=node.op, value=node.value)], weight)
+            yield _change(site, [ast.AugAssign(target=new, op=node.op, value=node.value)], weight)
 
 
 def _simultaneous(site: Site, target: ast.Tuple, value: ast.Tuple) -> Iterator[Edit]:
@@ -104,19 +104,19 @@ def _simultaneous(site: Site, target: ast.Tuple, value: ast.Tuple) -> Iterator[E
     parts = (*target.elts, *value.elts)
     if len(target.elts) != len(value.elts) or any(isinstance(part, ast.Starred) for part in parts):
         return
-    pairs = [_assigned(left, right) for left, right in zip(target.elts, value.elts, strict=True)]
-    yield _changed(site, pairs, 0.1)
-    yield _changed(site, pairs[::-1], 0.08)
-    yield from _reordered(site, value, target)
+    pairs = [_make_assignment(left, right) for left, right in zip(target.elts, value.elts, strict=True)]
+    yield _change(site, pairs, 0.1)
+    yield _change(site, pairs[::-1], 0.08)
+    yield from _reorder(site, value, target)
 
 
-def _reordered(site: Site, parts: ast.Tuple, other: ast.expr) -> Iterator[Edit]:
+def _reorder(site: Site, parts: ast.Tuple, other: ast.expr) -> Iterator[Edit]:
     """One side of a tuple assignment in other orders."""
     value_side = isinstance(parts.ctx, ast.Load)
     for order in itertools.islice(itertools.permutations(parts.elts), 1, 6):
         turned = ast.Tuple(elts=list(order), ctx=parts.ctx)
-        new = _assigned(other, turned) if value_side else _assigned(turned, other)
-        yield _changed(site, [new], 0.3 if len(parts.elts) == 2 else 0.15)
+        new = _make_assignment(other, turned) if value_side else _make_assignment(turned, other)
+        yield _change(site, [new], 0.3 if len(parts.elts) == 2 else 0.15)
 
 
 def _together(site: Site) -> Iterator[Edit]:
@@ -134,7 +134,7 @@ def _together(site: Site) -> Iterator[Edit]:
         left, right = ast.Tuple(elts=targets, ctx=ast.Store()), ast.Tuple(elts=values, ctx=ast.Load())
         read = {name for value in values[1:] for name in _names(value)}
         weight = 0.3 if read & {name for target in targets[:-1] for name in _names(target)} else 0.02
-        yield _changed(site, [_assigned(left, right)], weight, count=count)
+        yield _change(site, [_make_assignment(left, right)], weight, count=count)
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -151,7 +151,7 @@ _UNBOUND = ("UnboundLocalError", "NameError")
 def initial_values(view: StatementView) -> Iterable[Edit]:
     """Other first values of variables, and first values put in or moved."""
     made = [edit for site in view.sites for edit in _initial_at(view, site)]
-    made += [edit for gap in view.gaps for edit in (*_missing(view, gap), *_lost(view, gap))]
+    made += [edit for gap in view.gaps for edit in (*_missing(view, gap), *_bind_lost_names(view, gap))]
     return made
 
 
@@ -206,15 +206,15 @@ def _from_visible(view: StatementView, block: Block, old: ast.expr) -> Iterator[
         if text in {"self", "cls"}:
             continue
         part = name(text)
-        weight = 0.1 if view.bound_at(block, text) < line else 0.02
+        weight = 0.1 if view.find_binding(block, text) < line else 0.02
         yield part, weight
         if view.number(text):
-            yield from ((build.calculated(part, step, constant(1)), weight) for step in (ast.Add, ast.Sub))
-        if view.sized(text) or not view.known(text):
+            yield from ((build.calculate(part, step, constant(1)), weight) for step in (ast.Add, ast.Sub))
+        if view.has_length(text) or not view.has_kind(text):
             length = call("len", part)
             yield item(part, constant(0)), weight * 2
             yield length, weight * 1.5
-            yield build.calculated(length, ast.Sub, constant(1)), weight
+            yield build.calculate(length, ast.Sub, constant(1)), weight
             yield call("list", part), weight * 0.5
         yield Piece(ast.List(elts=[part.node], ctx=ast.Load()), f"[{text}]"), weight * 0.6
     yield from ((name(text), 0.05) for text in view.chains)
@@ -243,7 +243,7 @@ def _out_of_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
         if isinstance(inside, ast.Assign) and is_initial(inside.value) and len(loop.body) > 1:
             rest = _with_body(loop, [*loop.body[:index], *loop.body[index + 1 :]])
             note = f"`{ast.unparse(inside)}` is moved before the loop"
-            yield changed("moved_initial", site, [inside, rest], 0.25, note)
+            yield change("moved_initial", site, [inside, rest], 0.25, note)
 
 
 def _with_body(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.For | ast.While:
@@ -266,15 +266,15 @@ def _missing(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]
     loops = isinstance(following, ast.For | ast.While)
     for text in view.names(block):
         unbound = any(kind in _UNBOUND and f"'{text}'" in message for kind, message in view.context.errors)
-        if not (head or loops or unbound) or text not in _stored(following, block):
+        if not (head or loops or unbound) or text not in _list_stored(following, block):
             continue
         for value, weight in _firsts(view, text):
             worth = weight * (4.0 if unbound else 1.0)
             note = f"`{text} = {value.text}` is put in"
-            yield inserted("initial", gap, build.assign(text, value), worth, note)
+            yield insert("initial", gap, build.assign(text, value), worth, note)
 
 
-def _lost(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+def _bind_lost_names(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     """A first value for a name that nothing binds, before its first use in a block."""
     block, index, _ = gap
     if index >= len(block.statements):
@@ -283,12 +283,12 @@ def _lost(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     before_loop = isinstance(block.statements[index], ast.For | ast.While)
     in_loop = block.loops > 0 and index == block.first
     for text in view.lost if head or before_loop or in_loop else ():
-        if text not in set(view.seen_names(block.statements[index])) and not head:
+        if text not in set(view.list_read_names(block.statements[index])) and not head:
             continue
         scale = 1.0 if head or before_loop else 0.7
         for value, weight in _first_of(view, block, text):
             new = build.assign(text, value)
-            yield inserted("initial", gap, new, weight * scale, f"`{text} = {value.text}` is put in")
+            yield insert("initial", gap, new, weight * scale, f"`{text} = {value.text}` is put in")
 
 
 def _first_of(view: StatementView, block: Block, text: str) -> Iterator[tuple[Piece, float]]:
@@ -299,15 +299,15 @@ def _first_of(view: StatementView, block: Block, text: str) -> Iterator[tuple[Pi
     for value in (0, 1, None, False):
         yield constant(value), 0.3 if kinds & SIZED else 0.7 if value in {0, None} else 0.5
     for other in view.names(block):
-        if view.bound_at(block, other) <= getattr(block.function, "lineno", 0):
+        if view.find_binding(block, other) <= getattr(block.function, "lineno", 0):
             yield name(other), 0.2
-            if view.sized(other) or not view.known(other):
+            if view.has_length(other) or not view.has_kind(other):
                 yield from ((call(kind, name(other)), 0.6 if kind in kinds else 0.25) for kind in _COPIES)
             yield Piece(ast.List(elts=[name(other).node], ctx=ast.Load()), f"[{other}]"), 0.3
             yield call("len", name(other)), 0.1
 
 
-def _stored(following: ast.stmt, block: Block) -> set[str]:
+def _list_stored(following: ast.stmt, block: Block) -> set[str]:
     nodes = [following, *block.statements] if block.loops else [following]
     return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
 
@@ -317,11 +317,11 @@ def _firsts(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
     for kind in ("list", "dict", "set", "str"):
         if kind in kinds:
             yield build.empty(kind), 0.12
-    if view.number(text) or not view.known(text):
+    if view.number(text) or not view.has_kind(text):
         yield from ((constant(value), 0.1) for value in (0, 1))
-    if not view.known(text) or "NoneType" in kinds:
+    if not view.has_kind(text) or "NoneType" in kinds:
         yield constant(None), 0.08
-    if not view.known(text):
+    if not view.has_kind(text):
         yield build.empty("list"), 0.05
     if "bool" in kinds:
         yield from ((constant(value), 0.12) for value in (True, False))
@@ -336,11 +336,11 @@ _Pair = tuple[str, Piece, ast.Compare]
 @statement_operator(_MOST_RUNNING)
 def running_best(view: StatementView) -> Iterable[Edit]:
     """`best = value` and `best, place = value, here` where `value > best` is asked and `best` stays as it began."""
-    compared = list(_compared(view.node))
+    compared = list(_list_comparisons(view.node))
     return (edit for gap in view.gaps if gap[0].loops for edit in _running_at(view, gap, compared))
 
 
-def _compared(node: ast.AST) -> Iterator[_Pair]:
+def _list_comparisons(node: ast.AST) -> Iterator[_Pair]:
     """Variables with what they are held against: (variable, the other side, the comparison)."""
     for part in ast.walk(node):
         if isinstance(part, ast.Compare) and len(part.ops) == 1 and not isinstance(part.ops[0], ast.In | ast.NotIn):
@@ -353,24 +353,24 @@ def _compared(node: ast.AST) -> Iterator[_Pair]:
 
 def _running_at(view: StatementView, gap: _RunningGap, compared: list[_Pair]) -> Iterator[Edit]:
     block, index, _ = gap
-    stale = view.stale(block) & frozenset(view.reassigned(block))
+    stale = view.stale(block) & frozenset(view.list_reassigned(block))
     for target, value, test in compared:
         if target in stale and view.names_in(value) <= view.visible(block) | BUILTINS:
             share = _share_of_running(block, index, test)
             new = build.assign(target, value)
-            yield inserted("running", gap, new, 0.35 * share, f"`{ast.unparse(new)}` is put in")
-            for beside in _untouched(view, block, target):
+            yield insert("running", gap, new, 0.35 * share, f"`{ast.unparse(new)}` is put in")
+            for beside in _list_untouched(view, block, target):
                 yield from _both(view, gap, target, value, beside, share)
 
 
-def _untouched(view: StatementView, block: Block, target: str) -> list[str]:
+def _list_untouched(view: StatementView, block: Block, target: str) -> list[str]:
     """Other variables that have a first value and that the loop around a block does not set."""
     place: Block | None = block
     while place is not None and not isinstance(place.owner, ast.For | ast.While):
         place = place.above[0] if place.above else None
     nodes = ast.walk(place.owner) if place else ()
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return [text for text in view.reassigned(block) if text not in stored | {target}][:3]
+    return [text for text in view.list_reassigned(block) if text not in stored | {target}][:3]
 
 
 def _both(
@@ -379,13 +379,13 @@ def _both(
     """Yield edits that keep another variable beside the value: where the value was found is often kept beside it."""
     taken = {value.text, target, beside, "self", "cls"}
     for text in view.names(gap[0]):
-        if text not in taken and view.bound_at(gap[0], text) > view.bound_at(gap[0], beside):
+        if text not in taken and view.find_binding(gap[0], text) > view.find_binding(gap[0], beside):
             fits = 0.2 if view.alike(text, beside) else 0.1
             for targets, values in (((target, beside), (value, name(text))), ((beside, target), (name(text), value))):
                 left = ast.Tuple(elts=[ast.Name(id=each, ctx=ast.Store()) for each in targets], ctx=ast.Store())
                 right = ast.Tuple(elts=[each.node for each in values], ctx=ast.Load())
                 new = ast.Assign(targets=[left], value=right, lineno=0)
-                yield inserted("running", gap, new, fits * share, f"`{ast.unparse(new)}` is put in")
+                yield insert("running", gap, new, fits * share, f"`{ast.unparse(new)}` is put in")
 
 
 def _share_of_running(block: Block, index: int, test: ast.Compare) -> float:
@@ -426,12 +426,12 @@ class Asked:
 def missing_records(view: StatementView) -> Iterable[Edit]:
     """`seen.add(x)` and the like, where `x in seen` is asked."""
     questions = list(_questions(view))
-    return (edit for asked in questions for gap in view.gaps for edit in _recorded_at(view, gap, asked))
+    return (edit for asked in questions for gap in view.gaps for edit in _record_at(view, gap, asked))
 
 
 def _questions(view: StatementView) -> Iterator[Asked]:
     nodes = list(ast.walk(view.node))
-    given = {pair for node in nodes for pair in _given(node)}
+    given = {pair for node in nodes for pair in _list_pairs(node)}
     for node in nodes:
         if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.In | ast.NotIn):
             continue
@@ -440,11 +440,11 @@ def _questions(view: StatementView) -> Iterator[Asked]:
         if small and chain(holder) and "str" not in view.kinds(chain(holder)):
             pair = piece(element), piece(holder)
             share = _GIVEN if (pair[0].text, pair[1].text) in given else 1.0
-            names = frozenset((*view.seen_names(element), *view.seen_names(holder)))
+            names = frozenset((*view.list_read_names(element), *view.list_read_names(holder)))
             yield Asked(test=node, element=pair[0], holder=pair[1], names=names, share=share)
 
 
-def _given(node: ast.AST) -> Iterator[tuple[str, str]]:
+def _list_pairs(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield the pairs that a node stores: (element or key, holder), both as text."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append"}:
         yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in node.args)
@@ -452,7 +452,7 @@ def _given(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield ast.unparse(node.slice), ast.unparse(node.value)
 
 
-def _recorded_at(view: StatementView, gap: _RecordGap, asked: Asked) -> Iterator[Edit]:
+def _record_at(view: StatementView, gap: _RecordGap, asked: Asked) -> Iterator[Edit]:
     block, index, _ = gap
     line = block.statements[index].lineno if index < len(block.statements) else _end(block) + 1
     if not asked.names <= view.visible(block) or asked.names & view.unready(block, line):
@@ -460,7 +460,7 @@ def _recorded_at(view: StatementView, gap: _RecordGap, asked: Asked) -> Iterator
     place = _share_of_recorded(block, index, asked)
     for new, share in _ways(view, block, asked):
         note = f"`{ast.unparse(new)}` is put in"
-        yield inserted("remembered", gap, new, 0.35 * share * place * asked.share, note)
+        yield insert("remembered", gap, new, 0.35 * share * place * asked.share, note)
 
 
 def _end(block: Block) -> int:
@@ -493,7 +493,7 @@ def _ways(view: StatementView, block: Block, asked: Asked) -> Iterator[tuple[ast
     if "list" in kinds or "deque" in kinds or not kinds:
         yield statement(method(asked.holder, "append", asked.element)), 1.0 if kinds else 0.4
     if kinds & MAPPING:
-        target = stored(build.item(asked.holder, asked.element).node)
+        target = as_target(build.item(asked.holder, asked.element).node)
         others = [name(text) for text in view.names(block)[:8] if text not in asked.names]
         for value in (constant(True), constant(1), *others):
             yield ast.Assign(targets=[target], value=value.node, lineno=0), 0.35

@@ -11,9 +11,9 @@ from nightshift_engine.edits import build
 from nightshift_engine.edits.build import Piece, assign, compare, constant, method, name
 from nightshift_engine.edits.statement_edits import (
     StatementExpression,
-    changed,
+    change,
     choices,
-    inserted,
+    insert,
     replacement,
     statement_expressions,
     statement_operator,
@@ -38,7 +38,7 @@ def own_attributes(view: StatementView) -> Iterable[Edit]:
         edit
         for site in view.sites
         for spot in statement_expressions(site)
-        for edit in _prefixed(view, spot, first, known)
+        for edit in _prefix(view, spot, first, known)
     )
 
 
@@ -55,7 +55,7 @@ def _members(owner: ast.ClassDef) -> set[str]:
     return attributes | {node.name for node in owner.body if isinstance(node, Function)}
 
 
-def _prefixed(view: StatementView, spot: StatementExpression, first: str, known: set[str]) -> Iterator[Edit]:
+def _prefix(view: StatementView, spot: StatementExpression, first: str, known: set[str]) -> Iterator[Edit]:
     node = spot.node
     if isinstance(node, ast.Name) and node.id in known and node.id != first:
         loud = any(kind == "NameError" and f"'{node.id}'" in message for kind, message in view.context.errors)
@@ -65,7 +65,7 @@ def _prefixed(view: StatementView, spot: StatementExpression, first: str, known:
         yield replacement("self", spot, Piece(new, f"{first}.{node.id}"), weight, node.id)
 
 
-def shared_defaults(context: EditContext) -> Iterator[Edit]:
+def replace_shared_defaults(context: EditContext) -> Iterator[Edit]:
     """`def f(x=[])` becomes `def f(x=None)` with `if x is None: x = []` at its head."""
     for place, node in places(context.tree, context.scope):
         if not isinstance(node, Function):
@@ -73,10 +73,10 @@ def shared_defaults(context: EditContext) -> Iterator[Edit]:
         lines = [line for line in context.lines if node.lineno <= line <= (node.end_lineno or 0)]
         if lines:
             line = max(lines, key=lambda each: context.lines[each])
-            yield from _fixed(place, node, line)
+            yield from _fix_default(place, node, line)
 
 
-def _fixed(place: Place, node: Function, line: int) -> Iterator[Edit]:
+def _fix_default(place: Place, node: Function, line: int) -> Iterator[Edit]:
     arguments = [*node.args.posonlyargs, *node.args.args]
     for index, default in enumerate(node.args.defaults):
         if not isinstance(default, _EMPTY) or (isinstance(default, ast.Call) and default.args):
@@ -115,7 +115,7 @@ def _keys_at(view: StatementView, site: Site) -> Iterator[Edit]:
             continue
         owner, key = build.piece(node.value), build.piece(node.slice)
         if isinstance(node.ctx, ast.Load):
-            yield from choices("default", spot, _defaulted(owner, key, scale))
+            yield from choices("default", spot, _add_default(owner, key, scale))
         if isinstance(site.node, ast.AugAssign) or isinstance(spot.parent, ast.Attribute):
             yield from _put_first(site, owner, key, scale)
 
@@ -127,7 +127,7 @@ def _is_mapping(view: StatementView, node: ast.Subscript, kinds: set[str]) -> bo
     return bool(seen & {"dict", "defaultdict", "Counter"}) or (not seen and "KeyError" in kinds)
 
 
-def _defaulted(owner: Piece, key: Piece, scale: float) -> Iterator[tuple[Piece, float]]:
+def _add_default(owner: Piece, key: Piece, scale: float) -> Iterator[tuple[Piece, float]]:
     for default in _DEFAULTS:
         yield method(owner, "get", key, default), 0.12 * scale
     for default in _DEFAULTS[3:]:
@@ -136,13 +136,13 @@ def _defaulted(owner: Piece, key: Piece, scale: float) -> Iterator[tuple[Piece, 
 
 
 def _put_first(site: Site, owner: Piece, key: Piece, scale: float) -> Iterator[Edit]:
-    target = build.stored(build.item(owner, key).node)
+    target = build.as_target(build.item(owner, key).node)
     for default in _DEFAULTS:
         if default.text != "None":
             value = ast.Assign(targets=[target], value=default.node, lineno=0)
             head = build.when(compare(key, ast.NotIn, owner), value)
             note = f"`{owner.text}[{key.text}]` begins as `{default.text}`"
-            yield changed("default", site, [head], 0.12 * scale, note, count=0)
+            yield change("default", site, [head], 0.12 * scale, note, count=0)
 
 
 _MOST_FIELDS = 150
@@ -196,7 +196,7 @@ def _at(view: StatementView, gap: _Gap, unset: list[tuple[ast.ClassDef, str, ast
             for later, fit in _later(view, block, value, holder):
                 new = assign(f"{holder}.{attribute}", later)
                 weight = 0.1 * share * fit * (1.5 if behind_loop else 1.0)
-                yield inserted("field", gap, new, weight, f"`{holder}.{attribute} = {later.text}` is put in")
+                yield insert("field", gap, new, weight, f"`{holder}.{attribute} = {later.text}` is put in")
 
 
 def _holders(view: StatementView, block: Block, owner: ast.ClassDef) -> Iterator[tuple[str, float]]:

@@ -89,7 +89,7 @@ def compare(left: Piece, operator: type[ast.cmpop], right: Piece) -> Piece:
     return Piece(node, f"{left.text} {_SYMBOLS[operator]} {right.text}")
 
 
-def negated(part: Piece) -> Piece:
+def negate(part: Piece) -> Piece:
     """The opposite, without `not` where the operator has an opposite of its own."""
     node = part.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -98,32 +98,32 @@ def negated(part: Piece) -> Piece:
         opposite = _OPPOSITES[type(node.ops[0])]()
         made = ast.Compare(left=node.left, ops=[opposite], comparators=node.comparators)
         return Piece(made, ast.unparse(made))
-    return refused(part)
+    return refuse(part)
 
 
-def refused(part: Piece) -> Piece:
+def refuse(part: Piece) -> Piece:
     """`not part`."""
     text = f"not ({part.text})" if isinstance(part.node, ast.BoolOp | ast.IfExp) else f"not {part.text}"
     return Piece(ast.UnaryOp(op=ast.Not(), operand=part.node), text)
 
 
-def joined(operator: type[ast.boolop], *parts: Piece) -> Piece:
+def join_with(operator: type[ast.boolop], *parts: Piece) -> Piece:
     """`left and right`, `left or right`; parts with the same operator are taken in flat."""
     values: list[ast.expr] = []
     for part in parts:
         same = isinstance(part.node, ast.BoolOp) and isinstance(part.node.op, operator)
         values += part.node.values if same else [part.node]  # type: ignore[attr-defined] # a BoolOp, see above
     word = " and " if operator is ast.And else " or "
-    return Piece(ast.BoolOp(op=operator(), values=values), word.join(_shielded(part, operator) for part in parts))
+    return Piece(ast.BoolOp(op=operator(), values=values), word.join(_shield(part, operator) for part in parts))
 
 
-def _shielded(part: Piece, operator: type[ast.boolop]) -> str:
+def _shield(part: Piece, operator: type[ast.boolop]) -> str:
     node = part.node
     loose = isinstance(node, ast.IfExp) or (isinstance(node, ast.BoolOp) and not isinstance(node.op, operator))
     return f"({part.text})" if loose else part.text
 
 
-def calculated(left: Piece, operator: type[ast.operator], right: Piece) -> Piece:
+def calculate(left: Piece, operator: type[ast.operator], right: Piece) -> Piece:
     """`left operator right` with numbers, texts or lists."""
     symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[operator]
     return Piece(ast.BinOp(left=left.node, op=operator(), right=right.node), f"{left.text} {symbol} {right.text}")
@@ -134,12 +134,12 @@ def calculated(left: Piece, operator: type[ast.operator], right: Piece) -> Piece
 
 def assign(target: str, value: Piece) -> ast.stmt:
     """`target = value`; the target may be a dotted chain."""
-    return ast.Assign(targets=[stored(name(target).node)], value=value.node, lineno=0)
+    return ast.Assign(targets=[as_target(name(target).node)], value=value.node, lineno=0)
 
 
-def augmented(target: str, operator: type[ast.operator], value: Piece) -> ast.stmt:
+def augment(target: str, operator: type[ast.operator], value: Piece) -> ast.stmt:
     """`target += value` and the like."""
-    return ast.AugAssign(target=stored(name(target).node), op=operator(), value=value.node)  # type: ignore[arg-type]
+    return ast.AugAssign(target=as_target(name(target).node), op=operator(), value=value.node)  # type: ignore[arg-type]
 
 
 def when(test: Piece, *body: ast.stmt) -> ast.stmt:
@@ -147,7 +147,7 @@ def when(test: Piece, *body: ast.stmt) -> ast.stmt:
     return ast.If(test=test.node, body=list(body), orelse=[])
 
 
-def returned(value: Piece | None) -> ast.stmt:
+def return_value(value: Piece | None) -> ast.stmt:
     """`return value`."""
     return ast.Return(value=value.node if value else None)
 
@@ -157,15 +157,15 @@ def statement(value: Piece) -> ast.stmt:
     return ast.Expr(value=value.node)
 
 
-def stored(node: ast.expr) -> ast.expr:
+def as_target(node: ast.expr) -> ast.expr:
     """The same target, to be assigned to."""
     return _with_context(node, ast.Store())
 
 
-def loaded(node: ast.expr) -> ast.expr:
+def as_value(node: ast.expr) -> ast.expr:
     """The same variable or tuple of variables, to be read."""
     if isinstance(node, ast.Tuple | ast.List):
-        return type(node)(elts=[loaded(part) for part in node.elts], ctx=ast.Load())
+        return type(node)(elts=[as_value(part) for part in node.elts], ctx=ast.Load())
     return _with_context(node, ast.Load())
 
 
@@ -184,16 +184,16 @@ def same(left: ast.AST | Sequence[ast.stmt], right: ast.AST | Sequence[ast.stmt]
     return len(left) == len(right) and all(map(same, left, right))
 
 
-def renamed(node: Tree, old: str, new: str) -> Tree:
+def rename(node: Tree, old: str, new: str) -> Tree:
     """A tree with one variable in the place of another; what does not speak of it is shared."""
     if isinstance(node, ast.Name):
         return type(node)(id=new, ctx=node.ctx) if node.id == old else node
     fields: dict[str, object] = {}
     for field, value in ast.iter_fields(node):
         if isinstance(value, ast.AST):
-            made: object = renamed(value, old, new)
+            made: object = rename(value, old, new)
         elif isinstance(value, list):
-            made = [renamed(part, old, new) if isinstance(part, ast.AST) else part for part in value]
+            made = [rename(part, old, new) if isinstance(part, ast.AST) else part for part in value]
             made = value if all(one is other for one, other in zip(made, value, strict=True)) else made
         else:
             continue

@@ -13,11 +13,11 @@ from nightshift_engine.edits.expression import (
     Spot,
     become,
     call,
-    called,
     expression_operator,
     name,
+    name_callee,
     number,
-    parsed,
+    parse,
     swap,
     with_item,
     without,
@@ -41,11 +41,11 @@ _WITH_DEFAULT = {"get": 2, "pop": 2, "setdefault": 2, "next": 2, "getattr": 3}
 def arguments(view: ExpressionView) -> Iterator[Edit]:
     """Other arguments of the calls that are there."""
     for spot, node in view.of(ast.Call):
-        yield from _reordered(view, spot, node)
-        yield from _dropped(view, spot, node)
-        yield from _unpacked(view, spot, node)
+        yield from _reorder(view, spot, node)
+        yield from _drop(view, spot, node)
+        yield from _unpack(view, spot, node)
         yield from _usual(view, spot, node)
-        yield from _added(view, spot, node)
+        yield from _add(view, spot, node)
 
 
 def _callee(view: ExpressionView, spot: Spot, node: ast.Call) -> tuple[Function | None, int]:
@@ -62,9 +62,9 @@ def _callee(view: ExpressionView, spot: Spot, node: ast.Call) -> tuple[Function 
     return None, 0
 
 
-def _reordered(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _reorder(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     args, text = node.args, view.text(node)
-    if len(args) < 2 or any(isinstance(arg, ast.Starred) for arg in args) or called(node) in ("max", "min"):
+    if len(args) < 2 or any(isinstance(arg, ast.Starred) for arg in args) or name_callee(node) in ("max", "min"):
         return
     for one, other in combinations(range(len(args)), 2):
         turned = list(args)
@@ -78,7 +78,7 @@ def _reordered(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edi
             yield from swap(spot, new, ARGUMENTS, 0.2, f"arguments of `{text}` in another order")
 
 
-def _dropped(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _drop(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     callee, bound = _callee(view, spot, node)
     least = _least(callee, bound) if callee else 0
     few = len(node.args) + len(node.keywords)
@@ -91,7 +91,7 @@ def _dropped(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]
         yield from swap(spot, new, ARGUMENTS, prior, f"the argument `{view.text(arg)}` of `{text}` dropped")
 
 
-def _unpacked(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _unpack(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     for index, arg in enumerate(node.args):
         if isinstance(arg, ast.Starred):
             new = _with_args(node, with_item(node.args, index, arg.value))
@@ -109,10 +109,10 @@ def _least(function: Function, bound: int) -> int:
 
 def _usual(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """An argument that well-known methods and builtins may have besides: a default, an end, a separator."""
-    text, word = view.text(node), called(node)
+    text, word = view.text(node), name_callee(node)
     if len(node.args) + 1 == _WITH_DEFAULT.get(word):
         for default in _DEFAULTS:
-            new = _with_args(node, [*node.args, parsed(default)])
+            new = _with_args(node, [*node.args, parse(default)])
             yield from swap(spot, new, ARGUMENTS, 0.3, f"`{text}` with the default `{default}`")
     if word == "pop" and not node.args:
         for value in (0, -1):
@@ -124,14 +124,14 @@ def _usual(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
             )
 
 
-def _added(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _add(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """An argument more, where the function takes one; a variable of the parameter's own name first."""
     text = view.text(node)
     callee, bound = _callee(view, spot, node)
     if any(isinstance(arg, ast.Starred) for arg in node.args):
         return
     if callee is None:
-        yield from _added_to_unknown(view, spot, node)
+        yield from _add_to_unknown(view, spot, node)
         return
     params = [*callee.args.posonlyargs, *callee.args.args][bound:]
     if len(node.args) >= len(params) or {keyword.arg for keyword in node.keywords} & {arg.arg for arg in params}:
@@ -144,14 +144,14 @@ def _added(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
             weight = prior * near * (1.0 if index == len(node.args) else 0.2)
             yield from swap(spot, new, ARGUMENTS, weight, f"`{word}` added to `{text}`")
     for default in ("[]", "0", "1", "None", "True"):
-        new = _with_args(node, [*node.args, parsed(default)])
+        new = _with_args(node, [*node.args, parse(default)])
         yield from swap(spot, new, ARGUMENTS, 0.15, f"`{default}` added to `{text}`")
 
 
-def _added_to_unknown(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _add_to_unknown(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """An argument more for a function of which nothing is known; builtins of one argument are known."""
     text = view.text(node)
-    if called(node) in _OF_ONE:
+    if name_callee(node) in _OF_ONE:
         return
     for word, near in variables(view, spot):
         new = _with_args(node, [*node.args, name(word)])
@@ -186,7 +186,7 @@ def keywords(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Call):
         yield from _keywords(view, spot, node)
         yield from _missing(view, spot, node)
-        if called(node) in _KEYED:
+        if name_callee(node) in _KEYED:
             yield from _sorting(view, spot, node)
 
 
@@ -208,37 +208,37 @@ def _keywords(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit
 def _missing(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """A keyword that other calls of the same function have, or that the function takes."""
     text, present = view.text(node), {keyword.arg for keyword in node.keywords}
-    for keyword in view.file.keywords.get(called(node), ()):
+    for keyword in view.file.keywords.get(name_callee(node), ()):
         if keyword.arg and keyword.arg not in present:
             new = _with_keyword(node, keyword.arg, keyword.value)
             note = f"`{keyword.arg}={view.text(keyword.value)}` added to `{text}`"
             yield from swap(spot, new, KEYWORD, 0.4, note)
-    function = view.outside.functions.get(called(node)) or view.file.methods.get(called(node))
+    function = view.outside.functions.get(name_callee(node)) or view.file.methods.get(name_callee(node))
     known = [arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)] if function else []
     for word in known[len(node.args) :]:
         for value in (word, "True", "False", "None"):
             if word not in present and (value != word or word in spot.visible.near):
-                new = _with_keyword(node, word, parsed(value))
+                new = _with_keyword(node, word, parse(value))
                 yield from swap(
                     spot, new, KEYWORD, 0.5 if value == word else 0.1, f"`{word}={value}` added to `{text}`"
                 )
 
 
 def _sorting(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    word, text = called(node), view.text(node)
+    word, text = name_callee(node), view.text(node)
     present = {keyword.arg: keyword.value for keyword in node.keywords}
     if word in ("sorted", "sort") and "reverse" not in present:
         new = _with_keyword(node, "reverse", ast.Constant(value=True))
         yield from swap(spot, new, KEYWORD, 0.5, f"`reverse=True` added to `{text}`")
     if word in ("max", "min") and len(node.args) == 1 and "default" not in present:
         for default in ("0", "None"):
-            new = _with_keyword(node, "default", parsed(default))
+            new = _with_keyword(node, "default", parse(default))
             yield from swap(spot, new, KEYWORD, 0.3, f"`default={default}` added to `{text}`")
     keys = [(key, 0.2) for key in _KEYS] + [(key, 0.12) for key in _KEYS_OF_PAIRS]
     keys += [(own, 0.2) for own in view.outside.functions]
     keys += [(f"{own}.get", 0.3) for own in spot.visible.near if view.kinds.of_name(own) & {"dict", "Counter"}]
     for key, weight in keys:
-        new = _with_keyword(node, "key", parsed(key))
+        new = _with_keyword(node, "key", parse(key))
         yield from swap(spot, new, KEYWORD, weight, f"`{text}` with `key={key}`")
     if isinstance(present.get("key"), ast.Lambda):
         yield from _other_key(view, spot, node, present["key"])
@@ -251,15 +251,15 @@ def _other_key(view: ExpressionView, spot: Spot, node: ast.Call, key: ast.expr) 
     if isinstance(key.body, ast.Tuple) and len(key.body.elts) <= 3:
         bodies += [ast.Tuple(elts=list(order), ctx=LOAD) for order in permutations(key.body.elts)]
         for index, part in enumerate(key.body.elts):
-            bodies.append(ast.Tuple(elts=with_item(key.body.elts, index, _turned(part)), ctx=LOAD))
+            bodies.append(ast.Tuple(elts=with_item(key.body.elts, index, _turn(part)), ctx=LOAD))
     else:
-        bodies.append(_turned(key.body))
+        bodies.append(_turn(key.body))
     for body in bodies:
         new = _with_keyword(node, "key", ast.Lambda(args=key.args, body=body))
         yield from swap(spot, new, KEYWORD, 0.4, f"`{view.text(node)}` with `key` by `{ast.unparse(body)}`")
 
 
-def _turned(node: ast.expr) -> ast.expr:
+def _turn(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return node.operand
     return ast.UnaryOp(op=ast.USub(), operand=node)
@@ -281,21 +281,21 @@ _PLAIN_METHODS = frozenset(
 def missing_calls(view: ExpressionView) -> Iterator[Edit]:
     """`x.f` becomes `x.f()` and `x` becomes `f(x)` for a parameter `f`, a coroutine of the file is awaited."""
     for spot, node in view.of(ast.Call):
-        if called(node) in view.file.coroutines and spot.whole and _could_await(view, spot):
+        if name_callee(node) in view.file.coroutines and spot.whole and _could_await(view, spot):
             text = view.text(node)
             yield from swap(spot, ast.Await(value=node), CALL, 0.9, become(text, f"await {text}"))
-    held = _held(view)
+    held = _list_holders(view)
     for spot, value in view.values:
         yield from _not_called(view, spot, value)
         yield from _by_parameter(view, spot, value, held)
 
 
-def _held(view: ExpressionView) -> dict[str, float]:
+def _list_holders(view: ExpressionView) -> dict[str, float]:
     """Parameters that hold functions, or may: those asked whether they are None. What is called already comes later."""
     nodes = list(ast.walk(view.root))
     given = {arg.arg for node in nodes if isinstance(node, ast.arguments) for arg in (*node.args, *node.kwonlyargs)}
-    asked = {_asked(node) for node in nodes}
-    used = {called(node) for node in nodes if isinstance(node, ast.Call)}
+    asked = {_name_asked(node) for node in nodes}
+    used = {name_callee(node) for node in nodes if isinstance(node, ast.Call)}
     found: dict[str, float] = {}
     for word in given:
         kind = view.kinds.of_name(word)
@@ -304,7 +304,7 @@ def _held(view: ExpressionView) -> dict[str, float]:
     return found
 
 
-def _asked(node: ast.AST) -> str:
+def _name_asked(node: ast.AST) -> str:
     """The variable that a condition asks for None, or for its truth; empty for other nodes."""
     test = getattr(node, "test", node)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -321,7 +321,7 @@ def _by_parameter(view: ExpressionView, spot: Spot, node: ast.expr, held: Mappin
     text = view.text(node)
     for word, weight in held.items():
         if word in spot.visible.near and word not in view.file.parts(node):
-            near = 1.0 if _asked(spot.parent or node) == word else 0.4
+            near = 1.0 if _name_asked(spot.parent or node) == word else 0.4
             yield from swap(spot, call(word, node), CALL, weight * near, become(text, f"{word}({text})"))
 
 

@@ -17,9 +17,9 @@ from nightshift_engine.edits.expression import (
     become,
     binary,
     call,
-    called,
     expression_operator,
     name,
+    name_callee,
     negation,
     number,
     swap,
@@ -155,32 +155,32 @@ def _elements(view: ExpressionView, spot: Spot, node: Comprehension) -> Iterator
 
 def _iterables(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     kind, text = view.kind(node), view.text(node)
-    for new, weight in (*_unwrapped(node), *_gone_through(spot, node, kind)):
+    for new, weight in (*_unwrap(node), *_vary_iterable(spot, node, kind)):
         yield from swap(spot, new, "iterable", weight, become(text, ast.unparse(new)))
 
 
-def _unwrapped(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
+def _unwrap(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
     """Yield the iterable without its indices, or with indices that count from one."""
     if not isinstance(node, ast.Call):
         return
-    if called(node) == "enumerate" and len(node.args) == 1 and not node.keywords:
+    if name_callee(node) == "enumerate" and len(node.args) == 1 and not node.keywords:
         yield call("enumerate", node.args[0], number(1)), 0.5
-    elif called(node) == "enumerate" and node.args:
+    elif name_callee(node) == "enumerate" and node.args:
         yield call("enumerate", node.args[0]), 0.5
-    if called(node) == "range" and len(node.args) == 1:
+    if name_callee(node) == "range" and len(node.args) == 1:
         size = node.args[0]
-        if isinstance(size, ast.Call) and called(size) == "len" and size.args:
+        if isinstance(size, ast.Call) and name_callee(size) == "len" and size.args:
             yield size.args[0], 0.3
             yield call("enumerate", size.args[0]), 0.15
         else:
             yield call("range", call("len", size)), 0.2
-    if called(node) == "zip" and len(node.args) == 2:
+    if name_callee(node) == "zip" and len(node.args) == 2:
         first, second = node.args
         shifted = ast.Subscript(value=second, slice=ast.Slice(lower=number(1)), ctx=LOAD)
         yield call("zip", first, shifted), 0.2
 
 
-def _gone_through(spot: Spot, node: ast.expr, kind: Kind) -> Iterator[tuple[ast.expr, float]]:
+def _vary_iterable(spot: Spot, node: ast.expr, kind: Kind) -> Iterator[tuple[ast.expr, float]]:
     """Indices, pairs or parts of a collection for its items; a copy where it may change on the way."""
     pair = isinstance(getattr(spot.parent, "target", None), ast.Tuple)
     if isinstance(node, ast.Constant | ast.List | ast.Tuple):
@@ -223,20 +223,20 @@ def clauses(view: ExpressionView) -> Iterator[Edit]:
 def _at(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Edit]:
     present, used = view.file.parts(node), {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     made = 0
-    for clause, weight, connectives in _proposed(view, spot, node, first):
+    for clause, weight, connectives in _propose(view, spot, node, first):
         shown = ast.unparse(clause)
         if shown in present or made > _MOST_AT_ONE:
             continue
         made += 1
         names = {part.id for part in ast.walk(clause) if isinstance(part, ast.Name)}
         for op in connectives:
-            new = _joined(op, node, clause)
+            new = _join(op, node, clause)
             word = "and" if op is ast.And else "or"
             near = 1.0 if names & used else 0.5
             yield from swap(spot, new, CLAUSE, weight * near, f"`{word} {shown}` added to `{view.text(node)}`")
 
 
-def _joined(op: type[ast.boolop], node: ast.expr, clause: ast.expr) -> ast.expr:
+def _join(op: type[ast.boolop], node: ast.expr, clause: ast.expr) -> ast.expr:
     """Join a condition and a clause; the one that cannot fail comes first, to keep the other from being evaluated."""
     right = clause.comparators[0] if isinstance(clause, ast.Compare) else None
     ahead = right is None or (_is_safe(clause) and (_is_first(right) or not _is_safe(node)))
@@ -254,7 +254,7 @@ def _is_safe(node: ast.expr) -> bool:
     )
 
 
-def _proposed(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Clause]:
+def _propose(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Clause]:
     yield from _convertible(view, node)
     yield from _with_first(spot, node, first)
     yield from _of_items(view, spot, node)
@@ -265,7 +265,11 @@ def _convertible(view: ExpressionView, node: ast.expr) -> Iterator[Clause]:
     """`x.isdigit() and …` where `int(x)` is asked about."""
     loud = any(error == "ValueError" for error, _ in view.context.errors)
     for part in ast.walk(node):
-        if isinstance(part, ast.Call) and called(part) == "int" and isinstance(next(iter(part.args), None), ast.Name):
+        if (
+            isinstance(part, ast.Call)
+            and name_callee(part) == "int"
+            and isinstance(next(iter(part.args), None), ast.Name)
+        ):
             asked = ast.Call(func=ast.Attribute(value=part.args[0], attr="isdigit", ctx=LOAD), args=[], keywords=[])
             yield asked, 0.4 if loud else 0.15, (ast.And,)
             yield negation(asked), 0.4 if loud else 0.15, (ast.Or,)

@@ -9,11 +9,11 @@ from typing import TypeGuard
 
 from nightshift_engine.edit import Edit
 from nightshift_engine.edits import build
-from nightshift_engine.edits.build import Piece, compare, constant, joined, name, negated, refused, renamed
+from nightshift_engine.edits.build import Piece, compare, constant, join_with, name, negate, refuse, rename
 from nightshift_engine.edits.statement_edits import (
     StatementExpression,
     best_of,
-    changed,
+    change,
     choices,
     statement_expressions,
     statement_operator,
@@ -51,7 +51,7 @@ def _is_returned(spot: StatementExpression) -> bool:
 def _others(view: StatementView, spot: StatementExpression) -> Proposals:
     old = spot.piece
     fixed = isinstance(old.node, ast.Constant)
-    yield negated(old), 0.5
+    yield negate(old), 0.5
     yield from _of_parts(old)
     yield from _forms(old)
     yield from _bare(view, spot, 4.0 if fixed else 1.0)
@@ -60,13 +60,13 @@ def _others(view: StatementView, spot: StatementExpression) -> Proposals:
     for part, weight in best_of(_additions(view, spot), _MOST_ADDITIONS):
         if part.text in present:
             continue
-        opposite = view.negated(part)
+        opposite = view.negate(part)
         yield part, weight * 0.6
         if not fixed:
-            yield joined(ast.And, part, old), weight
-            yield joined(ast.Or, opposite, old), weight
-            yield joined(ast.And, old, part), weight * 0.9
-            yield joined(ast.Or, old, opposite), weight * 0.9
+            yield join_with(ast.And, part, old), weight
+            yield join_with(ast.Or, opposite, old), weight
+            yield join_with(ast.And, old, part), weight * 0.9
+            yield join_with(ast.Or, old, opposite), weight * 0.9
 
 
 def _texts_of_parts(old: Piece) -> set[str]:
@@ -79,11 +79,11 @@ def _of_parts(old: Piece) -> Proposals:
     if not isinstance(old.node, ast.BoolOp):
         return
     operator, values = type(old.node.op), [build.piece(value) for value in old.node.values]
-    yield joined(ast.Or if operator is ast.And else ast.And, *values), 0.5
+    yield join_with(ast.Or if operator is ast.And else ast.And, *values), 0.5
     for index, value in enumerate(values):
         rest = values[:index] + values[index + 1 :]
-        yield (joined(operator, *rest) if len(rest) > 1 else rest[0]), 0.25
-        yield joined(operator, *values[:index], negated(value), *values[index + 1 :]), 0.25
+        yield (join_with(operator, *rest) if len(rest) > 1 else rest[0]), 0.25
+        yield join_with(operator, *values[:index], negate(value), *values[index + 1 :]), 0.25
 
 
 def subject_of(node: ast.expr) -> ast.expr:
@@ -109,19 +109,19 @@ def _forms(old: Piece) -> Proposals:
 def questions(subject: Piece) -> Iterator[Piece]:
     """The usual questions about a value: whether it is true, None, empty, zero."""
     none, zero, length = constant(None), constant(0), build.call("len", subject)
-    yield from (subject, refused(subject), compare(subject, ast.Is, none), compare(subject, ast.IsNot, none))
+    yield from (subject, refuse(subject), compare(subject, ast.Is, none), compare(subject, ast.IsNot, none))
     yield from (compare(length, ast.Eq, zero), compare(subject, ast.Eq, zero), compare(subject, ast.NotEq, zero))
 
 
 def _bare(view: StatementView, spot: StatementExpression, scale: float) -> Proposals:
-    used = set(view.seen_names(spot.node))
+    used = set(view.list_read_names(spot.node))
     for part in view.pieces(spot.site.block):
         weight = 0.1 if part.text in used else 0.05
         if view.number(part.text):
             weight *= 0.3
         yield part, weight * scale
-        yield refused(part), weight * 0.5
-        if view.sized(part.text):
+        yield refuse(part), weight * 0.5
+        if view.has_length(part.text):
             length = build.call("len", part)
             yield compare(length, ast.Eq, constant(1)), 0.04
             yield compare(length, ast.LtE, constant(1)), 0.04
@@ -133,13 +133,13 @@ def _alien(view: StatementView, spot: StatementExpression, old: Piece) -> Propos
     """Other conditions of the file, so far as their names are known here."""
     for part, weight in occurring(view, spot.site.block):
         yield part, weight
-        opposite = view.negated(part)
+        opposite = view.negate(part)
         yield opposite, weight * 0.4
         if not isinstance(old.node, ast.Constant) and part.text != old.text:
             for operator in (ast.And, ast.Or):
-                yield joined(operator, old, part), weight * 0.7
-                yield joined(operator, part, old), weight * 0.5
-                yield joined(operator, old, opposite), weight * 0.3
+                yield join_with(operator, old, part), weight * 0.7
+                yield join_with(operator, part, old), weight * 0.5
+                yield join_with(operator, old, opposite), weight * 0.3
 
 
 def occurring(view: StatementView, block: Block) -> Proposals:
@@ -158,12 +158,12 @@ def _additions(view: StatementView, spot: StatementExpression) -> Proposals:
     names = view.names(spot.site.block)
     yield from _likewise(view, spot, names)
     for text in names:
-        if view.sized(text):
+        if view.has_length(text):
             yield name(text), 0.05
-        elif not view.known(text):
+        elif not view.has_kind(text):
             yield name(text), 0.05
             yield compare(name(text), ast.IsNot, constant(None)), 0.05
-    yield from comparisons(view, names, set(view.seen_names(spot.node)))
+    yield from comparisons(view, names, set(view.list_read_names(spot.node)))
 
 
 def _likewise(view: StatementView, spot: StatementExpression, names: list[str]) -> Proposals:
@@ -173,14 +173,14 @@ def _likewise(view: StatementView, spot: StatementExpression, names: list[str]) 
     """
     parts = spot.node.values if isinstance(spot.node, ast.BoolOp) else [spot.node]
     for part in parts:
-        used = list(dict.fromkeys(view.seen_names(part)))
+        used = list(dict.fromkeys(view.list_read_names(part)))
         for old in [text for text in used if text in names][:2] if len(used) <= 3 else ():
             for new in names:
                 fitting = view.kinds(old) & view.kinds(new) or not view.kinds(old)
                 if new != old and new not in {"self", "cls"} and fitting:
-                    other = build.piece(renamed(part, old, new))
+                    other = build.piece(rename(part, old, new))
                     yield other, 0.12
-                    yield view.negated(other), 0.12
+                    yield view.negate(other), 0.12
 
 
 def comparisons(view: StatementView, names: list[str], used: set[str]) -> Proposals:
@@ -190,7 +190,7 @@ def comparisons(view: StatementView, names: list[str], used: set[str]) -> Propos
         for right in numbers[index + 1 :]:
             weight = 0.03 if left in used or right in used else 0.015
             yield from ((compare(name(left), order, name(right)), weight) for order in _ORDERS)
-    for holder in (text for text in names if view.sized(text)):
+    for holder in (text for text in names if view.has_length(text)):
         length = build.call("len", name(holder))
         for left in numbers:
             yield compare(name(left), ast.Lt, length), 0.04
@@ -209,7 +209,7 @@ def guards_of(view: StatementView, node: ast.AST) -> Proposals:
             yield from _in_range(part, kinds)
         elif isinstance(part, ast.Compare) and isinstance(part.ops[0], _RELATIONS):
             for side in (part.left, *part.comparators):
-                yield from _compared(view, side, "TypeError" in kinds)
+                yield from _propose_for_side(view, side, "TypeError" in kinds)
         elif _divides(part):
             divisor = build.piece(part.right)
             yield compare(divisor, ast.NotEq, constant(0)), 0.6 if "ZeroDivisionError" in kinds else 0.15
@@ -223,14 +223,14 @@ def _divides(node: ast.AST) -> TypeGuard[ast.BinOp]:
 
 
 def _not_none(view: StatementView, owner: ast.expr, weight: float) -> Proposals:
-    if isinstance(owner, ast.Name) and (owner.id in {"self", "cls"} or _known_only(view, owner.id)):
+    if isinstance(owner, ast.Name) and (owner.id in {"self", "cls"} or _is_never_none(view, owner.id)):
         return
     owned = build.piece(owner)
     yield compare(owned, ast.IsNot, constant(None)), weight
     yield owned, weight * 0.6
 
 
-def _compared(view: StatementView, side: ast.expr, loud: bool) -> Proposals:
+def _propose_for_side(view: StatementView, side: ast.expr, loud: bool) -> Proposals:
     """A side of a comparison that may be None."""
     if isinstance(side, ast.Name | ast.Attribute):
         known = view.kinds(ast.unparse(side))
@@ -238,9 +238,9 @@ def _compared(view: StatementView, side: ast.expr, loud: bool) -> Proposals:
         yield compare(build.piece(side), ast.IsNot, constant(None)), weight
 
 
-def _known_only(view: StatementView, variable: str) -> bool:
+def _is_never_none(view: StatementView, variable: str) -> bool:
     """Whether it is no variable of the scope (a module), or has a type that is never None."""
-    if view.sized(variable) or view.number(variable):
+    if view.has_length(variable) or view.number(variable):
         return "NoneType" not in view.kinds(variable)
     return not any(variable in bound for bound in view.bound.values())
 
@@ -283,26 +283,26 @@ def _of_if(view: StatementView, site: Site, node: ast.If) -> Iterator[Edit]:
     text = f"if {ast.unparse(node.test)}"
     if not node.orelse:
         loop = ast.While(test=node.test, body=node.body, orelse=[])
-        yield changed("if_while", site, [loop], 0.15, f"`{text}` becomes a `while`")
-        yield from _followed(view, site, node, text)
+        yield change("if_while", site, [loop], 0.15, f"`{text}` becomes a `while`")
+        yield from _add_else(view, site, node, text)
     else:
         yield from _of_else(view, site, node, text)
     weight = 0.08 if not node.orelse else 0.04
-    yield changed("branch", site, node.body, weight, f"what `{text}` holds is done always")
+    yield change("branch", site, node.body, weight, f"what `{text}` holds is done always")
 
 
-def _followed(view: StatementView, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
+def _add_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
     """An `else` for what has none: the next `if`, the rest of the block, or a result."""
     rest = site.block.statements[site.index + 1 :]
     if rest and isinstance(rest[0], ast.If):
         new = _with(node, orelse=[rest[0]])
-        yield changed("elif", site, [new], 0.25, f"the `if` after `{text}` becomes its `elif`", count=2)
+        yield change("elif", site, [new], 0.25, f"the `if` after `{text}` becomes its `elif`", count=2)
     for count in range(1, min(len(rest), 3) + 1):
         new = _with(node, orelse=list(rest[:count]))
-        yield changed("else", site, [new], 0.15 / count, f"`{text}` gets an `else` with what follows", count=count + 1)
+        yield change("else", site, [new], 0.15 / count, f"`{text}` gets an `else` with what follows", count=count + 1)
     for result, weight in _results(view, site):
         note = f"`{text}` gets an `else` that says `{ast.unparse(result)}`"
-        yield changed("else", site, [_with(node, orelse=[result])], weight, note)
+        yield change("else", site, [_with(node, orelse=[result])], weight, note)
 
 
 def _results(view: StatementView, site: Site) -> Iterator[tuple[ast.stmt, float]]:
@@ -315,32 +315,32 @@ def _results(view: StatementView, site: Site) -> Iterator[tuple[ast.stmt, float]
     returns = {ast.unparse(node): node for node in nodes if isinstance(node, ast.Return)}
     yield from ((node, 0.06) for node in returns.values())
     for value in (None, True, False, 0):
-        yield build.returned(constant(value)), 0.01
+        yield build.return_value(constant(value)), 0.01
 
 
 def _of_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
     alone, inner = _with(node, orelse=[]), node.orelse[0]
     if len(node.orelse) == 1 and isinstance(inner, ast.If):
-        yield changed("elif", site, [alone, inner], 0.25, f"the `elif` after `{text}` becomes an `if`")
+        yield change("elif", site, [alone, inner], 0.25, f"the `elif` after `{text}` becomes an `if`")
         crossed = _with(node, body=inner.body, orelse=[_with(inner, body=node.body)])
-        yield changed("branch", site, [crossed], 0.08, f"the bodies of `{text}` and its `elif` are exchanged")
+        yield change("branch", site, [crossed], 0.08, f"the bodies of `{text}` and its `elif` are exchanged")
         without = _with(node, orelse=inner.orelse)
-        yield changed("branch", site, [without], 0.05, f"the first `elif` after `{text}` is dropped")
+        yield change("branch", site, [without], 0.05, f"the first `elif` after `{text}` is dropped")
     else:
-        yield changed("else", site, [alone, *node.orelse], 0.2, f"what the `else` of `{text}` holds follows it")
+        yield change("else", site, [alone, *node.orelse], 0.2, f"what the `else` of `{text}` holds follows it")
         for test, weight in _second_tests(view, site, node):
             inner = ast.If(test=test.node, body=node.orelse, orelse=[])
             note = f"the `else` of `{text}` becomes `elif {test.text}`"
-            yield changed("elif", site, [_with(node, orelse=[inner])], weight, note)
-    yield changed("else", site, [alone], 0.08, f"the `else` of `{text}` is dropped")
-    yield changed("branch", site, node.orelse, 0.04, f"only the `else` of `{text}` stays")
+            yield change("elif", site, [_with(node, orelse=[inner])], weight, note)
+    yield change("else", site, [alone], 0.08, f"the `else` of `{text}` is dropped")
+    yield change("branch", site, node.orelse, 0.04, f"only the `else` of `{text}` stays")
 
 
 def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
     """Yield the tests of an `elif` behind a test: its mirror image, and other tests of the file."""
     if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in _MIRRORED:
         order, right = _MIRRORED[type(node.test.ops[0])], node.test.comparators[0]
-        for other, weight in ((_mirrored(right), 0.3), (right, 0.15)):
+        for other, weight in ((_mirror(right), 0.3), (right, 0.15)):
             yield build.piece(ast.Compare(left=node.test.left, ops=[order], comparators=[other])), weight
     own = ast.unparse(node.test)
     for test, weight in occurring(view, site.block):
@@ -348,7 +348,7 @@ def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tup
             yield test, weight * 0.6
 
 
-def _mirrored(node: ast.expr) -> ast.expr:
+def _mirror(node: ast.expr) -> ast.expr:
     """`level + slack` for `level - slack`; anything else stays."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         step = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
@@ -362,7 +362,7 @@ def _of_while(site: Site, node: ast.While) -> Iterator[Edit]:
     text = f"while {ast.unparse(node.test)}"
     if not node.orelse and all(fits(statement, site.block) for statement in node.body):
         new = ast.If(test=node.test, body=node.body, orelse=[])
-        yield changed("if_while", site, [new], 0.15, f"`{text}` becomes an `if`")
+        yield change("if_while", site, [new], 0.15, f"`{text}` becomes an `if`")
 
 
 def _of_ternary(node: ast.IfExp) -> Iterator[tuple[Piece, float]]:

@@ -13,11 +13,11 @@ from nightshift_engine.edits.expression import (
     become,
     binary,
     call,
-    called,
     display,
     expression_operator,
+    name_callee,
     number,
-    parsed,
+    parse,
     swap,
 )
 from nightshift_engine.kinds import DICT, INT, LIST, NONE, NUMBER, SET, SIZED, STR, TUPLE, is_number
@@ -157,7 +157,7 @@ def _instead_of_empty(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
             word: weight * (0.2 if word.startswith("[") and word != "[]" else 1) for word, weight in weights.items()
         }
     for word, weight in weights.items():
-        yield parsed(word), weight
+        yield parse(word), weight
 
 
 def _is_empty(node: ast.expr) -> bool:
@@ -167,7 +167,7 @@ def _is_empty(node: ast.expr) -> bool:
         return not node.keys
     if not isinstance(node, ast.Call) or node.args or node.keywords:
         return False
-    return isinstance(node.func, ast.Name) and called(node) in _MADE
+    return isinstance(node.func, ast.Name) and name_callee(node) in _MADE
 
 
 def _infinite(*, negative: bool) -> ast.expr:
@@ -196,7 +196,7 @@ def _simple_result(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator
         plain += [(ast.Constant(value=value), 0.3) for value in (True, False)]
     for known, empty in ((LIST, "[]"), (DICT, "{}"), (SET, "set()"), (TUPLE, "()"), (STR, "''")):
         if kind & known:
-            plain.append((parsed(empty), 0.1))
+            plain.append((parse(empty), 0.1))
     if not kind & NONE and kind & (NUMBER | SIZED):
         plain.append((ast.Constant(value=None), 0.08))
     if not kind:
@@ -221,7 +221,7 @@ def off_by_one(view: ExpressionView) -> Iterator[Edit]:
             continue
         prior = _prior(view, spot, node)
         if prior:
-            yield from _shifted(view, spot, node, prior)
+            yield from _shift(view, spot, node, prior)
 
 
 def _prior(view: ExpressionView, spot: Spot, node: ast.expr) -> float:
@@ -258,19 +258,19 @@ def _place(view: ExpressionView, spot: Spot) -> float:
     return 0.4 if isinstance(parent, _HOLDERS) else 0.0
 
 
-def _shifted(view: ExpressionView, spot: Spot, node: ast.expr, prior: float) -> Iterator[Edit]:
+def _shift(view: ExpressionView, spot: Spot, node: ast.expr, prior: float) -> Iterator[Edit]:
     text = view.text(node)
     amount = _amount(node)
     if isinstance(node, ast.BinOp) and amount:
         yield from swap(spot, node.left, OFF_BY_ONE, 0.9 * prior, become(text, view.text(node.left)))
-        yield from _moved(view, spot, node, amount, prior)
+        yield from _move(view, spot, node, amount, prior)
         return
     for op, sign in ((ast.Add, "+"), (ast.Sub, "-")):
         new = binary(node, op, ast.Constant(value=1))
         yield from swap(spot, new, OFF_BY_ONE, 0.9 * prior, become(text, f"{text} {sign} 1"))
 
 
-def _moved(view: ExpressionView, spot: Spot, node: ast.BinOp, present: int, prior: float) -> Iterator[Edit]:
+def _move(view: ExpressionView, spot: Spot, node: ast.BinOp, present: int, prior: float) -> Iterator[Edit]:
     """`e + 2` becomes `e + 1` and `e + 3`, `e + 1` becomes `e - 1`."""
     for shift, weight in ((present + 1, 0.5), (present - 1, 0.5), (-present, 0.8)):
         if shift:

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator
 
 from nightshift_engine.edit import Edit
 from nightshift_engine.edits import build
-from nightshift_engine.edits.build import Piece, calculated, constant, name, refused
+from nightshift_engine.edits.build import Piece, calculate, constant, name, refuse
 from nightshift_engine.edits.conditions import occurring, questions
 from nightshift_engine.edits.statement_edits import (
     StatementExpression,
-    changed,
+    change,
     choices,
-    inserted,
+    insert,
     replacement,
     statement_expressions,
     statement_operator,
 )
 from nightshift_engine.edits.statement_view import Block, Site, StatementView
-from nightshift_engine.tree import Function, at, places, replaced, spliced
+from nightshift_engine.tree import Function, at, places, replace, splice
 
 _NOT_RAISED = re.compile(r"DID NOT RAISE <class '([\w.]+)'>|^(\w+) not raised")
 _MOST_AWAITED = 4
@@ -42,19 +42,19 @@ def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str,
         return
     nodes = view.nodes_of(function)
     if view.is_generator(function):
-        yield build.returned(None), "return", 0.9
+        yield build.return_value(None), "return", 0.9
     else:
         scale = 0.6 if block.loops else 1.0
         for value, share in results(view, block, nodes):
-            yield build.returned(value), f"return {value.text}", share * scale
+            yield build.return_value(value), f"return {value.text}", share * scale
     raised = [node for node in nodes if isinstance(node, ast.Raise)]
     yield from ((node, ast.unparse(node), 0.3) for node in raised)
-    for kind, words, share in _wanted(view):
+    for kind, words, share in _list_wanted(view):
         new = build.call(kind, constant(words or "invalid argument"))
         yield ast.Raise(exc=new.node, cause=None), f"raise {new.text}", share
 
 
-def _wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
+def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
     """The exceptions that tests wait for, those that failing ones wait for in vain first: (kind, words, share)."""
     missed = set[str]()
     for _, message in view.context.errors:
@@ -84,7 +84,7 @@ def _results(view: StatementView, block: Block, nodes: list[ast.AST]) -> Iterato
     for value in values:
         short = len(list(ast.walk(value))) <= 8
         if short and not any(isinstance(part, ast.Await) for part in ast.walk(value)):
-            loose = not set(view.seen_names(value)) <= visible
+            loose = not set(view.list_read_names(value)) <= visible
             yield build.piece(value), 0.1 if loose else 0.6
     for usual, share in _USUAL:
         fits = any(usual in _OF_KIND.get(kind, ()) for kind in kinds)
@@ -139,9 +139,9 @@ def _returns_at(view: StatementView, site: Site) -> Iterator[Edit]:
                 yield from choices("returned", spot, _values(view, spot, nodes))
         if node.value is None and not view.is_generator(block.function):
             for value, share in results(view, block, nodes):
-                yield changed("returned", site, [build.returned(value)], share * 0.5, f"`return {value.text}`")
-            for text in (*view.reassigned(block), *view.chains):
-                yield changed("returned", site, [build.returned(name(text))], 0.4, f"`return {text}`")
+                yield change("returned", site, [build.return_value(value)], share * 0.5, f"`return {value.text}`")
+            for text in (*view.list_reassigned(block), *view.chains):
+                yield change("returned", site, [build.return_value(name(text))], 0.4, f"`return {text}`")
         yield from _out_of_loop(site, node)
     elif isinstance(node, ast.Expr) and not view.is_generator(block.function) and block.open:
         yield from _of_expression(site, node.value)
@@ -157,45 +157,45 @@ def _values(view: StatementView, spot: StatementExpression, nodes: list[ast.AST]
     for text in (*view.names(block), *view.chains):
         if text not in {"self", "cls"}:
             yield name(text), 0.15
-            yield from _extended(old, name(text))
+            yield from _extend(old, name(text))
     if isinstance(old.node, ast.Constant) and isinstance(old.node.value, bool):
         yield constant(not old.node.value), 0.5
-        yield from _decided(view, block)
-    yield refused(old), 0.1
+        yield from _list_conditions(view, block)
+    yield refuse(old), 0.1
     yield Piece(ast.List(elts=[old.node], ctx=ast.Load()), f"[{old.text}]"), 0.12
     for step in (ast.Add, ast.Sub):
-        yield calculated(old, step, constant(1)), 0.12
+        yield calculate(old, step, constant(1)), 0.12
     yield Piece(ast.UnaryOp(op=ast.USub(), operand=old.node), f"-{old.text}"), 0.06
     yield from ((build.call(wrapper, old), 0.05) for wrapper in _WRAPPERS)
-    for part in _found_parts(view, old):
-        yield calculated(old, ast.Add, part), 0.08
-        yield calculated(part, ast.Add, old), 0.08
+    for part in _list_parts(view, old):
+        yield calculate(old, ast.Add, part), 0.08
+        yield calculate(part, ast.Add, old), 0.08
 
 
-def _decided(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
+def _list_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
     """Yield the conditions between True and False: the usual questions about variables, and conditions that occur."""
     for text in view.names(block):
         if text not in {"self", "cls"}:
             yield from ((question, 0.08) for question in questions(name(text)))
     for part, weight in occurring(view, block):
         yield part, weight * 0.6
-        yield view.negated(part), weight * 0.4
+        yield view.negate(part), weight * 0.4
 
 
-def _extended(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:
+def _extend(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:
     if isinstance(old.node, ast.Constant):
         return
     for left, right in ((old, other), (other, old)):
-        yield calculated(left, ast.Add, right), 0.05
-    yield calculated(old, ast.Sub, other), 0.03
-    yield calculated(old, ast.Mult, other), 0.02
-    yield build.joined(ast.Or, old, other), 0.03
-    yield build.joined(ast.And, old, other), 0.02
+        yield calculate(left, ast.Add, right), 0.05
+    yield calculate(old, ast.Sub, other), 0.03
+    yield calculate(old, ast.Mult, other), 0.02
+    yield build.join_with(ast.Or, old, other), 0.03
+    yield build.join_with(ast.And, old, other), 0.02
     for choice in ("max", "min"):
         yield build.call(choice, old, other), 0.03
 
 
-def _found_parts(view: StatementView, old: Piece) -> Iterator[Piece]:
+def _list_parts(view: StatementView, old: Piece) -> Iterator[Piece]:
     """Slices, items, and lists of one that occur in the scope: what a result is often put together from."""
     found: dict[str, ast.expr] = {}
     for node in ast.walk(view.node):
@@ -217,7 +217,7 @@ def _of_expression(site: Site, value: ast.expr) -> Iterator[Edit]:
     last = site.index == len(site.block.statements) - 1
     idle = isinstance(value, _IDLE) and not (isinstance(value, ast.Constant) and isinstance(value.value, str))
     weight = 0.9 if idle and last else 0.5 if idle or last else 0.15
-    yield changed("return", site, [ast.Return(value=value)], weight, f"`return {ast.unparse(value)}`")
+    yield change("return", site, [ast.Return(value=value)], weight, f"`return {ast.unparse(value)}`")
 
 
 def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
@@ -236,9 +236,9 @@ def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterato
     for value, share in results(view, block, nodes):
         weight = max(share, 0.8) if value.text in assigned else share
         note = f"`return {value.text}` is put in"
-        yield inserted("return", gap, build.returned(value), weight * scale, note)
+        yield insert("return", gap, build.return_value(value), weight * scale, note)
     for text in view.names(block)[6:]:
-        yield inserted("return", gap, build.returned(name(text)), 0.15 * scale, f"`return {text}` is put in")
+        yield insert("return", gap, build.return_value(name(text)), 0.15 * scale, f"`return {text}` is put in")
 
 
 def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
@@ -249,7 +249,7 @@ def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
         outer, index = block.above
         holder = outer.statements[index]
         depth = len(outer.place(index))
-        left = spliced(holder, site.place[depth:], 1, ())
+        left = splice(holder, site.place[depth:], 1, ())
         note = f"`{ast.unparse(node)}` is moved out of the block"
         place = outer.place(index)
         line = site.line
@@ -262,10 +262,10 @@ def _into_loop(site: Site) -> Iterator[Edit]:
     rest = site.block.statements[site.index + 1 :]
     body: list[ast.stmt] = site.node.body  # type: ignore[attr-defined] # a loop, see the caller
     if rest and isinstance(rest[0], ast.Return):
-        grown = replaced(site.node, (("body", len(body) - 1),), body[-1])
+        grown = replace(site.node, (("body", len(body) - 1),), body[-1])
         grown.body = [*body, rest[0]]
         note = f"`{ast.unparse(rest[0])}` is moved into the loop"
-        yield changed("moved_return", site, [grown], 0.08, note, count=2)
+        yield change("moved_return", site, [grown], 0.08, note, count=2)
 
 
 _MOST_YIELDS = 300
@@ -284,14 +284,14 @@ def _yields_at(view: StatementView, site: Site) -> Iterator[Edit]:
     if function is None:
         return
     generator = view.is_generator(function)
-    value = _handed(site.node)
+    value = _read_value(site.node)
     if value is not None:
         yield from _ways(view, site, function, value, generator)
     if isinstance(function, ast.AsyncFunctionDef):
         yield from _awaits(site)
 
 
-def _handed(node: ast.stmt) -> ast.expr | None:
+def _read_value(node: ast.stmt) -> ast.expr | None:
     """The value that a statement hands on or drops."""
     if isinstance(node, ast.Return):
         return node.value
@@ -303,7 +303,7 @@ def _handed(node: ast.stmt) -> ast.expr | None:
 
 def _ways(view: StatementView, site: Site, function: Function, value: ast.expr, generator: bool) -> Iterator[Edit]:
     text = ast.unparse(value)
-    recursive = isinstance(value, ast.Call) and function.name in view.seen_names(value)
+    recursive = isinstance(value, ast.Call) and function.name in view.list_read_names(value)
     old = site.node.value if isinstance(site.node, ast.Expr) else site.node
     scale = 1.0 if generator else 0.15
     options: list[tuple[ast.stmt, str, float]] = [
@@ -317,7 +317,7 @@ def _ways(view: StatementView, site: Site, function: Function, value: ast.expr, 
         options.append((ast.Return(value=value), f"return {text}", 0.1 if isinstance(old, ast.Yield) else 0.05))
     for new, says, weight in options:
         if not build.same(new, site.node):
-            yield changed("yield", site, [new], weight, f"`{ast.unparse(site.node)}` becomes `{says}`")
+            yield change("yield", site, [new], weight, f"`{ast.unparse(site.node)}` becomes `{says}`")
 
 
 def _awaits(site: Site) -> Iterator[Edit]:
@@ -339,10 +339,10 @@ def _missing_yield(view: StatementView) -> Iterator[Edit]:
         ending = index == len(block.statements)
         for text in view.names(block):
             new = ast.Expr(value=ast.Yield(value=name(text).node))
-            yield inserted("yield", gap, new, 0.12 if ending else 0.05, f"`yield {text}` is put in")
-            if view.sized(text) and isinstance(function, ast.FunctionDef):
+            yield insert("yield", gap, new, 0.12 if ending else 0.05, f"`yield {text}` is put in")
+            if view.has_length(text) and isinstance(function, ast.FunctionDef):
                 new = ast.Expr(value=ast.YieldFrom(value=name(text).node))
-                yield inserted("yield", gap, new, 0.05, f"`yield from {text}` is put in")
+                yield insert("yield", gap, new, 0.05, f"`yield from {text}` is put in")
 
 
 _MOST_JUMPS = 300
@@ -365,12 +365,12 @@ def _jumps_at(view: StatementView, site: Site) -> Iterator[Edit]:
             jump = isinstance(new, ast.Break | ast.Continue)
             if text != here and (loose or jump):
                 weight = 0.4 if loose and jump else 0.25 * share
-                yield changed("jump", site, [new], weight, f"`{here}` becomes `{text}`")
+                yield change("jump", site, [new], weight, f"`{here}` becomes `{text}`")
     elif isinstance(site.node, ast.Pass):
         for new, text, share in outcomes(view, site.block):
-            yield changed("jump", site, [new], 0.5 * share, f"`pass` becomes `{text}`")
+            yield change("jump", site, [new], 0.5 * share, f"`pass` becomes `{text}`")
     elif isinstance(site.node, ast.Try):
-        yield from _widened(view, site, site.node)
+        yield from _widen(view, site, site.node)
 
 
 def _jumps(gap: tuple[Block, int, int]) -> Iterator[Edit]:
@@ -379,12 +379,12 @@ def _jumps(gap: tuple[Block, int, int]) -> Iterator[Edit]:
     if not block.loops or not block.open or index < len(block.statements):
         return
     weight = 0.12 if isinstance(block.owner, ast.If) else 0.04
-    yield inserted("jump", gap, ast.Break(), weight, "`break` is put in")
+    yield insert("jump", gap, ast.Break(), weight, "`break` is put in")
     if isinstance(block.owner, ast.If):
-        yield inserted("jump", gap, ast.Continue(), weight, "`continue` is put in")
+        yield insert("jump", gap, ast.Continue(), weight, "`continue` is put in")
 
 
-def _widened(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
+def _widen(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
     """Handlers that also take what ended the failing tests."""
     seen = list(dict.fromkeys(kind for kind, _ in view.context.errors if kind.isidentifier()))
     for index, handler in enumerate(node.handlers):
@@ -408,11 +408,11 @@ def _widened(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
 def declarations(view: StatementView) -> Iterable[Edit]:
     """`global` and `nonlocal` for variables that a function assigns and an outer level has too."""
     return [
-        edit for place, node in places(view.context.tree, view.context.scope) for edit in _declared(view, place, node)
+        edit for place, node in places(view.context.tree, view.context.scope) for edit in _declare(view, place, node)
     ]
 
 
-def _declared(view: StatementView, place: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:
+def _declare(view: StatementView, place: tuple[tuple[str, int | None], ...], node: ast.AST) -> Iterator[Edit]:
     lines = [line for line in view.context.lines if _covers(node, line)]
     if not isinstance(node, Function) or not lines or not view.context.scope:
         return

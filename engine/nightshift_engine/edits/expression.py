@@ -28,7 +28,7 @@ from nightshift_engine.kinds import (
     Outside,
     Visible,
     attributes,
-    inferred,
+    infer,
     methods,
     outside,
     parameters,
@@ -58,14 +58,14 @@ def once(make: Callable[[Held], Made]) -> Callable[[Held], Made]:
     """The function, making its result once for the same object while that is one of the last four."""
 
     @lru_cache(maxsize=4)
-    def made(key: _Key[Held]) -> Made:
+    def compute(key: _Key[Held]) -> Made:
         return make(key.held)
 
     @wraps(make)
-    def remembered(held: Held) -> Made:
-        return made(_Key(held))
+    def recall(held: Held) -> Made:
+        return compute(_Key(held))
 
-    return remembered
+    return recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -190,12 +190,12 @@ def name(word: str) -> ast.expr:
     return made
 
 
-def parsed(text: str) -> ast.expr:
+def parse(text: str) -> ast.expr:
     """The expression with this source text, which must be one of ours."""
     return ast.parse(text, mode="eval").body
 
 
-def called(node: ast.Call) -> str:
+def name_callee(node: ast.Call) -> str:
     """The name of the function or method that is called; empty for other callees."""
     return getattr(node.func, "id", "") or getattr(node.func, "attr", "")
 
@@ -263,7 +263,7 @@ class FileView:
     @cached_property
     def calls(self) -> frozenset[str]:
         """The names of functions and methods that the file calls."""
-        return frozenset(called(node) for node in self._every if isinstance(node, ast.Call))
+        return frozenset(name_callee(node) for node in self._every if isinstance(node, ast.Call))
 
     @cached_property
     def keywords(self) -> dict[str, list[ast.keyword]]:
@@ -271,7 +271,7 @@ class FileView:
         found: dict[str, list[ast.keyword]] = {}
         for node in self._every:
             if isinstance(node, ast.Call) and node.keywords:
-                found.setdefault(called(node), []).extend(node.keywords)
+                found.setdefault(name_callee(node), []).extend(node.keywords)
         return found
 
     @cached_property
@@ -420,7 +420,7 @@ class Walk:
             inner = visible.within(parameters(node.args))
         spot = self._spot(node, place, up, visible)
         if isinstance(node, ast.JoinedStr):
-            self._quoted(node, spot, visible)
+            self._walk_text(node, spot, visible)
         for _, child, where in _children(node, place):
             if isinstance(child, ast.comprehension):
                 self._comprehension(child, where, spot, inner)
@@ -429,7 +429,7 @@ class Walk:
             elif isinstance(child, ast.expr):
                 self._expression(child, where, spot, inner)
 
-    def _quoted(self, node: ast.JoinedStr, spot: Spot, visible: Visible) -> None:
+    def _walk_text(self, node: ast.JoinedStr, spot: Spot, visible: Visible) -> None:
         """The expressions of an f-string; what tells their format is left alone."""
         for index, part in enumerate(node.values):
             if isinstance(part, ast.FormattedValue):
@@ -520,7 +520,7 @@ _ITERATING = (
 )
 
 
-def expected(spot: Spot, kinds: Kinds) -> Kind:
+def expect_kind(spot: Spot, kinds: Kinds) -> Kind:
     """The kind that the place of an expression asks for; unknown where it asks for none."""
     parent = spot.parent
     if isinstance(parent, ast.Slice):
@@ -566,7 +566,7 @@ class ExpressionView:
     @cached_property
     def kinds(self) -> Kinds:
         """The kinds of the scope's expressions."""
-        return inferred(list(ast.walk(self.root)), self.outside, self.context.kinds)
+        return infer(list(ast.walk(self.root)), self.outside, self.context.kinds)
 
     def of(self, *types: type[Node]) -> Iterator[tuple[Spot, Node]]:
         """The spots whose nodes have one of these types."""
@@ -588,7 +588,7 @@ class ExpressionView:
         """The kind of an expression of the tree."""
         return self.kinds.of(node)
 
-    def wanted(self, spot: Spot) -> Kind:
+    def choose_kind(self, spot: Spot) -> Kind:
         """The kind that belongs at a spot: what stands there, or what the place asks for; unknown is any.
 
         Where only the truth counts any kind does.
@@ -596,7 +596,7 @@ class ExpressionView:
         if spot.truth:
             return UNKNOWN
         here = self.kinds.of(spot.node)
-        return here | expected(spot, self.kinds) if here else UNKNOWN
+        return here | expect_kind(spot, self.kinds) if here else UNKNOWN
 
     def text(self, node: ast.AST) -> str:
         """The source text of a node of the tree."""

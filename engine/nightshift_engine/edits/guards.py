@@ -13,11 +13,11 @@ from typing import TypeGuard
 
 from nightshift_engine.edit import Edit
 from nightshift_engine.edits import build
-from nightshift_engine.edits.build import Piece, compare, constant, method, name, refused, renamed
+from nightshift_engine.edits.build import Piece, compare, constant, method, name, refuse, rename
 from nightshift_engine.edits.conditions import BUILTINS, guards_of, occurring
 from nightshift_engine.edits.exits import outcomes
 from nightshift_engine.edits.moves import title
-from nightshift_engine.edits.statement_edits import changed, inserted, statement_operator
+from nightshift_engine.edits.statement_edits import change, insert, statement_operator
 from nightshift_engine.edits.statement_view import JUMPS, Block, Site, StatementView, fits
 from nightshift_engine.kinds import BOOL, MAPPING, NONE, SIZED
 
@@ -26,7 +26,7 @@ _MOST_NUMBERS = 4
 _ORDERS = (ast.Eq, ast.Gt, ast.Lt, ast.GtE)
 
 
-def worded(view: StatementView, block: Block) -> Iterator[tuple[Piece, float, str]]:
+def word_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece, float, str]]:
     """Conditions on the visible variables and dotted chains, each with a weight and the variable that it is about."""
     known = view.visible(block)
     for text in (*view.names(block), *view.chains):
@@ -78,12 +78,12 @@ def guards(view: StatementView) -> Iterable[Edit]:
     """`if …: return …` and the like before a statement."""
     plans = (plan for gap in view.gaps for plan in _at(view, gap))
     best = heapq.nlargest(_MOST_GUARDS, plans, key=lambda plan: plan[0] * view.suspicion(plan[1][2]))
-    return (_built(*plan) for plan in best)
+    return (_build(*plan) for plan in best)
 
 
-def _built(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -> Edit:
+def _build(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -> Edit:
     note = f"`if {test.text}: {text}` is put in"
-    return inserted("guard", gap, build.when(test, ending), weight, note)
+    return insert("guard", gap, build.when(test, ending), weight, note)
 
 
 def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
@@ -92,7 +92,7 @@ def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
     if index >= len(block.statements):
         return
     unready = view.unready(block, block.statements[index].lineno)
-    endings = [each for each in outcomes(view, block) if unready.isdisjoint(view.seen_names(each[0]))]
+    endings = [each for each in outcomes(view, block) if unready.isdisjoint(view.list_read_names(each[0]))]
     place = _place_weight(view, block, index)
     fresh, plain = _just_bound(block, index), _plain(block, index)
     for test, usual in guard_tests(view, block, index).values():
@@ -108,7 +108,7 @@ def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
 
 def _just_bound(block: Block, index: int) -> set[str]:
     """Return the names that the statement before binds: guards can test them from here on."""
-    return _stored(block.statements[index - 1]) if index > block.first else set()
+    return _list_stored(block.statements[index - 1]) if index > block.first else set()
 
 
 def _plain(block: Block, index: int) -> set[str]:
@@ -119,14 +119,14 @@ def _plain(block: Block, index: int) -> set[str]:
             isinstance(node, ast.Assign) and isinstance(node.value, _EMPTY) and not getattr(node.value, "elts", None)
         )
         found = (
-            found | _stored(node)
+            found | _list_stored(node)
             if empty
             else found - {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         )
     return found
 
 
-def _stored(node: ast.stmt) -> set[str]:
+def _list_stored(node: ast.stmt) -> set[str]:
     nodes = ast.walk(node) if isinstance(node, ast.Assign) else ()
     return {part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
@@ -157,7 +157,7 @@ def guard_tests(
 
 def _tests(view: StatementView, block: Block, index: int, also: ast.stmt | None) -> dict[str, tuple[Piece, float]]:
     following = block.statements[index]
-    used = {text for node in (following, also) if node for text in view.seen_names(node)}
+    used = {text for node in (following, also) if node for text in view.list_read_names(node)}
     best: dict[str, tuple[Piece, float]] = {}
     for test, weight in (*_of_names(view, block, following, used), *_of_uses(view, block, index)):
         if weight > best.get(test.text, (test, 0.0))[1]:
@@ -169,17 +169,17 @@ def _of_names(
     view: StatementView, block: Block, following: ast.stmt, used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
     names = [text for text in view.names(block) if text not in {"self", "cls"}]
-    ready = [text for text in names if view.bound_at(block, text) < following.lineno]
+    ready = [text for text in names if view.find_binding(block, text) < following.lineno]
     numbers = [text for text in ready if view.number(text)][:5]
     questions = ((text, *asked) for text in ready for asked in _questions(view, text))
-    worded_ones = ((text.partition(".")[0], test, weight) for test, weight, text in worded(view, block))
+    worded_ones = ((text.partition(".")[0], test, weight) for test, weight, text in word_conditions(view, block))
     for text, test, weight in itertools.chain(questions, worded_ones):
         if text in ready or text in {"self", "cls"}:
             yield test, weight * (1.0 if text in used else 0.4)
     for text in (chain for chain in view.chains if chain.partition(".")[0] in used):
         yield from ((test, weight * 0.6) for test, weight in _questions(view, text))
     yield from _of_pairs(view, block, numbers, [text for text in ready if text not in numbers][:5], used)
-    yield from _of_holders(view, [text for text in names if view.sized(text)], names, numbers, used)
+    yield from _of_holders(view, [text for text in names if view.has_length(text)], names, numbers, used)
 
 
 def _of_holders(
@@ -202,8 +202,8 @@ def _of_pairs(
     """Two variables held against each other, the one that is bound later first."""
     for texts in (numbers, others):
         for pair in itertools.combinations(texts, 2):
-            left, right = sorted(pair, key=lambda text: -view.bound_at(block, text))
-            if texts is others and not view.kinds(left) & view.kinds(right) and view.known(left):
+            left, right = sorted(pair, key=lambda text: -view.find_binding(block, text))
+            if texts is others and not view.kinds(left) & view.kinds(right) and view.has_kind(left):
                 continue
             weight = 0.16 if left in used and right in used else 0.08
             yield compare(name(left), ast.Eq, name(right)), weight
@@ -222,22 +222,22 @@ def _questions(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
         yield compare(subject, ast.LtE, constant(1)), 0.06
         yield compare(subject, ast.Lt, constant(2)), 0.04
     else:
-        yield refused(subject), 0.35
-        yield compare(subject, ast.Is, constant(None)), 0.1 if view.sized(text) else 0.25
-    if view.sized(text):
+        yield refuse(subject), 0.35
+        yield compare(subject, ast.Is, constant(None)), 0.1 if view.has_length(text) else 0.25
+    if view.has_length(text):
         yield compare(build.call("len", subject), ast.LtE, constant(1)), 0.12
         yield compare(build.call("len", subject), ast.Eq, constant(1)), 0.06
 
 
 def _of_uses(view: StatementView, block: Block, index: int) -> Iterator[tuple[Piece, float]]:
     for test, weight in guards_of(view, block.statements[index]):
-        yield view.negated(test), weight * 1.2
+        yield view.negate(test), weight * 1.2
     head = index == block.first and isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef)
     for node in block.statements[index + 1 :] if head else ():
-        yield from ((view.negated(test), weight) for test, weight in guards_of(view, node))
+        yield from ((view.negate(test), weight) for test, weight in guards_of(view, node))
     for test, weight in occurring(view, block):
         yield test, weight * 0.5
-        yield view.negated(test), weight * 0.3
+        yield view.negate(test), weight * 0.3
 
 
 _MOST_WRAPPED = 400
@@ -247,23 +247,23 @@ _MOST_SOURCES = 8
 
 
 @statement_operator(_MOST_WRAPPED)
-def wrapped(view: StatementView) -> Iterable[Edit]:
+def wrap(view: StatementView) -> Iterable[Edit]:
     """`if …:` around a statement, and short statements of the scope put in with what they need."""
     made = [edit for site in view.sites if isinstance(site.node, _SIMPLE) for edit in _around(view, site)]
-    made += [edit for site in view.sites if isinstance(site.node, JUMPS) for edit in _made_conditional(view, site)]
-    made += [edit for gap in view.gaps for edit in _left_over(view, gap)]
+    made += [edit for site in view.sites if isinstance(site.node, JUMPS) for edit in _make_conditional(view, site)]
+    made += [edit for gap in view.gaps for edit in _repeat_behind(view, gap)]
     return made
 
 
-def _made_conditional(view: StatementView, site: Site) -> Iterator[Edit]:
+def _make_conditional(view: StatementView, site: Site) -> Iterator[Edit]:
     """A jump that lets nothing behind it be reached was meant for some cases only."""
     if site.index + 1 >= len(site.block.statements):
         return
     text = title(site.node)
     for test, weight in guard_tests(view, site.block, site.index + 1, site.node).values():
-        if view.unready(site.block, site.node.lineno).isdisjoint(view.seen_names(test.node)):
+        if view.unready(site.block, site.node.lineno).isdisjoint(view.list_read_names(test.node)):
             new = build.when(test, site.node)
-            yield changed("wrapped", site, [new], min(weight * 2, 1.0), f"{text} is done only `if {test.text}`")
+            yield change("wrapped", site, [new], min(weight * 2, 1.0), f"{text} is done only `if {test.text}`")
 
 
 def _is_short(node: ast.AST) -> TypeGuard[ast.AugAssign | ast.Expr]:
@@ -274,12 +274,17 @@ def _around(view: StatementView, site: Site) -> Iterator[Edit]:
     text = title(site.node)
     seen: set[str] = set()
     asked = guard_tests(view, site.block, site.index).values()
-    likely = [(made, weight * 0.35) for test, weight in asked for made in (view.negated(test), test)]
-    for test, weight in (*guards_of(view, site.node), *_named(view, site), *_found(view, site.block), *likely):
+    likely = [(made, weight * 0.35) for test, weight in asked for made in (view.negate(test), test)]
+    for test, weight in (
+        *guards_of(view, site.node),
+        *_question_names(view, site),
+        *_find_conditions(view, site.block),
+        *likely,
+    ):
         if test.text not in seen:
             seen.add(test.text)
             note = f"{text} is done only `if {test.text}`"
-            yield changed("wrapped", site, [build.when(test, site.node)], weight, note)
+            yield change("wrapped", site, [build.when(test, site.node)], weight, note)
             yield from _with_next(view, site, test, weight, note)
 
 
@@ -287,27 +292,27 @@ def _with_next(view: StatementView, site: Site, test: Piece, weight: float, note
     """The statement behind it, too, is done only then; likelier where it speaks of what is asked about."""
     pair = site.block.statements[site.index : site.index + 2]
     if len(pair) == 2 and isinstance(pair[1], _SIMPLE):
-        share = 0.7 if view.names_in(test).intersection(view.seen_names(pair[1])) else 0.25
+        share = 0.7 if view.names_in(test).intersection(view.list_read_names(pair[1])) else 0.25
         wider_note = f"{note}, with what follows"
-        yield changed("wrapped", site, [build.when(test, *pair)], weight * share, wider_note, count=2)
+        yield change("wrapped", site, [build.when(test, *pair)], weight * share, wider_note, count=2)
 
 
-def _named(view: StatementView, site: Site) -> Iterator[tuple[Piece, float]]:
+def _question_names(view: StatementView, site: Site) -> Iterator[tuple[Piece, float]]:
     """Whether a variable that the statement reads is true, or not None."""
-    used = set(view.seen_names(site.node))
+    used = set(view.list_read_names(site.node))
     for text in view.names(site.block):
         if text in used and text not in {"self", "cls"} and not view.number(text):
             yield name(text), 0.08
             yield compare(name(text), ast.IsNot, constant(None)), 0.05
 
 
-def _found(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
+def _find_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
     for test, weight in occurring(view, block):
         yield test, weight * 0.4
-        yield view.negated(test), weight * 0.25
+        yield view.negate(test), weight * 0.25
 
 
-def _left_over(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
+def _repeat_behind(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
     """A short statement of a loop again behind it, also about another variable, where a guard says so.
 
     The last group, number or word that a loop gathers is mostly handed over behind it.
@@ -320,29 +325,29 @@ def _left_over(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edi
     for node in list(nodes.values())[:_MOST_SOURCES]:
         if fits(node, block):
             for made, share in _versions(view, block, node):
-                yield from _guarded(view, gap, made, share)
+                yield from _guard(view, gap, made, share)
 
 
 def _versions(view: StatementView, block: Block, node: ast.stmt) -> Iterator[tuple[ast.stmt, float]]:
     """The statement, and the statement with another variable as what it hands over."""
     value = node.value if isinstance(node, ast.AugAssign | ast.Expr) else None
     parts = value.args if isinstance(value, ast.Call) else [value] if isinstance(node, ast.AugAssign) else []
-    handed = {text for part in parts if part for text in view.seen_names(part)}
-    if view.visible(block) | BUILTINS >= set(view.seen_names(node)):
+    handed = {text for part in parts if part for text in view.list_read_names(part)}
+    if view.visible(block) | BUILTINS >= set(view.list_read_names(node)):
         yield node, 1.0
     for old in sorted(handed - BUILTINS):
         for new in view.names(block):
             if new != old and new not in handed and view.alike(new, old):
-                yield renamed(node, old, new), 0.6 if view.kinds(new) & view.kinds(old) else 0.3
+                yield rename(node, old, new), 0.6 if view.kinds(new) & view.kinds(old) else 0.3
 
 
-def _guarded(view: StatementView, gap: tuple[Block, int, int], node: ast.stmt, share: float) -> Iterator[Edit]:
-    names = set(view.seen_names(node))
+def _guard(view: StatementView, gap: tuple[Block, int, int], node: ast.stmt, share: float) -> Iterator[Edit]:
+    names = set(view.list_read_names(node))
     for text in (text for text in view.names(gap[0]) if text in names):
         for test in _tests_of(view, text):
             made = build.when(test, node)
             note = f"`if {test.text}:` with {title(node)} is put in"
-            yield inserted("wrapped", gap, made, 0.15 * share, note)
+            yield insert("wrapped", gap, made, 0.15 * share, note)
 
 
 def _tests_of(view: StatementView, text: str) -> Iterator[Piece]:

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 
 from nightshift_engine.edit import Edit
 from nightshift_engine.edits import build
-from nightshift_engine.edits.build import Piece, augmented, constant, method, name, renamed, statement
+from nightshift_engine.edits.build import Piece, augment, constant, method, name, rename, statement
 from nightshift_engine.edits.conditions import BUILTINS
-from nightshift_engine.edits.statement_edits import changed, inserted, statement_operator
+from nightshift_engine.edits.statement_edits import change, insert, statement_operator
 from nightshift_engine.edits.statement_view import JUMPS, Block, Site, StatementView, fits, own_nodes
 from nightshift_engine.kinds import UNKNOWN
-from nightshift_engine.tree import Function, Place, at, places, replaced, spliced
+from nightshift_engine.tree import Function, Place, at, places, replace, splice
 
 _MOST_MOVES = 500
 _HOLDERS = ast.If | ast.For | ast.While | ast.With | ast.Try
@@ -35,7 +35,7 @@ def _moves_at(site: Site) -> Iterator[Edit]:
     text = title(site.node)
     if not isinstance(site.node, Function | ast.ClassDef | ast.Pass):
         weight = 0.15 if not isinstance(site.node, _HOLDERS | ast.Return) else 0.06
-        yield changed("deleted", site, [], weight, f"{text} is dropped")
+        yield change("deleted", site, [], weight, f"{text} is dropped")
     yield from _within(site, text)
     yield from _out(site, text)
     if isinstance(site.node, _HOLDERS):
@@ -46,7 +46,7 @@ def title(node: ast.stmt) -> str:
     """The first line of a statement, in backquotes."""
     body = getattr(node, "body", None)
     if isinstance(body, list) and body and isinstance(node, _HOLDERS):
-        node = replaced(node, (("body", 0),), body[0])
+        node = replace(node, (("body", 0),), body[0])
         setattr(node, "body", [ast.Pass()])  # noqa: B010 # the fields of `ast.stmt` are not known to mypy
     return f"`{ast.unparse(node).splitlines()[0]}`"
 
@@ -62,9 +62,9 @@ def _within(site: Site, text: str) -> Iterator[Edit]:
         near = end == index + 1
         weight = 0.3 if near else 0.06
         note = f"{text} is moved behind {title(between[-1])}"
-        yield changed("moved", site, [*between, site.node], weight, note, count=end - index + 1)
+        yield change("moved", site, [*between, site.node], weight, note, count=end - index + 1)
         if not near:
-            yield changed(
+            yield change(
                 "moved", site, [between[-1], site.node, *between[:-1]], 0.06,
                 f"{title(between[-1])} is moved before {text}", count=end - index + 1,
             )  # fmt: skip
@@ -83,19 +83,19 @@ def _out(site: Site, text: str) -> Iterator[Edit]:
     tail = block.statements[site.index :]
     dead = site.index > 0 and isinstance(block.statements[site.index - 1], JUMPS)
     if site.index > 0 and all(fits(node, outer) for node in tail) and (len(tail) <= 2 or dead):
-        left = spliced(holder, way, len(tail), ())
+        left = splice(holder, way, len(tail), ())
         note = f"{text} is moved out of the block, behind it"
-        yield _moved(site, outer, index, (left, *tail), 1.0 if dead else 0.3, note)
+        yield _move(site, outer, index, (left, *tail), 1.0 if dead else 0.3, note)
         if len(tail) == 2:
-            alone = spliced(holder, way, 1, ())
-            yield _moved(site, outer, index, (alone, site.node), 0.06, note)
+            alone = splice(holder, way, 1, ())
+            yield _move(site, outer, index, (alone, site.node), 0.06, note)
     if site.index == 0 and fits(site.node, outer):
-        left = spliced(holder, way, 1, ())
+        left = splice(holder, way, 1, ())
         note = f"{text} is moved out of the block, before it"
-        yield _moved(site, outer, index, (site.node, left), 0.12, note)
+        yield _move(site, outer, index, (site.node, left), 0.12, note)
 
 
-def _moved(site: Site, outer: Block, index: int, new: tuple[ast.stmt, ...], weight: float, note: str) -> Edit:
+def _move(site: Site, outer: Block, index: int, new: tuple[ast.stmt, ...], weight: float, note: str) -> Edit:
     return Edit(
         kind="dedented", place=outer.place(index), new=new, count=1, weight=weight, line=site.line, note=note
     )  # fmt: skip
@@ -111,10 +111,10 @@ def _in(site: Site) -> Iterator[Edit]:
         for count in (1, 2):
             rest = statements[index + 1 : index + 1 + count]
             if len(rest) == count and not any(isinstance(node, _FIXED | Function | ast.ClassDef) for node in rest):
-                grown = spliced(site.node, ((field, len(body)),), 0, rest)
+                grown = splice(site.node, ((field, len(body)),), 0, rest)
                 note = f"{title(rest[0])} is moved into the block before it"
                 weight = (0.25 if field == "body" else 0.12) / count
-                yield changed("indented", site, [grown], weight, note, count=count + 1)
+                yield change("indented", site, [grown], weight, note, count=count + 1)
     yield from _in_front(site)
     yield from _as_else(site)
 
@@ -125,9 +125,9 @@ def _as_else(site: Site) -> Iterator[Edit]:
     if not isinstance(node, ast.For | ast.While) or node.orelse or not rest or isinstance(rest[0], _FIXED):
         return
     if any(isinstance(part, ast.Break) for inner in node.body for part in own_nodes(inner)):
-        grown = spliced(node, (("orelse", 0),), 0, rest[:1])
+        grown = splice(node, (("orelse", 0),), 0, rest[:1])
         note = f"{title(rest[0])} becomes the `else` of the loop before it"
-        yield changed("else", site, [grown], 0.25, note, count=2)
+        yield change("else", site, [grown], 0.25, note, count=2)
 
 
 def _in_front(site: Site) -> Iterator[Edit]:
@@ -135,7 +135,7 @@ def _in_front(site: Site) -> Iterator[Edit]:
     if index < site.block.first or isinstance(site.block.statements[index], _FIXED | Function | ast.ClassDef):
         return
     before = site.block.statements[index]
-    grown = spliced(site.node, (("body", 0),), 0, (before,))
+    grown = splice(site.node, (("body", 0),), 0, (before,))
     note = f"{title(before)} is moved into the block behind it"
     place = site.block.place(index)
     yield Edit(kind="indented", place=place, new=(grown,), count=2, weight=0.1, line=site.line, note=note)
@@ -180,7 +180,7 @@ def _sources(view: StatementView) -> Iterator[tuple[ast.stmt, frozenset[str], fl
             text = ast.unparse(node)
             if text not in seen:
                 seen.add(text)
-                yield node, frozenset(view.seen_names(node)), weight if root is not context.tree else 0.015
+                yield node, frozenset(view.list_read_names(node)), weight if root is not context.tree else 0.015
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -203,17 +203,17 @@ def _copies_at(
         missing = names - visible
         if not missing:
             scale = 2.0 if isinstance(node, ast.If) else 1.0
-            yield inserted("copied", gap, node, weight * scale, f"{title(node)} is put in")
+            yield insert("copied", gap, node, weight * scale, f"{title(node)} is put in")
         if weight == _NEAR and len(missing) <= 1:
-            yield from _renamed(view, gap, node, missing or names & set(view.names(block)))
+            yield from _rename(view, gap, node, missing or names & set(view.names(block)))
 
 
-def _renamed(view: StatementView, gap: _Gap, node: ast.stmt, names: frozenset[str] | set[str]) -> Iterator[Edit]:
+def _rename(view: StatementView, gap: _Gap, node: ast.stmt, names: frozenset[str] | set[str]) -> Iterator[Edit]:
     for old in sorted(names):
         for new in view.names(gap[0]):
             if new != old and new not in {"self", "cls"} and view.kinds(new) & view.kinds(old):
-                made = renamed(node, old, new)
-                yield inserted("copied", gap, made, 0.012, f"{title(made)} is put in")
+                made = rename(node, old, new)
+                yield insert("copied", gap, made, 0.012, f"{title(made)} is put in")
 
 
 def _updates_at(view: StatementView, gap: _Gap) -> Iterator[Edit]:
@@ -225,11 +225,11 @@ def _updates_at(view: StatementView, gap: _Gap) -> Iterator[Edit]:
         if view.number(text):
             still = 2.0 if text in stale else 1.0
             for step, sign, weight in ((ast.Add, "+=", 0.1 * still), (ast.Sub, "-=", 0.06 * still)):
-                new = augmented(text, step, constant(1))
-                yield inserted("update", gap, new, weight * scale, f"`{text} {sign} 1` is put in")
+                new = augment(text, step, constant(1))
+                yield insert("update", gap, new, weight * scale, f"`{text} {sign} 1` is put in")
         for new_piece, weight in _additions(view, text, visible):
             made = statement(new_piece)
-            yield inserted("update", gap, made, weight * scale, f"`{new_piece.text}` is put in")
+            yield insert("update", gap, made, weight * scale, f"`{new_piece.text}` is put in")
     yield from _steps(view, gap, visible, scale)
 
 
@@ -261,17 +261,17 @@ def _steps(view: StatementView, gap: _Gap, visible: list[str], scale: float) -> 
         owner = chain.partition(".")[0]
         if owner in view.names(block) and owner not in {"self", "cls"} and chain.count(".") == 1:
             new = build.assign(owner, name(chain))
-            yield inserted("update", gap, new, 0.06 * scale, f"`{owner} = {chain}` is put in")
+            yield insert("update", gap, new, 0.06 * scale, f"`{owner} = {chain}` is put in")
     for target, other in itertools.permutations([text for text in visible if view.number(text)][:5], 2):
-        new = augmented(target, ast.Add, name(other))
-        yield inserted("update", gap, new, 0.03 * scale, f"`{target} += {other}` is put in")
+        new = augment(target, ast.Add, name(other))
+        yield insert("update", gap, new, 0.03 * scale, f"`{target} += {other}` is put in")
     stale = view.stale(block)
-    for target in view.reassigned(block):
+    for target in view.list_reassigned(block):
         weight = 0.12 if target in stale else 0.03
         for other in visible:
             if other != target and view.alike(target, other):
                 new = build.assign(target, name(other))
-                yield inserted("update", gap, new, weight * scale, f"`{target} = {other}` is put in")
+                yield insert("update", gap, new, weight * scale, f"`{target} = {other}` is put in")
 
 
 _MOST_SIBLINGS = 200
@@ -299,13 +299,13 @@ def _siblings_at(view: StatementView, site: Site, node: ast.If) -> Iterator[Edit
     if not node.orelse:
         for new, share in _versions(view, site, node, node.body):
             grown = ast.If(test=node.test, body=node.body, orelse=[new])
-            yield changed("else", site, [grown], _WEIGHT * share, f"{text} gets an `else` with {title(new)}")
+            yield change("else", site, [grown], _WEIGHT * share, f"{text} gets an `else` with {title(new)}")
     elif _idle(node.orelse) or _idle(node.body):
         like = node.body if _idle(node.orelse) else node.orelse
         for new, share in _versions(view, site, node, like):
             body, orelse = (node.body, [new]) if like is node.body else ([new], like)
             filled = ast.If(test=node.test, body=body, orelse=orelse)
-            yield changed("else", site, [filled], _WEIGHT * _PASS * share, f"beside {text}, {title(new)} is done")
+            yield change("else", site, [filled], _WEIGHT * _PASS * share, f"beside {text}, {title(new)} is done")
 
 
 def _idle(statements: list[ast.stmt]) -> bool:
@@ -314,7 +314,7 @@ def _idle(statements: list[ast.stmt]) -> bool:
 
 def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.stmt]) -> Iterator[_Version]:
     """Statements like those of a branch, each with one part changed, and short ones of the scope as they are."""
-    block, asked = at.block, frozenset(view.seen_names(branching.test))
+    block, asked = at.block, frozenset(view.list_read_names(branching.test))
     for node in like[:3]:
         if isinstance(node, _SIMPLE_BRANCH) and sum(1 for _ in ast.walk(node)) <= _LARGEST_SIBLING:
             yield from _other_values(view, block, node, asked)
@@ -326,7 +326,7 @@ def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.s
             and fits(site.node, block)
             and sum(1 for _ in ast.walk(site.node)) <= _SHORT
         ):
-            alike = view.visible(block) | BUILTINS >= set(view.seen_names(site.node))
+            alike = view.visible(block) | BUILTINS >= set(view.list_read_names(site.node))
             if alike and ast.unparse(site.node) not in known:
                 yield site.node, 0.4
 
@@ -339,16 +339,16 @@ def _other_values(view: StatementView, block: Block, node: ast.stmt, asked: froz
             if text not in {"self", "cls"} and ast.unparse(part) != text:
                 alike = bool(kinds & view.kinds(text))
                 share = 1.0 if alike else 0.7 if not (kinds and view.kinds(text)) else 0.15
-                yield replaced(node, place, name(text).node), share * (1.0 if text in asked else 0.6)
+                yield replace(node, place, name(text).node), share * (1.0 if text in asked else 0.6)
         for value in _constants(part) if not isinstance(node, ast.Expr) or kinds == UNKNOWN else ():
-            yield replaced(node, place, constant(value).node), 0.3
+            yield replace(node, place, constant(value).node), 0.3
         for below, inner in places(node, place):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and below != place:
                 for text in view.names(block):
                     if text != inner.id and view.kinds(text) & view.kinds(inner.id):
-                        yield replaced(node, below, name(text).node), 0.5
+                        yield replace(node, below, name(text).node), 0.5
             elif isinstance(inner, ast.expr) and below != place and isinstance(inner, ast.Subscript | ast.Call):
-                yield replaced(node, place, inner), 0.4
+                yield replace(node, place, inner), 0.4
 
 
 def _values(node: ast.stmt) -> Iterator[tuple[Place, ast.expr]]:

@@ -27,7 +27,7 @@ from nightshift_engine.edits.expression import (
     swap,
 )
 from nightshift_engine.kinds import BUILTINS, CALLABLE, NUMBER, SEQUENCE, SIZED, Kind, fits
-from nightshift_engine.tree import Function, replaced
+from nightshift_engine.tree import Function, replace
 
 _MOST_LOCAL, _MOST_FOREIGN, _MOST_VARIANTS = 120, 160, 6
 _LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
@@ -79,13 +79,13 @@ def donors(view: ExpressionView) -> tuple[Donor, ...]:
     known = {donor.text for donor in plain}
     for donor in plain:
         if donor.local:
-            others = [one for one in _changed(view, donor) if one.text not in known]
+            others = [one for one in _change(view, donor) if one.text not in known]
             known.update(one.text for one in others)
             found.update((one.text, one) for one in others)
     return tuple(found.values())[: 3 * _MOST_LOCAL]
 
 
-def allowed(view: ExpressionView, spot: Spot) -> frozenset[str]:
+def allow_names(view: ExpressionView, spot: Spot) -> frozenset[str]:
     """The names that an expression from elsewhere may use at a spot."""
     outer = view.outside
     return frozenset(
@@ -116,7 +116,7 @@ def _donor(view: ExpressionView, node: ast.expr, *, local: bool) -> Donor | None
     )
 
 
-def _changed(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
+def _change(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
     """The donor with one of its names replaced by another of the same kind."""
     spots = [(spot, spot.node) for spot in view.spots if isinstance(spot.node, ast.Name)]
     words = dict.fromkeys(word for spot, _ in spots[:1] for word in (*spot.visible.near, *spot.visible.later))
@@ -128,7 +128,7 @@ def _changed(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
         for word in words:
             if word != node.id and kind and fits(view.kinds.of_name(word), kind) == 1.0 and made < _MOST_VARIANTS:
                 made += 1
-                new = replaced(donor.node, place, name(word))
+                new = replace(donor.node, place, name(word))
                 yield Donor(
                     node=new,
                     text=ast.unparse(new),
@@ -200,7 +200,7 @@ def variables(view: ExpressionView, spot: Spot) -> Iterator[tuple[str, float]]:
 
 
 def _other_variable(view: ExpressionView, spot: Spot, node: ast.Name | ast.Attribute) -> Iterator[Edit]:
-    text, wanted, least = view.text(node), view.wanted(spot), _least(view.context)
+    text, wanted, least = view.text(node), view.choose_kind(spot), _least(view.context)
     if isinstance(node, ast.Name) and (node.id in view.outside.imports or node.id in _functions(view)):
         return
     for word, near in variables(view, spot):
@@ -260,7 +260,7 @@ def _functions(view: ExpressionView) -> tuple[str, ...]:
 
 def _variable_instead(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """A variable where a larger expression or a constant stands."""
-    text, wanted = view.text(node), view.wanted(spot)
+    text, wanted = view.text(node), view.choose_kind(spot)
     if isinstance(spot.parent, ast.Attribute) and not wanted:
         return
     prior = 0.3 if isinstance(node, ast.Constant | ast.Subscript) else 0.2
@@ -351,14 +351,14 @@ def _pairs(view: ExpressionView) -> Iterator[tuple[float, Spot, Donor]]:
         if isinstance(node, ast.Lambda) or isinstance(spot.parent, ast.Expr):
             continue
         if spot.visible.near not in fitting:
-            names = allowed(view, spot)
+            names = allow_names(view, spot)
             fitting[spot.visible.near] = [donor for donor in donors(view) if donor.names <= names]
         yield from _at(view, spot, node, fitting[spot.visible.near])
 
 
 def _at(view: ExpressionView, spot: Spot, node: ast.expr, given: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
     """Yield the donors that fit a spot, with weights."""
-    wanted, truth, text, parts = view.wanted(spot), spot.truth, view.text(node), view.file.parts(node)
+    wanted, truth, text, parts = view.choose_kind(spot), spot.truth, view.text(node), view.file.parts(node)
     simple, form = isinstance(node, ast.Constant), type(node)
     for donor in given:
         fit = 0.5 if truth else fits(donor.kind, wanted)

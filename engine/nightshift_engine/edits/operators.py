@@ -17,7 +17,7 @@ from nightshift_engine.edits.expression import (
     number,
     swap,
 )
-from nightshift_engine.edits.names import allowed, donors
+from nightshift_engine.edits.names import allow_names, donors
 from nightshift_engine.kinds import (
     DICT,
     FLOAT,
@@ -88,8 +88,8 @@ def comparisons(view: ExpressionView) -> Iterator[Edit]:
             for new, weight in _usual(view, op, sides[index], sides[index + 1]):
                 yield from _with_right(view, spot, node, index, new, weight)
         if len(node.ops) == 1:
-            yield from _swapped(view, spot, node)
-            yield from _reduced(view, spot, node)
+            yield from _swap(view, spot, node)
+            yield from _reduce(view, spot, node)
         else:
             yield from _shorter(view, spot, node)
 
@@ -146,13 +146,13 @@ def _single(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
 
 
-def _swapped(view: ExpressionView, spot: Spot, node: ast.Compare) -> Iterator[Edit]:
+def _swap(view: ExpressionView, spot: Spot, node: ast.Compare) -> Iterator[Edit]:
     if isinstance(node.ops[0], _MEMBER):
         new = ast.Compare(left=node.comparators[0], ops=node.ops, comparators=[node.left])
         yield from swap(spot, new, COMPARISON, 0.25, f"the sides of `{view.text(node)}` swapped")
 
 
-def _reduced(view: ExpressionView, spot: Spot, node: ast.Compare) -> Iterator[Edit]:
+def _reduce(view: ExpressionView, spot: Spot, node: ast.Compare) -> Iterator[Edit]:
     """`x == y` becomes `x`, or a constant: a comparison that should not be there."""
     text = view.text(node)
     if spot.truth:
@@ -265,9 +265,9 @@ def operators(view: ExpressionView) -> Iterator[Edit]:
     for spot, either in view.of(ast.BoolOp):
         yield from _connectives(view, spot, either)
     for spot, sign in view.of(ast.UnaryOp):
-        yield from _dropped_sign(view, spot, sign)
+        yield from _drop_sign(view, spot, sign)
     for spot, value in view.values:
-        yield from _added_sign(view, spot, value)
+        yield from _add_sign(view, spot, value)
 
 
 def fitting(left: Kind, right: Kind) -> tuple[type[ast.operator], ...]:
@@ -282,7 +282,7 @@ def fitting(left: Kind, right: Kind) -> tuple[type[ast.operator], ...]:
     return _ON_NUMBERS if both & FLOAT else _ON_INTS
 
 
-def _weighed(
+def _weigh(
     old: type[ast.operator], suiting: tuple[type[ast.operator], ...]
 ) -> Iterator[tuple[type[ast.operator], float]]:
     likely = _LIKELY.get(old, ())
@@ -294,7 +294,7 @@ def _weighed(
 
 def _other_operator(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
     left, right = view.kind(node.left), view.kind(node.right)
-    for op, weight in _weighed(type(node.op), fitting(left, right)):
+    for op, weight in _weigh(type(node.op), fitting(left, right)):
         new = binary(node.left, op, node.right)
         yield from swap(spot, new, OPERATOR, weight, become(SIGNS[type(node.op)], SIGNS[op]))
 
@@ -310,10 +310,10 @@ def _operands(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edi
         # What is no number was perhaps never to be counted with.
         weight = 0.4 * max(fits(view.kind(kept), view.kind(node)), 0.15)
         yield from swap(spot, kept, OPERATOR, weight, become(whole, view.text(kept)))
-    yield from _regrouped(view, spot, node)
+    yield from _regroup(view, spot, node)
 
 
-def _regrouped(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
+def _regroup(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
     """`a + b * c` as `(a + b) * c` and the other way round: parentheses that were forgotten or misplaced."""
     if isinstance(node.right, ast.BinOp):
         inner = binary(node.left, type(node.op), node.right.left)
@@ -329,7 +329,7 @@ def _regrouped(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Ed
 def _other_step(view: ExpressionView, spot: Spot, node: ast.AugAssign) -> Iterator[Edit]:
     left, right = view.kind(node.target), view.kind(node.value)
     old = SIGNS[type(node.op)]
-    for op, weight in _weighed(type(node.op), fitting(left, right)):
+    for op, weight in _weigh(type(node.op), fitting(left, right)):
         new: ast.stmt = ast.AugAssign(target=node.target, op=op(), value=node.value)
         yield from swap(spot, new, OPERATOR, weight, become(f"{old}=", f"{SIGNS[op]}="))
     plain = ast.Assign(targets=[node.target], value=node.value, lineno=0)
@@ -355,18 +355,18 @@ def _connectives(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator
         yield from swap(spot, kept, OPERATOR, 0.5, f"`{old} {view.text(value)}` dropped")
     if len(node.values) > 2:
         yield from _one_other_connective(view, spot, node, op)
-    yield from _flattened(view, spot, node)
+    yield from _flatten(view, spot, node)
 
 
 def _one_other_connective(view: ExpressionView, spot: Spot, node: ast.BoolOp, op: ast.boolop) -> Iterator[Edit]:
     """One of several `and`s becomes `or`, read as Python groups them."""
     for cut in range(1, len(node.values)):
-        sides = [_joined(node.op, node.values[:cut]), _joined(node.op, node.values[cut:])]
+        sides = [_join(node.op, node.values[:cut]), _join(node.op, node.values[cut:])]
         new = ast.BoolOp(op=op, values=sides)
         yield from swap(spot, new, OPERATOR, 0.3, f"another connective before `{view.text(node.values[cut])}`")
 
 
-def _flattened(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator[Edit]:
+def _flatten(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator[Edit]:
     """`a or b and c` as `(a or b) and c`, and as `a and (b or c)`."""
     for index, value in enumerate(node.values):
         if isinstance(value, ast.BoolOp) and type(value.op) is not type(node.op):
@@ -376,24 +376,24 @@ def _flattened(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator[E
             yield from swap(spot, turned, OPERATOR, 0.4, f"`and` and `or` exchanged in `{view.text(node)}`")
             if before:
                 head = ast.BoolOp(op=node.op, values=[*before, value.values[0]])
-                new = _joined(node.op, [ast.BoolOp(op=value.op, values=[head, *value.values[1:]]), *after])
+                new = _join(node.op, [ast.BoolOp(op=value.op, values=[head, *value.values[1:]]), *after])
                 yield from swap(spot, new, OPERATOR, 0.3, f"`{view.text(node)}` grouped from the left")
             if after:
                 tail = ast.BoolOp(op=node.op, values=[value.values[-1], *after])
-                new = _joined(node.op, [*before, ast.BoolOp(op=value.op, values=[*value.values[:-1], tail])])
+                new = _join(node.op, [*before, ast.BoolOp(op=value.op, values=[*value.values[:-1], tail])])
                 yield from swap(spot, new, OPERATOR, 0.3, f"`{view.text(node)}` grouped from the right")
 
 
-def _joined(op: ast.boolop, values: list[ast.expr]) -> ast.expr:
+def _join(op: ast.boolop, values: list[ast.expr]) -> ast.expr:
     return values[0] if len(values) == 1 else ast.BoolOp(op=op, values=values)
 
 
-def _dropped_sign(view: ExpressionView, spot: Spot, node: ast.UnaryOp) -> Iterator[Edit]:
+def _drop_sign(view: ExpressionView, spot: Spot, node: ast.UnaryOp) -> Iterator[Edit]:
     weight = 0.8 if isinstance(node.op, ast.Not) else 0.5
     yield from swap(spot, node.operand, OPERATOR, weight, become(view.text(node), view.text(node.operand)))
 
 
-def _added_sign(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _add_sign(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     text = view.text(node)
     if spot.truth and not isinstance(node, ast.Compare) and not _is_not(node):
         yield from swap(spot, negation(node), OPERATOR, 0.6, become(text, f"not {text}"))
@@ -429,9 +429,9 @@ def new_operands(view: ExpressionView) -> Iterator[Edit]:
         if isinstance(spot.parent, ast.Attribute) or not (kind & (NUMBER | SEQUENCE | SET) or not kind):
             continue
         for other, text, other_kind, weight in _others(view, spot, node):
-            yield from _joined_operands(view, spot, node, (other, text, other_kind, weight))
+            yield from _join_operands(view, spot, node, (other, text, other_kind, weight))
         if is_number(kind):
-            yield from _scaled(view, spot, node)
+            yield from _scale(view, spot, node)
 
 
 def _others(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[tuple[ast.expr, str, Kind, float]]:
@@ -440,13 +440,13 @@ def _others(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[tuple[
     for word in (*spot.visible.near, *(f"{spot.visible.owner}.{word}" for word in spot.visible.attributes)):
         if word != text:
             yield name(word), word, view.kinds.of_name(word), 1.0
-    names = allowed(view, spot)
+    names = allow_names(view, spot)
     for donor in donors(view)[:_MOST_DONORS]:
         if donor.local and not donor.changed and donor.names <= names and donor.text != text:
-            yield donor.node, _closed(donor.node, donor.text), donor.kind, 0.6 if len(donor.parts) <= _SMALL else 0.3
+            yield donor.node, _close(donor.node, donor.text), donor.kind, 0.6 if len(donor.parts) <= _SMALL else 0.3
 
 
-def _joined_operands(
+def _join_operands(
     view: ExpressionView, spot: Spot, node: ast.expr, other: tuple[ast.expr, str, Kind, float]
 ) -> Iterator[Edit]:
     new, shown, other_kind, weight = other
@@ -458,10 +458,10 @@ def _joined_operands(
     for op in _joining(kind, spot.parent):
         sequence = op is ast.Add and bool(kind & SEQUENCE)
         prior = weight * fit * (0.18 if sequence else 0.08)
-        note = become(text, f"{_closed(node, text)} {SIGNS[op]} {shown}")
+        note = become(text, f"{_close(node, text)} {SIGNS[op]} {shown}")
         yield from swap(spot, binary(node, op, new), OPERAND, prior, note)
         if op is ast.Sub or sequence:
-            note = become(text, f"{shown} {SIGNS[op]} {_closed(node, text)}")
+            note = become(text, f"{shown} {SIGNS[op]} {_close(node, text)}")
             yield from swap(spot, binary(new, op, node), OPERAND, prior if sequence else prior * 0.75, note)
 
 
@@ -472,7 +472,7 @@ def _place(spot: Spot) -> float:
     return 0.7 if isinstance(spot.parent, ast.Compare | ast.Subscript | ast.Slice) else 0.5
 
 
-def _closed(node: ast.expr, text: str) -> str:
+def _close(node: ast.expr, text: str) -> str:
     """The text of an operand; in parentheses when it is an operation itself."""
     return f"({text})" if isinstance(node, ast.BinOp | ast.BoolOp | ast.IfExp | ast.Compare) else text
 
@@ -490,11 +490,11 @@ def _joining(kind: Kind, parent: ast.AST | None) -> tuple[type[ast.operator], ..
     return (ast.Add, ast.Sub, ast.Mult)
 
 
-def _scaled(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _scale(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """Twice a number, half of it, its square, its last bit."""
     text = view.text(node)
     if not isinstance(spot.parent, ast.BinOp) or isinstance(spot.parent.op, ast.Add | ast.Sub):
         for op, weight in ((ast.Mult, 0.06), (ast.FloorDiv, 0.06), (ast.Pow, 0.06), (ast.Div, 0.03), (ast.Mod, 0.04)):
             yield from swap(
-                spot, binary(node, op, number(2)), OPERAND, weight, become(text, f"{_closed(node, text)} {SIGNS[op]} 2")
+                spot, binary(node, op, number(2)), OPERAND, weight, become(text, f"{_close(node, text)} {SIGNS[op]} 2")
             )

@@ -20,11 +20,11 @@ from nightshift_engine.edits.expression import (
     call,
     expression_operator,
     name,
-    parsed,
+    parse,
     same,
     swap,
 )
-from nightshift_engine.edits.names import allowed, donors, takes
+from nightshift_engine.edits.names import allow_names, donors, takes
 from nightshift_engine.edits.operators import SIGNS, fitting
 from nightshift_engine.kinds import (
     CALLABLE,
@@ -43,7 +43,7 @@ from nightshift_engine.kinds import (
     is_number,
     parameters,
 )
-from nightshift_engine.tree import Function, places, replaced
+from nightshift_engine.tree import Function, places, replace
 
 RESULT = "result"
 _MOST_RESULTS, _LARGEST, _MOST_DONORS = 500, 30, 150
@@ -56,18 +56,18 @@ Value = tuple[ast.expr, float]
 
 
 @expression_operator(_MOST_RESULTS)
-def returned_expressions(view: ExpressionView) -> Iterable[Edit]:
+def return_expressions(view: ExpressionView) -> Iterable[Edit]:
     """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
     if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
         return ()
-    return _fixed(view)
+    return _fix(view)
 
 
 def _all_results(view: ExpressionView) -> Iterator[ast.AST]:
     return ast.walk(view.root)
 
 
-def _fixed(view: ExpressionView) -> Iterator[Edit]:
+def _fix(view: ExpressionView) -> Iterator[Edit]:
     for spot, node in view.of(ast.Return):
         scale = _emptiness(node.value)
         for value, weight in _values(view, spot, node) if scale else ():
@@ -95,16 +95,16 @@ def _values(view: ExpressionView, spot: Spot, node: ast.Return) -> Iterator[Valu
             yield from _like(view, spot, other.value)
     yield from _elsewhere(view, spot, kinds)
     yield from _calls(view, words)
-    yield from _turned(view, words, kinds)
+    yield from _turn(view, words, kinds)
     yield from _items(view, spot, words)
-    yield from _joined(view, words, kinds)
+    yield from _join(view, words, kinds)
     yield from _operations(view, words, kinds)
     yield from _of_items(view, words, kinds)
 
 
 def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
     """Yield the value of another branch, also with one of its operators or names replaced."""
-    if isinstance(value, ast.Constant) or not _names(value) <= allowed(view, spot):
+    if isinstance(value, ast.Constant) or not _names(value) <= allow_names(view, spot):
         return
     yield value, 0.3
     for place, part in places(value):
@@ -121,7 +121,7 @@ def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
 
 
 def _with(value: ast.expr, place: Any, new: ast.expr) -> ast.expr:
-    made: ast.expr = replaced(value, place, new)
+    made: ast.expr = replace(value, place, new)
     return made
 
 
@@ -133,7 +133,7 @@ def _names(value: ast.expr) -> frozenset[str]:
 
 
 def _elsewhere(view: ExpressionView, spot: Spot, kinds: Kind) -> Iterator[Value]:
-    visible = allowed(view, spot)
+    visible = allow_names(view, spot)
     for donor in donors(view)[:_MOST_DONORS]:
         if donor.names <= visible and (fit := fits(donor.kind, kinds)):
             yield donor.node, 0.5 * donor.prior * fit
@@ -165,7 +165,7 @@ def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value
                 yield made, 0.15 * (1.0 if kind else 0.6) * (1.0 if index else 0.6)
 
 
-def _turned(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
+def _turn(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """A collection in another form, or what a builtin says of it."""
     for word in words:
         holder = view.kinds.of_name(word)
@@ -181,7 +181,7 @@ def _turned(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Val
 _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 0.08), ("dict", 0.08))
 
 
-def _joined(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
+def _join(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
     """The texts of a list as one."""
     texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
     plain = [separator for separator in texts if "\\" not in separator][:4]
@@ -220,13 +220,13 @@ def _of_items(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[V
             continue
         sure = 1.0 if kind else 0.4
         for text in _ASKED:
-            yield parsed(f"[item for item in {word} if {text.format(x='item')}]"), 0.1 * sure
+            yield parse(f"[item for item in {word} if {text.format(x='item')}]"), 0.1 * sure
         for text in _DONE:
-            yield parsed(f"[{text.format(x='item')} for item in {word}]"), 0.08 * sure
+            yield parse(f"[{text.format(x='item')} for item in {word}]"), 0.08 * sure
         for function in view.outside.functions:
             if takes(view.outside.functions[function], 1):
-                yield parsed(f"[item for item in {word} if {function}(item)]"), 0.15 * sure
-                yield parsed(f"[{function}(item) for item in {word}]"), 0.12 * sure
+                yield parse(f"[item for item in {word} if {function}(item)]"), 0.15 * sure
+                yield parse(f"[{function}(item) for item in {word}]"), 0.12 * sure
 
 
 EXCEPTION = "exception"
@@ -239,17 +239,17 @@ _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivis
 @expression_operator(_MOST_RAISED)
 def exceptions(view: ExpressionView) -> Iterator[Edit]:
     """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
-    known = _known(view)
+    known = _list_exceptions(view)
     for spot, node in view.values:
         if isinstance(spot.parent, ast.Raise) and spot.field == "exc":
-            yield from _raised(view, spot, node, known)
+            yield from _raise_other(view, spot, node, known)
     for spot, tried in view.of(ast.Try):
         for index, handler in enumerate(tried.handlers):
             if handler.type is not None:  # what ended a test is caught by the edits of jumps
-                yield from _caught(view, spot, (index, handler), known)
+                yield from _catch_other(view, spot, (index, handler), known)
 
 
-def _known(view: ExpressionView) -> dict[str, float]:
+def _list_exceptions(view: ExpressionView) -> dict[str, float]:
     """Exceptions by name, with how likely each is meant: those that the file or its tests name come first."""
     words = view.context.words
     tested = [word for text in words.texts[1:] for word in _USUAL if word in text]
@@ -268,7 +268,7 @@ def _is_builtin(word: str) -> bool:
     return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, Warning)
 
 
-def _raised(view: ExpressionView, spot: Spot, node: ast.expr, known: dict[str, float]) -> Iterator[Edit]:
+def _raise_other(view: ExpressionView, spot: Spot, node: ast.expr, known: dict[str, float]) -> Iterator[Edit]:
     text, made = view.text(node), node.func if isinstance(node, ast.Call) else node
     loose = isinstance(node, ast.Constant | ast.JoinedStr) or view.kind(node) == STR
     for word, weight in known.items():
@@ -285,7 +285,7 @@ def _near(old: str, new: str) -> float:
     return 1.0 if any({old, new} <= group for group in (_LOOKED_UP, _CONVERTED)) else 0.6
 
 
-def _caught(
+def _catch_other(
     view: ExpressionView, spot: Spot, found: tuple[int, ast.ExceptHandler], known: dict[str, float]
 ) -> Iterator[Edit]:
     """Another exception caught, or one more."""

@@ -74,14 +74,14 @@ def choices(kind: str, spot: StatementExpression, proposals: Iterable[tuple[Piec
     return (replacement(kind, spot, new, weight, old) for new, weight in best if new.text != old)
 
 
-def changed(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note: str, count: int = 1) -> Edit:
+def change(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note: str, count: int = 1) -> Edit:
     """Other statements in the place of `count` statements from the site on."""
     return Edit(
         kind=kind, place=site.place, new=tuple(new), count=count, weight=weight, line=site.line, note=note
     )  # fmt: skip
 
 
-def inserted(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float, note: str) -> Edit:
+def insert(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float, note: str) -> Edit:
     """A statement put in at a gap; a `pass` there gives way, and tells that something is missing."""
     block, index, line = gap
     count = int(block.idle(index))

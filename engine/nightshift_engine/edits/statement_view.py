@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nightshift_engine.edit import EditContext
-from nightshift_engine.edits.build import Piece, name, negated, piece
+from nightshift_engine.edits.build import Piece, name, negate, piece
 from nightshift_engine.edits.expression import once
 from nightshift_engine.kinds import (
     CALLABLE,
@@ -24,7 +24,7 @@ from nightshift_engine.kinds import (
     UNKNOWN,
     Kind,
     Kinds,
-    inferred,
+    infer,
     outside,
 )
 from nightshift_engine.tree import Function, Place, at
@@ -232,11 +232,11 @@ _OF_INTEGERS = ast.FloorDiv | ast.LShift | ast.RShift
 _OF_NUMBERS = frozenset({"range", "abs"})
 
 
-def used_as(nodes: Iterable[ast.AST]) -> dict[str, Kind]:
+def infer_from_uses(nodes: Iterable[ast.AST]) -> dict[str, Kind]:
     """Variables and dotted chains with the kinds that their uses suggest, taken together."""
     found: dict[str, Kind] = {}
     for node in nodes:
-        for variable, kind in _suggested(node):
+        for variable, kind in _suggest(node):
             if variable:
                 found[variable] = found.get(variable, frozenset()) | kind
     return found
@@ -250,7 +250,7 @@ def chain(node: ast.expr) -> str:
     return f"{owner}.{node.attr}" if owner and isinstance(node, ast.Attribute) else ""
 
 
-def _suggested(node: ast.AST) -> Iterator[tuple[str, Kind]]:
+def _suggest(node: ast.AST) -> Iterator[tuple[str, Kind]]:
     if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
         yield chain(node.iter), LIST
     elif isinstance(node, ast.AugAssign) and (_is_number(node.value) or isinstance(node.op, _OF_INTEGERS)):
@@ -336,7 +336,7 @@ def records(node: ast.AST) -> Iterator[str]:
         yield owner.id
 
 
-def awaited(text: str) -> Iterator[tuple[str, str]]:
+def list_awaited(text: str) -> Iterator[tuple[str, str]]:
     """The exceptions that a text of tests waits for: (kind, the words its message is to hold, where they are plain)."""
     for found in _RAISES.finditer(text):
         words = found.group("words") or ""
@@ -430,17 +430,17 @@ class StatementView:
         """The variables that a statement of the block can see, the function's own and the nearest first."""
         key = (id(block.owner), block.field)
         if key not in self._names:
-            self._names[key] = [text for text in self._bound_around(block) if self.kinds(text) != CALLABLE]
+            self._names[key] = [text for text in self._list_bound_around(block) if self.kinds(text) != CALLABLE]
         return self._names[key][:_MOST_NAMES]
 
     def visible(self, block: Block) -> frozenset[str]:
         """All names that a statement of the block may use, builtins left out."""
         key = (id(block.owner), block.field)
         if key not in self._every:
-            self._every[key] = self.globals.union(self._bound_around(block))
+            self._every[key] = self.globals.union(self._list_bound_around(block))
         return self._every[key]
 
-    def _bound_around(self, block: Block) -> list[str]:
+    def _list_bound_around(self, block: Block) -> list[str]:
         found: dict[str, None] = {}
         place: Block | None = block
         while place is not None:
@@ -449,7 +449,7 @@ class StatementView:
             place = place.above[0] if place.above else None
         return list(found)
 
-    def reassigned(self, block: Block) -> list[str]:
+    def list_reassigned(self, block: Block) -> list[str]:
         """The variables of the block's function that it sets itself; parameters that are never set are none."""
         nodes = self.nodes_of(block.function) if block.function else self._nodes
         stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -474,7 +474,7 @@ class StatementView:
                   if isinstance(alias, ast.alias)}  # fmt: skip
         if any(isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping) for node in self._nodes):
             return []  # patterns bind names too; what is rare is not taken apart
-        read = dict.fromkeys(text for text in self.seen_names(self.node) if text not in known | inner)
+        read = dict.fromkeys(text for text in self.list_read_names(self.node) if text not in known | inner)
         return list(read)[:4]
 
     def unready(self, block: Block, line: int) -> frozenset[str]:
@@ -482,7 +482,7 @@ class StatementView:
         own = self.bound.get(id(block.function) if block.function else 0, {})
         return frozenset(text for text, first in own.items() if first >= line)
 
-    def bound_at(self, block: Block, variable: str) -> int:
+    def find_binding(self, block: Block, variable: str) -> int:
         """The line where the block's function first binds a variable; 0 where it does not."""
         return self.bound.get(id(block.function) if block.function else 0, {}).get(variable, 0)
 
@@ -527,7 +527,7 @@ class StatementView:
     @cached_property
     def awaited(self) -> tuple[tuple[str, str], ...]:
         """The exceptions that the tests wait for, so far as they are known here: (kind, words of its message)."""
-        expected = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in awaited(text))
+        expected = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in list_awaited(text))
         return tuple(pair for pair in expected if pair[0] in self.globals or pair[0] in dir(builtins))
 
     @cached_property
@@ -544,14 +544,14 @@ class StatementView:
             for node in calls
             if isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append", "extend"}
             for part in node.args
-            for found in self.seen_names(part)
+            for found in self.list_read_names(part)
         )
 
-    def negated(self, part: Piece) -> Piece:
+    def negate(self, part: Piece) -> Piece:
         """The opposite of a condition; kept, because the same one is asked at many places."""
         found = self._opposites.get(part.text)
         if found is None:
-            found = self._opposites[part.text] = negated(part)
+            found = self._opposites[part.text] = negate(part)
         return found
 
     def stale(self, block: Block) -> frozenset[str]:
@@ -569,15 +569,15 @@ class StatementView:
         nodes = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
         stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
         read = {node.id for node in nodes if isinstance(node.ctx, ast.Load)} - stored
-        return frozenset(text for text in read if not self.sized(text) or "str" in self.kinds(text))
+        return frozenset(text for text in read if not self.has_length(text) or "str" in self.kinds(text))
 
     @cached_property
     def _kinds(self) -> Kinds:
-        return inferred(self._nodes, outside(self.context.tree), self.context.kinds)
+        return infer(self._nodes, outside(self.context.tree), self.context.kinds)
 
     @cached_property
     def _used(self) -> dict[str, Kind]:
-        return used_as(self._nodes)
+        return infer_from_uses(self._nodes)
 
     def kinds(self, variable: str) -> Kind:
         """The kind of a variable or dotted chain: as seen or annotated, else by its uses; empty when unknown."""
@@ -587,7 +587,7 @@ class StatementView:
         """The kind of an expression."""
         return self.kinds(ast.unparse(node)) if isinstance(node, ast.Name) else self._kinds.of(node)
 
-    def sized(self, variable: str) -> bool:
+    def has_length(self, variable: str) -> bool:
         """Whether it has a length."""
         return bool(self.kinds(variable) & SIZED)
 
@@ -600,7 +600,7 @@ class StatementView:
         left, right = self.kinds(one), self.kinds(other)
         return bool(left & right) or not left or not right
 
-    def known(self, variable: str) -> bool:
+    def has_kind(self, variable: str) -> bool:
         """Whether anything is known of its type."""
         return bool(self.kinds(variable) - {"NoneType"})
 
@@ -608,10 +608,10 @@ class StatementView:
         """The names that a piece reads; kept, because the same piece is asked about at many places."""
         found = self._read.get(part.text)
         if found is None:
-            found = self._read[part.text] = frozenset(self.seen_names(part.node))
+            found = self._read[part.text] = frozenset(self.list_read_names(part.node))
         return found
 
-    def seen_names(self, node: ast.AST) -> Iterator[str]:
+    def list_read_names(self, node: ast.AST) -> Iterator[str]:
         """The names that a tree reads."""
         return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 

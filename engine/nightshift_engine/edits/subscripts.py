@@ -14,13 +14,13 @@ from nightshift_engine.edits.expression import (
     become,
     binary,
     call,
-    expected,
+    expect_kind,
     expression_operator,
     name,
     number,
     swap,
 )
-from nightshift_engine.edits.names import Donor, allowed, donors, variables
+from nightshift_engine.edits.names import Donor, allow_names, donors, variables
 from nightshift_engine.kinds import (
     DICT,
     INT,
@@ -54,10 +54,10 @@ def slices(view: ExpressionView) -> Iterator[Edit]:
             yield from _other_range(view, spot, node)
     for spot, part in view.of(ast.Subscript):
         if spot.whole and isinstance(part.slice, ast.Slice):
-            yield from _unsliced(view, spot, part)
+            yield from _unslice(view, spot, part)
     for spot, value in view.values:
-        yield from _sliced(view, spot, value)
-        yield from _reversed(view, spot, value)
+        yield from _slice(view, spot, value)
+        yield from _reverse(view, spot, value)
 
 
 def _other_bounds(view: ExpressionView, spot: Spot, node: ast.Slice) -> Iterator[Edit]:
@@ -151,7 +151,7 @@ def _ranges(view: ExpressionView, spot: Spot, args: list[ast.expr]) -> Iterator[
             yield [args[0], args[1], number(value)], 0.1
 
 
-def _unsliced(view: ExpressionView, spot: Spot, node: ast.Subscript) -> Iterator[Edit]:
+def _unslice(view: ExpressionView, spot: Spot, node: ast.Subscript) -> Iterator[Edit]:
     assert isinstance(node.slice, ast.Slice)
     text = view.text(node)
     yield from swap(spot, node.value, SLICE, 0.3, become(text, view.text(node.value)))
@@ -161,7 +161,7 @@ def _unsliced(view: ExpressionView, spot: Spot, node: ast.Subscript) -> Iterator
             yield from swap(spot, new, SLICE, 0.15, become(text, f"{view.text(node.value)}[{view.text(bound)}]"))
 
 
-def _sliced(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _slice(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     """`x` becomes `x[1:]` and the like."""
     kind = view.kind(node)
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) or not _may_be(view, spot, node):
@@ -196,7 +196,7 @@ def _may_be(view: ExpressionView, spot: Spot, node: ast.expr) -> bool:
     return bool(kind & _SLICED)
 
 
-def _reversed(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _reverse(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     kind, text = view.kind(node), view.text(node)
     if isinstance(node, _WHOLES) and _may_be(view, spot, node):
         new = ast.Subscript(value=node, slice=ast.Slice(step=number(-1)), ctx=LOAD)
@@ -232,7 +232,7 @@ def subscripts(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _with_index(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    kind, text, asked = view.kind(node), view.text(node), expected(spot, view.kinds)
+    kind, text, asked = view.kind(node), view.text(node), expect_kind(spot, view.kinds)
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) or isinstance(node, ast.Lambda):
         return
     if (kind and not kind & _INDEXED) or (not kind and not isinstance(node, ast.Name | ast.Attribute | ast.Subscript)):
@@ -248,7 +248,7 @@ def _with_index(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
         if share:
             indices.append((name(word), 0.4 * near * share))
     if kind & SEQUENCE or not kind:
-        indices += [(donor.node, 0.15) for donor in _counted(view, spot) if text not in donor.parts]
+        indices += [(donor.node, 0.15) for donor in _list_counts(view, spot) if text not in donor.parts]
     for index_node, weight in indices if sure else ():
         new = ast.Subscript(value=node, slice=index_node, ctx=LOAD)
         yield from swap(spot, new, SUBSCRIPT, weight * sure, become(text, f"{text}[{ast.unparse(index_node)}]"))
@@ -263,9 +263,9 @@ def _serves(index: Kind, holder: Kind) -> float:
     return 0.5 if not index or index & STR else 0.0
 
 
-def _counted(view: ExpressionView, spot: Spot) -> list[Donor]:
+def _list_counts(view: ExpressionView, spot: Spot) -> list[Donor]:
     """Small calls and sums of the scope that give whole numbers."""
-    names = allowed(view, spot)
+    names = allow_names(view, spot)
     return [
         donor
         for donor in donors(view)[:_MOST_DONORS]
@@ -283,13 +283,13 @@ def _as_index(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit
     for word, near in variables(view, spot):
         holder = view.kinds.of_name(word)
         if word != text and (holder & MAPPING or (holder & SEQUENCE and (kind & INT or not kind))):
-            suits = fits(view.kinds.of_name(f"{word}[]"), view.wanted(spot)) * (1.0 if kind else 0.6)
+            suits = fits(view.kinds.of_name(f"{word}[]"), view.choose_kind(spot)) * (1.0 if kind else 0.6)
             new = ast.Subscript(value=name(word), slice=node, ctx=LOAD)
             yield from swap(spot, new, SUBSCRIPT, 0.25 * suits * near, become(text, f"{word}[{text}]"))
 
 
 def _without_index(view: ExpressionView, spot: Spot, node: ast.Subscript) -> Iterator[Edit]:
-    text, wanted = view.text(node), view.wanted(spot)
+    text, wanted = view.text(node), view.choose_kind(spot)
     fit = fits(view.kind(node.value), wanted)
     yield from swap(spot, node.value, SUBSCRIPT, 0.35 * max(fit, 0.2), become(text, view.text(node.value)))
     if not isinstance(node.slice, ast.Constant | ast.Tuple | ast.UnaryOp):

@@ -17,11 +17,11 @@ from nightshift_engine.edits.expression import (
     become,
     binary,
     call,
-    called,
     display,
-    expected,
+    expect_kind,
     expression_operator,
     name,
+    name_callee,
     number,
     swap,
 )
@@ -79,11 +79,11 @@ def wrapping(view: ExpressionView) -> Iterator[Edit]:
         yield from _as_elsewhere(view, spot, node)
         yield from _in_display(view, spot, node)
         if isinstance(node, ast.Call):
-            yield from _unwrapped(view, spot, node)
+            yield from _unwrap(view, spot, node)
 
 
 def _in_builtin(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    kind, text, wanted = view.kind(node), view.text(node), expected(spot, view.kinds)
+    kind, text, wanted = view.kind(node), view.text(node), expect_kind(spot, view.kinds)
     if isinstance(node, ast.Constant | ast.Lambda) or (spot.truth and not kind & ITERABLE):
         return
     # A wrong kind that a test met may be that of what nothing is known of.
@@ -94,7 +94,7 @@ def _in_builtin(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
             continue
         if kind and not kind & takes_kind:
             continue
-        sure = (1.0 if kind else doubt) * _asked(gives, wanted, spot) * (0.4 if kind == gives and kind else 1.0)
+        sure = (1.0 if kind else doubt) * _weigh_call(gives, wanted, spot) * (0.4 if kind == gives and kind else 1.0)
         if sure:
             new = call(function, node)
             if function == "abs" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
@@ -102,7 +102,7 @@ def _in_builtin(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
             yield from swap(spot, new, WRAPPED, prior * sure, become(text, f"{function}({text})"))
 
 
-def _asked(gives: Kind, wanted: Kind, spot: Spot) -> float:
+def _weigh_call(gives: Kind, wanted: Kind, spot: Spot) -> float:
     """How well what a call gives suits what the place asks for."""
     if isinstance(spot.parent, ast.Attribute | ast.Subscript) and spot.field == "value":
         return 0.1 if gives & SEQUENCE or not gives else 0.0
@@ -115,7 +115,7 @@ def _in_own_function(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterat
     """A call of a function of the file that takes one argument, the function at hand among them."""
     if isinstance(node, ast.Lambda | ast.Constant) and isinstance(spot.parent, ast.Attribute):
         return
-    text, wanted = view.text(node), view.wanted(spot)
+    text, wanted = view.text(node), view.choose_kind(spot)
     owns = isinstance(spot.parent, ast.Attribute)
     for word, function in view.outside.functions.items():
         fit = fits(view.kinds.of_call(word), wanted) if takes(function, 1) else 0.0
@@ -139,7 +139,7 @@ def _as_elsewhere(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[
     known = {function for function, *_ in _TURNS}
     for function in view.file.turns:
         if function not in known and function not in view.outside.functions and not text.startswith(f"{function}("):
-            fit = fits(view.kind(call(function, node)), expected(spot, view.kinds))
+            fit = fits(view.kind(call(function, node)), expect_kind(spot, view.kinds))
             yield from swap(spot, call(function, node), WRAPPED, 0.25 * fit, become(text, f"{function}({text})"))
     usual = _OF_TEXT if kind == STR else _OF_COLLECTION if kind & (LIST | DICT | SET) else ()
     for word in dict.fromkeys((*usual, *(() if kind & NUMBER else view.file.plain_methods))):
@@ -147,7 +147,11 @@ def _as_elsewhere(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[
             new = ast.Call(func=ast.Attribute(value=node, attr=word, ctx=LOAD), args=[], keywords=[])
             sure = 0.2 if word in usual else 0.08
             yield from swap(
-                spot, new, WRAPPED, sure * fits(view.kind(new), view.wanted(spot)), become(text, f"{text}.{word}()")
+                spot,
+                new,
+                WRAPPED,
+                sure * fits(view.kind(new), view.choose_kind(spot)),
+                become(text, f"{text}.{word}()"),
             )
 
 
@@ -177,10 +181,10 @@ def _in_display(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
     elif not spot.truth and spot.field in ("args", "value", "left", "right", "elt", "elts", "values"):
         if isinstance(spot.parent, ast.Attribute | ast.Subscript | ast.Expr):
             return
-        sure = 0.25 if expected(spot, view.kinds) & LIST or _adds_to_list(spot) else 0.12
+        sure = 0.25 if expect_kind(spot, view.kinds) & LIST or _adds_to_list(spot) else 0.12
         yield from swap(spot, display(node), WRAPPED, sure, become(text, f"[{text}]"))
         pair = ast.Tuple(elts=[node], ctx=LOAD)
-        sure = 0.25 if expected(spot, view.kinds) & TUPLE else 0.03
+        sure = 0.25 if expect_kind(spot, view.kinds) & TUPLE else 0.03
         yield from swap(spot, pair, WRAPPED, sure if kind != NONE else 0.01, become(text, f"({text},)"))
 
 
@@ -189,20 +193,20 @@ def _adds_to_list(spot: Spot) -> bool:
     return isinstance(func, ast.Attribute) and func.attr in ("append", "extend", "insert")
 
 
-def _unwrapped(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
+def _unwrap(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
     """`f(x)` becomes `x`, `x.f()` becomes `x`."""
     text = view.text(node)
     inner = [(arg, 0.4) for arg in node.args if not isinstance(arg, ast.Starred)]
     if isinstance(node.func, ast.Attribute) and view.text(node.func.value) not in view.outside.imports:
         inner.append((node.func.value, 0.25))
     for part, prior in inner:
-        fit = fits(view.kind(part), view.wanted(spot))
+        fit = fits(view.kind(part), view.choose_kind(spot))
         weight = prior * max(fit, 0.3)
         if not isinstance(part, ast.GeneratorExp) or spot.field in ("iter", "args", "value"):
             yield from swap(spot, part, WRAPPED, weight, become(text, view.text(part)))
     if len(node.args) > 1 and not any(isinstance(arg, ast.Starred) for arg in node.args) and not spot.truth:
         many = ast.Tuple(elts=node.args, ctx=LOAD)
-        prior = 0.4 if called(node) in _OF_ONE else 0.03
+        prior = 0.4 if name_callee(node) in _OF_ONE else 0.03
         yield from swap(spot, many, WRAPPED, prior, become(text, f"({', '.join(map(view.text, node.args))})"))
 
 
@@ -221,13 +225,13 @@ _LARGEST_SHARED = 12
 def bounds(view: ExpressionView) -> Iterable[Edit]:
     """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
     near = _Near(view)
-    return (edit for spot, node in view.values for edit in _bounded(view, near, spot, node))
+    return (edit for spot, node in view.values for edit in _limit(view, near, spot, node))
 
 
 @expression_operator(_MOST_REMAINDERS)
 def remainders(view: ExpressionView) -> Iterable[Edit]:
     """`x % n` for `x`: an index, or the number of a character, that starts again at the end."""
-    return (edit for spot, node in view.values for edit in _circled(view, spot, node))
+    return (edit for spot, node in view.values for edit in _circle(view, spot, node))
 
 
 class _Near:
@@ -264,14 +268,14 @@ def _is_shared(node: ast.expr) -> bool:
     return len(parts) <= _LARGEST_SHARED and not any(isinstance(part, ast.Await | ast.NamedExpr) for part in parts)
 
 
-def _bounded(view: ExpressionView, near: _Near, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _limit(view: ExpressionView, near: _Near, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     target, text, whole = _target(view, spot), view.text(node), isinstance(spot.parent, _ENDS)
     kind = view.kind(node) or (view.kinds.of_name(target) if target else UNKNOWN)
     if spot.truth or not (is_number(kind) or (not kind and (target or spot.field in ("value", "elts", "args")))):
         return
     if _is_plain(node) or isinstance(spot.parent, ast.Attribute):
         return
-    if spot.call and called(spot.call) in ("max", "min"):
+    if spot.call and name_callee(spot.call) in ("max", "min"):
         return
     sure = (1.0 if kind else 0.5) * (1.0 if whole else 0.5)
     for other, weight in _others(view, near, spot, (node, kind)):
@@ -297,7 +301,7 @@ def _others(
     yield number(0), 0.3
     yield number(1), 0.15
     if target and target != text:
-        yield (name(target) if target.isidentifier() else _loaded(spot)), 0.4
+        yield (name(target) if target.isidentifier() else _as_value(spot)), 0.4
     for word, ready in variables(view, spot):
         fit = fits(view.kinds.of_name(word), kind) if word not in (text, target) else 0.0
         if fit:
@@ -318,13 +322,13 @@ def _target(view: ExpressionView, spot: Spot) -> str:
     return ""
 
 
-def _loaded(spot: Spot) -> ast.expr:
+def _as_value(spot: Spot) -> ast.expr:
     """The target of an assignment, to be read."""
     assert isinstance(spot.parent, ast.Assign)
     return ast.parse(ast.unparse(spot.parent.targets[0]), mode="eval").body
 
 
-def _circled(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
+def _circle(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     kind, text = view.kind(node), view.text(node)
     if spot.truth or _is_plain(node) or (kind and not kind & INT):
         return
@@ -342,7 +346,7 @@ def _place(view: ExpressionView, spot: Spot) -> float:
     if isinstance(parent, ast.Subscript) and spot.field == "slice":
         return 1.0 if not view.kind(parent.value) or view.kind(parent.value) & SEQUENCE else 0.0
     if isinstance(parent, ast.Call):
-        return 0.8 if called(parent) == "chr" else 0.15
+        return 0.8 if name_callee(parent) == "chr" else 0.15
     if isinstance(parent, ast.BinOp):
         return 0.8 if isinstance(spot.node, ast.BinOp) else 0.2
     return 0.4 if isinstance(parent, ast.Assign | ast.Return | ast.Tuple | ast.AugAssign) else 0.0
@@ -382,7 +386,7 @@ def concatenations(view: ExpressionView) -> Iterator[Edit]:
         if spot.truth or isinstance(spot.parent, ast.Attribute | ast.Subscript):
             continue
         if kind & (LIST | TUPLE) or (not kind and _may_be_list(spot, node)):
-            yield from _concatenated(view, spot, node, kind)
+            yield from _concatenate(view, spot, node, kind)
 
 
 def _may_be_list(spot: Spot, node: ast.expr) -> bool:
@@ -397,7 +401,7 @@ def _longer(view: ExpressionView, spot: Spot, node: ast.List | ast.Set | ast.Tup
         if len(node.elts) > 1:
             rest = type(node)(elts=[*node.elts[:index], *node.elts[index + 1 :]])
             yield from swap(
-                spot, _loaded_operand(rest), "element", 0.2, f"`{view.text(node.elts[index])}` left out of `{text}`"
+                spot, _read_operand(rest), "element", 0.2, f"`{view.text(node.elts[index])}` left out of `{text}`"
             )
     for word, near in variables(view, spot):
         kind = view.kinds.of_name(word)
@@ -405,20 +409,20 @@ def _longer(view: ExpressionView, spot: Spot, node: ast.List | ast.Set | ast.Tup
         if word in present or kind == CALLABLE or not same_kind:
             continue
         for items in ([*node.elts, name(word)], [name(word), *node.elts]):
-            new = _loaded_operand(type(node)(elts=items))
+            new = _read_operand(type(node)(elts=items))
             prior = 0.15 if node.elts else 0.4
             yield from swap(spot, new, "element", prior * near * same_kind, f"`{word}` put into `{text}`")
             if not node.elts:
                 break
 
 
-def _loaded_operand(node: ast.List | ast.Set | ast.Tuple) -> ast.expr:
+def _read_operand(node: ast.List | ast.Set | ast.Tuple) -> ast.expr:
     if not isinstance(node, ast.Set):
         node.ctx = LOAD
     return node
 
 
-def _concatenated(view: ExpressionView, spot: Spot, node: ast.expr, kind: Kind) -> Iterator[Edit]:
+def _concatenate(view: ExpressionView, spot: Spot, node: ast.expr, kind: Kind) -> Iterator[Edit]:
     """`rest` becomes `[first] + rest`, `rest + [first]`, and the same with other sequences."""
     text, sure = view.text(node), 1.0 if kind else 0.35
     for word, near in variables(view, spot):

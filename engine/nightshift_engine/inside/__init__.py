@@ -1,1 +1,1 @@
-"""What runs inside the sandbox for the repair engine, shown there as `nightshift_repair` beside `nightshift_inside`."""
+"""Code of the repair engine inside the sandbox, shown there as `nightshift_repair` beside `nightshift_inside`."""

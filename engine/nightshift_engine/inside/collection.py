@@ -13,7 +13,7 @@ MOST_CHARS = 300
 
 
 def in_no_words(_excinfo):
-    """What a failure is described with where nobody reads it."""
+    """The description of a failure that nobody reads."""
     return ""
 
 
@@ -114,7 +114,7 @@ class Tests(coroutines.Coroutines):
         return True
 
     def details(self):
-        """What the last test failed of; None when it did not fail."""
+        """Return the failure of the last test; None when it did not fail."""
         if self._failed is None:
             return None
         return observer.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)

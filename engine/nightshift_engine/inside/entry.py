@@ -14,7 +14,7 @@ from nightshift_inside import files, services, supervisor
 from nightshift_inside.child import Child, read_all
 
 LEAST_S, SPARE_S = 1.0, 3.0
-"""What the search has at least, however long the tests took, and after how much more it is ended from outside."""
+"""Least time of the search, however long the tests took, and the time until it is ended from outside (seconds)."""
 
 
 def main():
@@ -54,11 +54,11 @@ def run(job, source, first, libraries):
     files.unpack(job, source)
     task = {**job["program"], "memory_mb": job["memory_mb"]}
     first.send(json.dumps({"session": job["session"], "task": task}).encode())
-    said = synthesised(job, task, first, libraries) if task["kind"] == "synthesis" else first.watch(job)
+    said = synthesise(job, task, first, libraries) if task["kind"] == "synthesis" else first.watch(job)
     return {"python": sys.version.split()[0], "program": said} | beside.ended()
 
 
-def synthesised(job, task, first, libraries):
+def synthesise(job, task, first, libraries):
     """Run the tests, and then search for a function that agrees with what was recorded."""
     seen = first.watch({**job, "wall_s": task["tests_s"]})
     left_s = max(LEAST_S, task["budget_s"] - seen["duration_s"])
@@ -73,11 +73,11 @@ def with_tests(pipe, events, libraries):
     config = json.loads(read_all(pipe))
     session, task = config["session"], config["task"]
     if task["kind"] == "synthesis":
-        return recorded(session, task, events, libraries)
-    return evaluated(session, task, events, libraries)
+        return record(session, task, events, libraries)
+    return evaluate(session, task, events, libraries)
 
 
-def recorded(session, task, events, libraries):
+def record(session, task, events, libraries):
     """Run the tests, with a recorder in the place of the function."""
     from .synthesis import recorder  # noqa: PLC0415 (only where it is needed)
 
@@ -86,7 +86,7 @@ def recorded(session, task, events, libraries):
     return recorder.run(session, events, libraries, task["tests_s"])
 
 
-def evaluated(config, task, events, libraries):
+def evaluate(config, task, events, libraries):
     """Do what is asked and report it into `events`, one line of JSON a finding."""
     from nightshift_inside import observer, session  # noqa: PLC0415 (their libraries are not on the path before)
 

@@ -89,14 +89,14 @@ class Batch:
         size = max(1, min(most, len(numbers) // (JOBS_A_WORKER * self._task["count"])))
         self._jobs = deque(numbers[first : first + size] for first in range(0, len(numbers), size))
         limits = {"step_s": self._task["wall_s"], "whole_s": self._task["whole_s"], "until": self._until}
-        self._pool.run(self._jobs, perform, self._ended, ready=ready, **limits)
+        self._pool.run(self._jobs, perform, self._end, ready=ready, **limits)
 
-    def begun(self, number):
+    def begin(self, number):
         """In a fork: note that a candidate is begun."""
         self._states[number] = BEGUN
         forks.emit(self._events, "begun", number)
 
-    def _ended(self, numbers, slot, how):
+    def _end(self, numbers, slot, how):
         found = slot.findings
         for number, *outcome in found:
             if outcome[0] == "unfit":
@@ -140,14 +140,14 @@ class Batch:
         def before(tests):
             gc.collect()
             gc.freeze()
-            self.try_all(EARLY, lambda numbers, slot: self._served(tests, numbers, slot))
+            self.try_all(EARLY, lambda numbers, slot: self._serve(tests, numbers, slot))
 
         self._pytest(lambda _tests: None, before)
 
-    def _served(self, tests, numbers, slot):
+    def _serve(self, tests, numbers, slot):
         """In a fork: collect the tests with the candidate in its place."""
         (number,) = numbers
-        self.begun(number)
+        self.begin(number)
         if self.serve(number, slot):
             instrument.allow(self._task["steps"])
             tests.collect()
@@ -179,7 +179,7 @@ class Batch:
     def _afresh(self, numbers, slot):
         """In a fork: import everything with the candidate in its place."""
         (number,) = numbers
-        self.begun(number)
+        self.begin(number)
         self.served.root = os.path.join(slot.work, "")
         if self.serve(number, slot):
             instrument.allow(self._task["steps"])
@@ -218,7 +218,7 @@ GO_ON_S = 0.25  # a fork takes no more after that, so that the limit of a whole 
 
 
 class WarmProcess:
-    """What was collected, and the functions in it that can be swapped.
+    """The collected tests, and the functions in it that can be swapped.
 
     Args:
         batch: the batch.
@@ -241,10 +241,10 @@ class WarmProcess:
         self._items = [item for item, _ in tests.in_order(batch.order)]
         self._given = [item.callspec.params for item in self._items if hasattr(item, "callspec")]
         self._kept = [dict(given) for given in self._given]
-        self._snapshot = self._taken_snapshot() if batch.is_closed else None
+        self._snapshot = self._take_snapshot() if batch.is_closed else None
         self.most = MOST if self._snapshot else 1
 
-    def _taken_snapshot(self):
+    def _take_snapshot(self):
         """A snapshot of what outlives a test; None when that cannot be compared."""
         root = self._batch.served.root
         own = [module for module in sys.modules.values() if str(getattr(module, "__file__", "")).startswith(root)]
@@ -281,7 +281,7 @@ class WarmProcess:
         """In a fork: swap in one candidate after another and run the tests, while none changes the state."""
         until = time.monotonic() + GO_ON_S
         for number in numbers:
-            self._batch.begun(number)
+            self._batch.begin(number)
             self._renew_parameters()
             swap = self._swaps.get(number)
             if swap is not None:

@@ -28,7 +28,7 @@ FEW_FILES, FEW_BYTES = 300, 4 << 20
 
 
 class Slot:
-    """Where one fork at a time works: shared memory and two folders, `work` (a copy of the workspace) and `temporary`.
+    """The slot of one fork at a time: shared memory and two folders, `work` (a copy of the workspace) and `temporary`.
 
     A workspace that is too large to be copied is worked in directly; `is_copy` tells.
     """
@@ -89,7 +89,7 @@ class Slot:
 
     @property
     def findings(self):
-        """What the fork reported; nothing when it is no JSON."""
+        """Return the report of the fork; nothing when it is no JSON."""
         length = min(HEAD.unpack_from(self._memory)[3], CAPACITY - HEAD.size)
         try:
             return [json.loads(line) for line in self._memory[HEAD.size : HEAD.size + length].splitlines()]
@@ -108,7 +108,7 @@ def _is_small(folder):
 
 
 def _stamps(folder):
-    """What differs after any change of a file or folder in there."""
+    """Return a value that differs after any change of a file or folder in there."""
     found = {}
     for place, _, names in os.walk(folder):
         for path in (place, *(os.path.join(place, name) for name in names)):

@@ -30,7 +30,7 @@ class OutOfSteps(BaseException):
 
 
 class _Beyond:
-    """What comes after the last step."""
+    """The mark after the last step."""
 
     def __iter__(self) -> "_Beyond":
         return self
@@ -40,13 +40,13 @@ class _Beyond:
 
 
 def allow(steps: int) -> Allowed:
-    """Allow so many steps from here on; returns what `used` wants to be given."""
+    """Allow so many steps from here on; returns what `count_used` wants to be given."""
     left = itertools.repeat(None, steps)
     setattr(builtins, NAME, itertools.chain(left, _Beyond()).__next__)
     return steps, left
 
 
-def used(allowed: Allowed) -> int:
+def count_used(allowed: Allowed) -> int:
     """How many of the allowed steps were taken."""
     steps, left = allowed
     return steps - operator.length_hint(left)

@@ -58,7 +58,7 @@ class Observing:
         gc.collect()
         gc.freeze()
         limit = self._seconds + SPARE_S
-        self._pool.run(self._jobs, self._perform, self._ended, step_s=limit, whole_s=limit, until=self._until)
+        self._pool.run(self._jobs, self._perform, self._end, step_s=limit, whole_s=limit, until=self._until)
 
     def _perform(self, job, slot):
         """In a fork: run one test; it is watched where a number of steps says how many that will take."""
@@ -68,7 +68,7 @@ class Observing:
         if not steps:
             begun = time.perf_counter()
             how = self._run(item, seconds)
-            slot.report([how, time.perf_counter() - begun, instrument.used(left), self._tests.details()])
+            slot.report([how, time.perf_counter() - begun, instrument.count_used(left), self._tests.details()])
             return
         with Watcher(self._served) as watcher:
             self._run(item, seconds)
@@ -83,12 +83,12 @@ class Observing:
             return "timeout"
         return "timeout" if isinstance(self._tests.raised, OutOfTime) else how
 
-    def _ended(self, job, slot, how):
+    def _end(self, job, slot, how):
         number, steps, _ = job
         found = next(iter(slot.findings), None)
         if steps:
             if found:
-                self._watched(number, *found)
+                self._watch(number, *found)
             return
         how, seconds, taken, details = found or ["timeout" if how == "timeout" else "crashed", 0.0, 0, None]
         self._hows[number] = how
@@ -97,7 +97,7 @@ class Observing:
         again = (ENDLESS_STEPS, min(ENDLESS_S, self._seconds)) if endless else (taken + SPARE_STEPS, self._seconds)
         (self._jobs.append if how == "passed" else self._jobs.appendleft)((number, *again))
 
-    def _watched(self, number, lines, kinds, calls):
+    def _watch(self, number, lines, kinds, calls):
         known = self._calls[self._hows[number] == "passed"]
         new = [text for text in calls if text not in self._calls[True] and text not in self._calls[False]]
         new = new[: NEW_CALLS - len(known)]
@@ -111,7 +111,7 @@ GENERATOR = 0x20 | 0x80 | 0x200  # flags of code that is entered again after eac
 
 
 class Scope:
-    """What was seen in one outermost function, or in what is left of a file."""
+    """The observations of one outermost function, or of the rest of a file."""
 
     def __init__(self, path, name, lines):
         self.path, self.name, self.lines = path, name, lines
@@ -176,7 +176,7 @@ class Watcher:
         return trace
 
     def _tracer(self, code):
-        """What traces a code's lines (None for a file of others), and its scope if it is the outermost function."""
+        """Return the tracer of a code's lines (None for other files), and its scope if it is the outermost function."""
         path = self._served.path_of(code.co_filename) if not code.co_filename.startswith("<") else None
         if path is None:
             return None, None

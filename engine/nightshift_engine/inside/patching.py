@@ -35,7 +35,7 @@ def _functions(holder, prefix, classes):
                 yield from _functions(node, prefix, classes)
 
 
-def found(tree, scope, like):
+def find(tree, scope, like):
     """The function of that name; of several the one with the decorators of `like`, or else the last.
 
     Raises:
@@ -44,7 +44,7 @@ def found(tree, scope, like):
     named = [entry for entry in functions(tree) if entry[0] == scope]
     if not named:
         raise LookupError(f"there is no function {scope}")
-    alike = [entry for entry in named if _dumped(entry[1].decorator_list) == _dumped(like.decorator_list)]
+    alike = [entry for entry in named if _dump(entry[1].decorator_list) == _dump(like.decorator_list)]
     return (alike or named)[-1]
 
 
@@ -60,12 +60,12 @@ def function(text):
     return body[0]
 
 
-def encoded(text):
+def encode(text):
     """The bytes of a file with this text; as `nightshift.core.text.encoding` has it, a file need not be UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def spliced(tree, scope, text):
+def splice(tree, scope, text):
     """A module's tree with another text in the place of a scope, in place; that of the whole file without a scope.
 
     Raises:
@@ -73,9 +73,9 @@ def spliced(tree, scope, text):
         LookupError: there is no such scope.
     """
     if not scope:
-        return ast.parse(encoded(text))
+        return ast.parse(encode(text))
     new = function(text)
-    _, old, _, block = found(tree, scope, new)
+    _, old, _, block = find(tree, scope, new)
     block[block.index(old)] = ast.increment_lineno(new, old.lineno - new.lineno)
     return tree
 
@@ -120,16 +120,16 @@ class LoadedFunctions:
         if not scope:
             raise NotSwappable
         new = function(text)
-        _, old, classes, _ = found(self._tree, scope, new)
+        _, old, classes, _ = find(self._tree, scope, new)
         loaded = self._objects.get(old)
         if not loaded or (self._file, first_line(old)) in self._entered or not _is_alike(old, new):
             raise NotSwappable
-        code = self._compiled(new, classes, old)
+        code = self._compile(new, classes, old)
         if any(len(held.__closure__ or ()) != len(code.co_freevars) for held in loaded):
             raise NotSwappable
         return Swap(code, [(held, *_defaults(held, old, new)) for held in loaded])
 
-    def _compiled(self, new, classes, old):
+    def _compile(self, new, classes, old):
         ast.increment_lineno(new, old.lineno - new.lineno)
         bare = type(new)(**{**dict(ast.iter_fields(new)), "decorator_list": []})
         inner = ast.copy_location(bare, new)
@@ -180,7 +180,7 @@ def _inner(code, names, node):
 
 
 def first_line(node):
-    """Where a function begins, its decorators included."""
+    """Return the first line of a function, its decorators included."""
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
@@ -188,8 +188,8 @@ def _is_alike(old, new):
     """Tell whether decorators, annotations and name are the same, which are evaluated at the definition."""
     return (
         old.name == new.name
-        and _dumped(old.decorator_list) == _dumped(new.decorator_list)
-        and _dumped(_annotations(old)) == _dumped(_annotations(new))
+        and _dump(old.decorator_list) == _dump(new.decorator_list)
+        and _dump(_annotations(old)) == _dump(_annotations(new))
     )
 
 
@@ -236,12 +236,12 @@ def _by_name(takes):
     return {**dict(zip(last, takes.defaults, strict=True)), **named}
 
 
-def _dumped(nodes):
+def _dump(nodes):
     return [ast.dump(node) for node in nodes]
 
 
 UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
-"""What a candidate that is no Python, or of a scope that is not there, is refused with."""
+"""The refusal of a candidate that is no Python, or whose scope is missing."""
 
 MOST_CHARS = 300
 
@@ -252,7 +252,7 @@ def place(served, slot, path, scope, text):
     Raises:
         UNREADABLE: it cannot be compiled.
     """
-    tree = spliced(served.tree(path) if scope else None, scope, text)
+    tree = splice(served.tree(path) if scope else None, scope, text)
     written = ast.unparse(tree) if scope else text
     compile(tree, path, "exec", dont_inherit=True)
     served.over[path] = tree
@@ -261,7 +261,7 @@ def place(served, slot, path, scope, text):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file)
         with open(file, "wb") as target:
-            target.write(encoded(written))
+            target.write(encode(written))
 
 
 def invalid(error):

@@ -45,7 +45,7 @@ class Probing:
         gc.collect()
         gc.freeze()
         pool, whole_s = forks.pool_for(self._task), self._task["budget_s"]
-        pool.run(self._jobs, self._perform, self._ended, step_s=self._task["wall_s"] + SPARE_S, whole_s=whole_s)
+        pool.run(self._jobs, self._perform, self._end, step_s=self._task["wall_s"] + SPARE_S, whole_s=whole_s)
 
     def _perform(self, job, slot):
         number, first = job
@@ -70,7 +70,7 @@ class Probing:
                     value = list(itertools.islice(value, YIELDED))
                 elif value is None and given != list(values.unpack(arguments)):
                     value = (None, given)
-                return ["passed", _packed(value), []]
+                return ["passed", _pack(value), []]
         except instrument.OutOfSteps:
             return ["steps", None, []]
         except OutOfTime:
@@ -110,7 +110,7 @@ class Probing:
             if (root == "." or below != stem) and all(part.isidentifier() for part in below.split("/")):
                 yield below.replace("/", ".")
 
-    def _ended(self, job, slot, how):
+    def _end(self, job, slot, how):
         number, first = job
         answers = slot.findings
         left = len(self._task["calls"]) - first - len(answers)
@@ -121,7 +121,7 @@ class Probing:
         forks.emit(self._events, "answered", number, first, answers)
 
 
-def _packed(value):
+def _pack(value):
     packed = values.pack(value, PARTS)
     text = values.as_json(packed)
     if len(text) <= TEXT:

@@ -49,7 +49,7 @@ class Opaque(Exception):
 
 
 class Snapshot:
-    """What outlives a test, as it was when this was made.
+    """The state that outlives a test, as it was when this was made.
 
     Args:
         modules: those of the tree and of the tests.

@@ -113,7 +113,7 @@ def is_header(line: str) -> bool:
     return first_word(line) in HEADERS
 
 
-def spliced_line(lines: list[str], number: int, start: int, end: int, new: str) -> str:
+def splice_line(lines: list[str], number: int, start: int, end: int, new: str) -> str:
     """The whole text with a part of the line of this index replaced."""
     line = lines[number]
     return "\n".join([*lines[:number], line[:start] + new + line[end:], *lines[number + 1 :]])
@@ -153,7 +153,7 @@ class Source:
     @cached_property
     def names(self) -> list[str]:
         """The names that the file binds anywhere: variables, parameters, functions, classes, imports."""
-        return list(dict.fromkeys(_bound(self.nodes)))
+        return list(dict.fromkeys(_list_bound(self.nodes)))
 
     @cached_property
     def attributes(self) -> list[str]:
@@ -196,7 +196,7 @@ class Source:
         if text != self.text and fault_of(text) is None:
             yield QuickFix(path=self.path, text=text, kind=kind, note=note)
 
-    def renamed(self, nodes: Iterable[ast.expr | ast.arg], old: str, new: str, kind: str) -> Iterator[QuickFix]:
+    def rename(self, nodes: Iterable[ast.expr | ast.arg], old: str, new: str, kind: str) -> Iterator[QuickFix]:
         """The text with another name at these nodes."""
         changes = [Change(*self.spot(node, len(old)), new) for node in nodes]
         if changes:
@@ -234,7 +234,7 @@ def _covers(node: Function | ast.ClassDef, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
-def _bound(nodes: list[ast.AST]) -> Iterator[str]:
+def _list_bound(nodes: list[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, Function | ast.ClassDef):
             yield node.name

@@ -83,7 +83,7 @@ def _offers(name: str, source: Source, files: Mapping[str, Source]) -> Iterator[
     yield from own[:_MOST]
     whole = [(name, "")] if is_standard(name) or any(module_of(path) == name for path in files) else []
     parts = [(module, name) for module in modules_of(name)[:_MOST]]
-    yield from [*whole, *parts] if whole and _used_as_module(source, name) else [*parts, *whole]
+    yield from [*whole, *parts] if whole and _is_used_as_module(source, name) else [*parts, *whole]
 
 
 def _defines(source: Source, name: str) -> bool:
@@ -98,7 +98,7 @@ def _defines(source: Source, name: str) -> bool:
     return False
 
 
-def _used_as_module(source: Source, name: str) -> bool:
+def _is_used_as_module(source: Source, name: str) -> bool:
     """Tell whether a name is used with attributes that the module has; `now` of `datetime.now()` is none of those."""
     used = [node for node in source.nodes if isinstance(node, ast.Attribute)]
     attributes = {node.attr for node in used if isinstance(node.value, ast.Name) and node.value.id == name}
@@ -125,7 +125,7 @@ def with_import(source: Source, module: str, part: str) -> str:
     for node in same:
         line = lines[node.lineno - 1]
         if part and node.lineno == node.end_lineno and "(" not in line and "#" not in line and "*" not in line:
-            lines[node.lineno - 1] = _extended(node, part) + line[len(line.rstrip()) :]
+            lines[node.lineno - 1] = _extend(node, part) + line[len(line.rstrip()) :]
             return "\n".join(lines)
     at, alone = _place(source, bool(part))
     new = [_statement(module, part)]
@@ -137,7 +137,7 @@ def with_import(source: Source, module: str, part: str) -> str:
     return "\n".join([*lines[:at], *(line + end for line in new), *lines[at:]])
 
 
-def _extended(node: ast.ImportFrom, part: str) -> str:
+def _extend(node: ast.ImportFrom, part: str) -> str:
     """The import with one name more; in order, where the names were."""
     texts = [f"{alias.name} as {alias.asname}" if alias.asname else alias.name for alias in node.names]
     grown = [*texts, part]
@@ -225,10 +225,10 @@ def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator
     offered = _top_names(target) if target else listing(module)
     for new in near(name, offered):
         for source in files.values():
-            changes = _imported(source, name, module, new)
+            changes = _respell_import(source, name, module, new)
             yield from source.fix(source.with_changes(changes), "import", f"`{name}` becomes `{new}`")
     if target is not None:
-        yield from defined_otherwise(target, name)
+        yield from rename_definition(target, name)
     for other in modules_of(name):
         for source in files.values():
             for node in source.nodes:
@@ -243,7 +243,7 @@ def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator
                     yield from source.fix(source.with_changes([change]), "import", f"`{name}` is taken from `{other}`")
 
 
-def defined_otherwise(source: Source, name: str) -> Iterator[QuickFix]:
+def rename_definition(source: Source, name: str) -> Iterator[QuickFix]:
     """Yield fixes that rename a definition to the wanted name: a near one, one of the same words, or the only one."""
     functions = [node.name for node in source.tree.body if isinstance(node, Function | ast.ClassDef)]
     related = [other for other in functions if _shares_words(other, name)]
@@ -264,7 +264,7 @@ def _top_names(source: Source) -> list[str]:
     return [name for name in source.names if _defines(source, name)]
 
 
-def _imported(source: Source, name: str, module: str, new: str) -> list[Change]:
+def _respell_import(source: Source, name: str, module: str, new: str) -> list[Change]:
     """The changes that give an imported name another spelling, at its import and where it is used."""
     changes: list[Change] = []
     for node in source.nodes:
@@ -309,7 +309,7 @@ def misspelt(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterat
         yield from _keywords(place, error, files)
 
 
-def _meant(message: str) -> list[str]:
+def _read_suggestions(message: str) -> list[str]:
     """Return the suggestions of Python itself."""
     return _MEANT.findall(message)
 
@@ -324,15 +324,15 @@ def _names(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
     if error.kind == "UnboundLocalError":
         uses = here
     known = [*_visible(source, line), *source.names, *dir(builtins)]
-    options = [*_meant(error.message), *filter(None, [_OTHER_WORDS.get(name)]), *near(name, known)]
+    options = [*_read_suggestions(error.message), *filter(None, [_OTHER_WORDS.get(name)]), *near(name, known)]
     for new in dict.fromkeys(options):
-        yield from source.renamed(uses, name, new, "name")
+        yield from source.rename(uses, name, new, "name")
         if len(here) < len(uses):
-            yield from source.renamed(here, name, new, "name")
+            yield from source.rename(here, name, new, "name")
     stored = [node for node in source.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     for node in stored:
         if node.id in near(name, [node.id]) and not _is_read(source, node.id):
-            yield from source.renamed([node], node.id, name, "name")
+            yield from source.rename([node], node.id, name, "name")
 
 
 def _is_read(source: Source, name: str) -> bool:
@@ -365,11 +365,11 @@ def _attributes(
         for new in _near_attributes(owner, lost, error, files):
             changes = [Change(*source.attribute_spot(node), new) for node in here]
             yield from source.fix(source.with_changes(changes), "attribute", f"`.{lost}` becomes `.{new}`")
-    yield from _defined_otherwise(owner, lost, files)
+    yield from _rename_definition(owner, lost, files)
 
 
 def _near_attributes(owner: str, lost: str, error: ErrorInfo, files: Mapping[str, Source]) -> list[str]:
-    options = _meant(error.message)
+    options = _read_suggestions(error.message)
     kind = _BUILTIN.get(owner)
     if kind is not None:
         other = _OTHER_METHODS.get(lost)
@@ -396,11 +396,11 @@ def _of_class(owner: ast.ClassDef) -> list[str]:
     return [*methods, *fields, *named]
 
 
-def _defined_otherwise(owner: str, lost: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
+def _rename_definition(owner: str, lost: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
     """Yield fixes that rename a near definition, and all its uses, to the name that the tests ask for."""
     for path, source in files.items():
         if module_of(path) == owner:
-            yield from defined_otherwise(source, lost)
+            yield from rename_definition(source, lost)
         for node in source.nodes:
             names = _of_class(node) if isinstance(node, ast.ClassDef) and node.name == owner else []
             for old in near(lost, names):
@@ -437,7 +437,7 @@ def _keywords(
                 if place is not None:
                     yield from _at_call(place[0], place[1], lost, new)
                 nodes = [node for node in ast.walk(function) if _is_named(node, new)]
-                yield from source.renamed(nodes, new, lost, "keyword")  # type: ignore[arg-type] # see _is_named
+                yield from source.rename(nodes, new, lost, "keyword")  # type: ignore[arg-type] # see _is_named
 
 
 def _is_called(node: ast.AST, name: str) -> bool:
@@ -495,7 +495,7 @@ def _own(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
         return
     name = found.group(1)
     if name == "self":
-        yield from _given_self(source, function)
+        yield from _add_self(source, function)
     arguments = [*function.args.posonlyargs, *function.args.args]
     if arguments and name in _members_of(owner) and not _is_bare(function):
         first = arguments[0].arg
@@ -528,14 +528,14 @@ def _without_self(source: Source, qualified: str) -> Iterator[QuickFix]:
             if isinstance(function, Function) and function.name == name and not _is_bare(function):
                 arguments = [*function.args.posonlyargs, *function.args.args]
                 if not arguments or arguments[0].arg not in {"self", "cls"}:
-                    yield from _given_self(source, function)
+                    yield from _add_self(source, function)
                     line = source.lines[function.lineno - 1]
                     mark = f"{indent_of(line)}@staticmethod\n"
                     text = source.with_changes([Change(function.lineno, 0, 0, mark)])
                     yield from source.fix(text, "self", f"`{name}` becomes a static method")
 
 
-def _given_self(source: Source, function: Function) -> Iterator[QuickFix]:
+def _add_self(source: Source, function: Function) -> Iterator[QuickFix]:
     line = source.lines[function.lineno - 1]
     found = re.search(rf"def\s+{re.escape(function.name)}\s*\(\s*", line)
     if found:
@@ -575,7 +575,7 @@ def _shorter(source: Source, line: int, name: str) -> Iterator[QuickFix]:
     for call in _calls(source, line, name):
         for index in reversed(range(len(call.args))):
             kept = [*call.args[:index], *call.args[index + 1 :]]
-            yield from _recalled(source, call, ast.Call(func=call.func, args=kept, keywords=call.keywords))
+            yield from _recall(source, call, ast.Call(func=call.func, args=kept, keywords=call.keywords))
 
 
 def _longer(source: Source, line: int, name: str, missing: list[str]) -> Iterator[QuickFix]:
@@ -592,10 +592,10 @@ def _longer(source: Source, line: int, name: str, missing: list[str]) -> Iterato
     added: list[ast.expr] = [ast.Name(id=text, ctx=ast.Load()) for text in missing]
     for call in _calls(source, line, name):
         new = ast.Call(func=call.func, args=[*call.args, *added], keywords=call.keywords)
-        yield from _recalled(source, call, new)
+        yield from _recall(source, call, new)
 
 
-def _recalled(source: Source, old: ast.Call, new: ast.Call) -> Iterator[QuickFix]:
+def _recall(source: Source, old: ast.Call, new: ast.Call) -> Iterator[QuickFix]:
     if old.lineno != old.end_lineno:
         return
     text = ast.unparse(new)

@@ -26,7 +26,7 @@ from nightshift_engine.quick.fix import (
     first_word,
     indent_of,
     is_header,
-    spliced_line,
+    splice_line,
     tokens,
 )
 
@@ -44,14 +44,14 @@ def brackets(lines: list[str], fault: Fault) -> Iterator[Guess]:
     """Closers put in, openers put in, surplus and wrong ones taken away or turned."""
     last = min(fault.line - 1, len(lines) - 1)
     first = max(0, last - _BRACKET_REACH)
-    is_open, strays = _unpaired(lines, first, last)
+    is_open, strays = _find_unpaired(lines, first, last)
     for line, token in is_open[-4:]:
-        yield from _closed(lines, line, token, last)
+        yield from _close(lines, line, token, last)
     for line, token in strays[:3]:
         yield from _of_stray(lines, first, line, token)
 
 
-def _unpaired(lines: list[str], first: int, last: int) -> tuple[list[_Open], list[_Open]]:
+def _find_unpaired(lines: list[str], first: int, last: int) -> tuple[list[_Open], list[_Open]]:
     """The brackets that are open at the end of these lines, and the closers that close nothing or the wrong one."""
     stack: list[_Open] = []
     strays: list[_Open] = []
@@ -67,7 +67,7 @@ def _unpaired(lines: list[str], first: int, last: int) -> tuple[list[_Open], lis
     return stack, strays
 
 
-def _closed(lines: list[str], start: int, opener: Token, last: int) -> Iterator[Guess]:
+def _close(lines: list[str], start: int, opener: Token, last: int) -> Iterator[Guess]:
     closer = CLOSERS[opener.text]
     for index in range(start, last + 1):
         line = lines[index]
@@ -77,9 +77,9 @@ def _closed(lines: list[str], start: int, opener: Token, last: int) -> Iterator[
             if index == start and position < opener.end:
                 continue
             cost = _closing_cost(line, position, opener, index == start) + 0.3 * (index - start)
-            text = spliced_line(lines, index, position, position, closer)
+            text = splice_line(lines, index, position, position, closer)
             yield Guess(cost=cost, text=text, note=f"`{closer}` put in for the `{opener.text}` that was not closed")
-    without = spliced_line(lines, start, opener.start, opener.end, "")
+    without = splice_line(lines, start, opener.start, opener.end, "")
     yield Guess(cost=3.5, text=without, note=f"a surplus `{opener.text}` dropped")
 
 
@@ -104,19 +104,19 @@ def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterat
     """A closer whose opener is missing, or that is surplus, or that has the wrong shape."""
     opener = OPENERS[stray.text]
     yield Guess(
-        cost=2.1, text=spliced_line(lines, number, stray.start, stray.end, ""), note=f"a surplus `{stray.text}` dropped"
+        cost=2.1, text=splice_line(lines, number, stray.start, stray.end, ""), note=f"a surplus `{stray.text}` dropped"
     )
     for other in OPENERS:
         if other != stray.text:
-            turned = spliced_line(lines, number, stray.start, stray.end, other)
+            turned = splice_line(lines, number, stray.start, stray.end, other)
             yield Guess(cost=1.6, text=turned, note=f"`{stray.text}` becomes `{other}`")
-            both = spliced_line(lines, number, stray.start, stray.start, other)
+            both = splice_line(lines, number, stray.start, stray.start, other)
             yield Guess(cost=1.4, text=both, note=f"`{other}` put in before `{stray.text}`")
     words = set(re.findall(r"\w+", "\n".join(lines)))
     for index in range(max(first, number - 6), number + 1):
         end = stray.start if index == number else len(lines[index])
         for position, cost in _openings(lines[index], end, opener, words):
-            text = spliced_line(lines, index, position, position, opener)
+            text = splice_line(lines, index, position, position, opener)
             note = f"`{opener}` put in for the `{stray.text}` that closed nothing"
             yield Guess(cost=cost + 0.3 * (number - index), text=text, note=note)
 
@@ -165,10 +165,10 @@ def quotes(lines: list[str], fault: Fault) -> Iterator[Guess]:
         for position in range(len(indent_of(line)), len(line.rstrip()) + 1):
             cost = _oddity(line[:position] + mark + line[position:], position)
             if cost < _TOO_ODD:
-                text = spliced_line(lines, number, position, position, mark)
+                text = splice_line(lines, number, position, position, mark)
                 yield Guess(cost=1.0 + cost, text=text, note=f"a string gets its other `{mark}`")
     for token in lone:
-        yield Guess(cost=2.2, text=spliced_line(lines, number, token.start, token.end, ""), note="a lone quote dropped")
+        yield Guess(cost=2.2, text=splice_line(lines, number, token.start, token.end, ""), note="a lone quote dropped")
 
 
 _TOO_ODD = 2.5
@@ -195,7 +195,7 @@ def _triple(lines: list[str]) -> Iterator[Guess]:
     """A text in three quotes that does not end: at the end of its first line, or before what looks like code again."""
     for index, line in enumerate(lines):
         for pair in re.finditer(r"""(?<!")""(?!")|(?<!')''(?!')""", line):
-            text = spliced_line(lines, index, pair.end(), pair.end(), pair.group()[0])
+            text = splice_line(lines, index, pair.end(), pair.end(), pair.group()[0])
             yield Guess(cost=0.9, text=text, note="two quotes become three")
     for mark in ('"""', "'''"):
         opened = [index for index, line in enumerate(lines) if line.count(mark) % 2]
@@ -206,9 +206,9 @@ def _triple(lines: list[str]) -> Iterator[Guess]:
                 after = lines[index + 1] if index + 1 < len(lines) else ""
                 ends = not after.strip() or index + 1 == len(lines) or bool(_CODE.match(after))
                 cost = (1.0 if ends else 2.0) + 0.05 * (index - start)
-                text = spliced_line(lines, index, len(lines[index]), len(lines[index]), mark)
+                text = splice_line(lines, index, len(lines[index]), len(lines[index]), mark)
                 yield Guess(cost=cost, text=text, note=f"a text gets its last `{mark}`")
-            without = spliced_line(lines, start, lines[start].find(mark), lines[start].find(mark) + 3, "")
+            without = splice_line(lines, start, lines[start].find(mark), lines[start].find(mark) + 3, "")
             yield Guess(cost=2.5, text=without, note=f"a lone `{mark}` dropped")
 
 
@@ -234,11 +234,11 @@ def layout(lines: list[str], fault: Fault) -> Iterator[Guess]:
     number = min(fault.line - 1, len(lines) - 1)
     for index in range(max(0, number - _LAYOUT_REACH), min(number + 2, len(lines))):
         if lines[index].strip():
-            yield from _shifted(lines, index, number)
+            yield from _shift(lines, index, number)
     yield from _bodies(lines, fault, number)
 
 
-def _shifted(lines: list[str], index: int, fault_index: int) -> Iterator[Guess]:
+def _shift(lines: list[str], index: int, fault_index: int) -> Iterator[Guess]:
     """One line, or it with all that is deeper or as deep, moved to a level that is used near it."""
     here = len(indent_of(lines[index]))
     natural = _natural(lines, index)
@@ -250,12 +250,12 @@ def _shifted(lines: list[str], index: int, fault_index: int) -> Iterator[Guess]:
         for end, more in ((index + 1, 0.0), (_block_end(lines, index), 0.25), (_run_end(lines, index), 0.3)):
             if more and end == index + 1:
                 continue
-            moved = [_moved(line, level - here) for line in lines[index:end]]
+            moved = [_move(line, level - here) for line in lines[index:end]]
             text = "\n".join([*lines[:index], *moved, *lines[end:]])
             yield Guess(cost=cost + more, text=text, note=f"line {index + 1} moved to column {level}")
 
 
-def _moved(line: str, by: int) -> str:
+def _move(line: str, by: int) -> str:
     return " " * max(len(indent_of(line)) + by, 0) + line.lstrip() if line.strip() else line
 
 
@@ -361,7 +361,7 @@ def _at(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess]:
         changed = re.sub(pattern, new, line)
         if changed != line:
             note = f"`{line.strip()}` becomes `{changed.strip()}`"
-            yield Guess(cost=1.2, text=spliced_line(lines, index, 0, len(line), changed), note=note)
+            yield Guess(cost=1.2, text=splice_line(lines, index, 0, len(line), changed), note=note)
     yield from _commas(lines, index, fault)
     yield from _surplus(lines, index, fault)
     if _PROSE.match(line) and first_word(line) not in HEADERS | {"return", "import", "from", "del", "not", "lambda"}:
@@ -373,7 +373,7 @@ def _plain_characters(lines: list[str], index: int) -> Iterator[Guess]:
     line = lines[index]
     changed = "".join(_ASCII.get(character, character) for character in line)
     if changed != line:
-        text = spliced_line(lines, index, 0, len(line), changed)
+        text = splice_line(lines, index, 0, len(line), changed)
         yield Guess(cost=0.6, text=text, note="typographic characters become plain ones")
         everywhere = "".join(_ASCII.get(character, character) for character in "\n".join(lines))
         yield Guess(cost=0.9, text=everywhere, note="typographic characters become plain ones")
@@ -384,11 +384,11 @@ def _colons(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess
     end = code_end(line)
     note = "a colon put in"
     if first_word(line) in HEADERS and not line[:end].endswith(":"):
-        yield Guess(cost=0.8, text=spliced_line(lines, index, end, end, ":"), note=note)
+        yield Guess(cost=0.8, text=splice_line(lines, index, end, end, ":"), note=note)
     if fault is not None and "expected ':'" in fault.message:
         column = min(fault.column, len(line))
         place = len(line[:column].rstrip())
-        yield Guess(cost=0.9, text=spliced_line(lines, index, place, place, ":"), note=note)
+        yield Guess(cost=0.9, text=splice_line(lines, index, place, place, ":"), note=note)
     found = tokens(line)
     for before, token in zip([None, *found], found, strict=False):
         if token.kind in _VALUES or token.text in OPENERS:
@@ -398,7 +398,7 @@ def _colons(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess
                 and token.kind == "string"
                 and "{" in line[: token.start]
             )
-            text = spliced_line(lines, index, token.end, token.end, ":")
+            text = splice_line(lines, index, token.end, token.end, ":")
             yield Guess(
                 cost=0.95 if is_key and not line[token.end :].lstrip().startswith((",", "}")) else 2.2,
                 text=text,
@@ -410,10 +410,10 @@ def _comparisons(lines: list[str], index: int) -> Iterator[Guess]:
     for token in tokens(lines[index]):
         if token.text == "=":
             cost = 1.0 if first_word(lines[index]) in {"if", "elif", "while", "return", "assert"} else 1.8
-            text = spliced_line(lines, index, token.start, token.end, "==")
+            text = splice_line(lines, index, token.start, token.end, "==")
             yield Guess(cost=cost, text=text, note="`=` becomes `==`")
         elif token.text == "==":
-            text = spliced_line(lines, index, token.start, token.end, "=")
+            text = splice_line(lines, index, token.start, token.end, "=")
             yield Guess(cost=2.3, text=text, note="`==` becomes `=`")
 
 
@@ -425,13 +425,13 @@ def _printing(lines: list[str], index: int) -> Iterator[Guess]:
         new = (
             f"{found.group(1)}{found.group(2)}({inner.rstrip(',')}{', end=' + repr(' ') if inner[-1:] == ',' else ''})"
         )
-        text = spliced_line(lines, index, 0, code_end(line), new)
+        text = splice_line(lines, index, 0, code_end(line), new)
         yield Guess(cost=0.7, text=text, note=f"`{found.group(2)}` is called")
     raised = re.match(r"(\s*(?:raise|except)\s+[\w.]+)\s*,\s*(.*?)(:?)$", line[: code_end(line)])
     if raised:
         head, rest, colon = raised.groups()
         new = f"{head} as {rest}:" if colon else f"{head}({rest})"
-        yield Guess(cost=0.9, text=spliced_line(lines, index, 0, code_end(line), new), note="an old form made new")
+        yield Guess(cost=0.9, text=splice_line(lines, index, 0, code_end(line), new), note="an old form made new")
 
 
 def _commas(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess]:
@@ -443,13 +443,11 @@ def _commas(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess
         if _ends(left) and _begins(right) and left.text not in {"in", "not", "and", "or", "is", "if", "else", "for"}:
             near = abs(left.end - fault.column) if fault is not None else 10
             cost = (1.0 if sure else 1.9) + min(near, 20) * 0.01
-            text = spliced_line(lines, index, left.end, left.end, ",")
+            text = splice_line(lines, index, left.end, left.end, ",")
             yield Guess(cost=cost, text=text, note="a comma put in")
     if found and _ends(found[-1]):
         cost = 1.1 if sure else 2.0
-        yield Guess(
-            cost=cost, text=spliced_line(lines, index, found[-1].end, found[-1].end, ","), note="a comma put in"
-        )
+        yield Guess(cost=cost, text=splice_line(lines, index, found[-1].end, found[-1].end, ","), note="a comma put in")
 
 
 def _ends(token: Token) -> bool:
@@ -466,7 +464,7 @@ def _surplus(lines: list[str], index: int, fault: Fault | None) -> Iterator[Gues
     for token in tokens(line):
         if token.kind == "operator" and token.text not in CLOSERS and token.text not in OPENERS:
             near = min(abs(token.start - fault.column), 20) * 0.02 if fault is not None else 0.4
-            text = spliced_line(lines, index, token.start, token.end, "")
+            text = splice_line(lines, index, token.start, token.end, "")
             yield Guess(cost=2.4 + near, text=text, note=f"`{token.text}` dropped")
 
 
@@ -539,14 +537,14 @@ def _further(left: Fault, text: str, fault: Fault, before: str) -> bool:
 def guesses(text: str, fault: Fault) -> Iterator[Guess]:
     """Changed texts that may compile, in no order."""
     lines = text.split("\n")
-    yield from _unfenced(lines)
+    yield from _remove_fences(lines)
     yield from wording(lines, fault)
     yield from layout(lines, fault)
     yield from brackets(lines, fault)
     yield from quotes(lines, fault)
 
 
-def _unfenced(lines: list[str]) -> Iterator[Guess]:
+def _remove_fences(lines: list[str]) -> Iterator[Guess]:
     """Code without the marks of a document around it."""
     marks = [index for index, line in enumerate(lines) if _FENCE.match(line)]
     if not marks:

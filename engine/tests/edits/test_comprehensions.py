@@ -5,7 +5,7 @@ import pytest
 from nightshift_engine.edit import EditOperator
 from nightshift_engine.edits import EXPRESSION_EDITS
 from nightshift_engine.edits.comprehensions import clauses
-from nightshift_engine.edits.results import exceptions, returned_expressions
+from nightshift_engine.edits.results import exceptions, return_expressions
 
 Table = list[tuple[str, int]]
 Rank = Callable[..., int | None]
@@ -62,7 +62,7 @@ def test_the_mend_of_a_condition_a_result_or_an_exception_comes_early_among_all_
 
 
 @pytest.mark.parametrize(
-    ("generator", "table"), [(clauses, CLAUSES), (returned_expressions, RESULTS), (exceptions, RAISING)]
+    ("generator", "table"), [(clauses, CLAUSES), (return_expressions, RESULTS), (exceptions, RAISING)]
 )
 def test_each_family_of_clauses_and_results_finds_its_own_mends(
     generator: EditOperator, table: Table, mend_rank: Rank

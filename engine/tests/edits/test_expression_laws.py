@@ -1,4 +1,4 @@
-"""What holds for every edit of every program: it compiles, it changes something, and it leaves the original alone."""
+"""Laws of every edit of every program: it compiles, it changes something, and it leaves the original alone."""
 
 import ast
 import warnings

@@ -1,4 +1,4 @@
-"""What holds for every edit of a statement: it compiles, it changes something, and it leaves the tree as it was."""
+"""Laws of every edit of a statement: it compiles, it changes something, and it leaves the tree as it was."""
 
 import ast
 

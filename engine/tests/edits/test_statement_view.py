@@ -5,7 +5,7 @@ import ast
 from nightshift_engine.edit import EditContext, vocabulary
 from nightshift_engine.edits import STATEMENT_EDITS
 from nightshift_engine.edits.exits import flow
-from nightshift_engine.edits.statement_view import awaited
+from nightshift_engine.edits.statement_view import list_awaited
 from nightshift_engine.tree import Function, places
 
 
@@ -68,7 +68,7 @@ def test_tests_tell_the_exceptions_that_they_wait_for() -> None:
         "pytest.raises(ValueError, match='no such day')\npytest.raises(errors.Missing)\n"
         'self.assertRaisesRegex(TypeError, "wants a text")\npytest.raises(KeyError, match=r"a.*b")\n'
     )
-    assert list(awaited(text)) == [
+    assert list(list_awaited(text)) == [
         ("ValueError", "no such day"), ("Missing", ""), ("TypeError", "wants a text"), ("KeyError", ""),
     ]  # fmt: skip
 

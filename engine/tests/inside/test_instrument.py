@@ -70,10 +70,10 @@ def test_loop_turns_and_calls_are_counted() -> None:
     space = _ticking()
     left = instrument.allow(100)
     list(space["pairs"]([1, 2, 3]))
-    assert instrument.used(left) == 4
+    assert instrument.count_used(left) == 4
     space["empty"]()
     space["Counter"]().down(5)
-    assert instrument.used(left) == 4 + 1 + 2 + 5
+    assert instrument.count_used(left) == 4 + 1 + 2 + 5
 
 
 def test_more_steps_than_allowed_raise_what_no_handler_of_exceptions_catches_again_and_again() -> None:

@@ -28,7 +28,7 @@ VALUES = st.recursive(
 
 
 def called(body: str, parameters: list[str], arguments: tuple[object, ...]) -> object:
-    """What a function with this body returns; the texts are our own search's."""
+    """Return the result of a function with this body; the texts are our own search's."""
     names: dict[str, Any] = {}
     lines = "".join(f"    {line}\n" for line in body.split("\n"))
     exec(f"def f({', '.join(parameters)}):\n{lines}", names)
@@ -55,8 +55,8 @@ def search(
     "call",
     [
         lambda: grammar.power(10, 1000), lambda: grammar.power(-8, 0.5), lambda: grammar.times(1 << 150, 1 << 150),
-        lambda: grammar.repeated("ab", 10**9), lambda: grammar.counting(10**9), lambda: grammar.factorial(10**6),
-        lambda: grammar.glued("x" * 100, ["y"] * 100), lambda: grammar.padded(str.zfill)("1", 10**9),
+        lambda: grammar.repeat("ab", 10**9), lambda: grammar.counting(10**9), lambda: grammar.factorial(10**6),
+        lambda: grammar.glue("x" * 100, ["y"] * 100), lambda: grammar.pad_with(str.zfill)("1", 10**9),
     ],
 )  # fmt: skip
 def test_nothing_that_would_grow_is_computed(call: Any) -> None:
@@ -128,10 +128,10 @@ def test_trees_of_truth_values_are_written_with_the_words_of_logic() -> None:
 
 
 def test_texts_are_written_as_a_person_would() -> None:
-    assert solutions.tidied("return 3 < x") == "return x > 3"
-    assert solutions.tidied("return not (a == b)") == "return a != b"
-    assert solutions.tidied("return not x in y") == "return x not in y"
-    assert solutions.tidied("return math.sqrt(x)") == "import math\n\nreturn math.sqrt(x)"
+    assert solutions.tidy("return 3 < x") == "return x > 3"
+    assert solutions.tidy("return not (a == b)") == "return a != b"
+    assert solutions.tidy("return not x in y") == "return x not in y"
+    assert solutions.tidy("return math.sqrt(x)") == "import math\n\nreturn math.sqrt(x)"
 
 
 def probe(oracle: Any, number: int) -> Any:

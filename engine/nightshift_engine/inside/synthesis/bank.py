@@ -175,7 +175,7 @@ class Bank:
     def offer(self, rule, parts, cost):
         """Evaluate a rule on entries, and keep the result if it is new."""
         self.counters.tried += 1
-        values = evaluated(rule.function, parts)
+        values = evaluate(rule.function, parts)
         if values is None:
             return
         kind = rule.result or kind_of_vector(values)
@@ -189,12 +189,12 @@ class Bank:
             return
         if not new:
             return
-        entry = rule.written(parts, cost)
+        entry = rule.write(parts, cost)
         entry.vals, entry.kind, entry.partial = values, kind, ERR in values
         self._keep(entry)
 
 
-def evaluated(function, parts):
+def evaluate(function, parts):
     """The vector of a function on entries; None where it raises for most examples."""
     if not any(part.partial for part in parts):
         try:

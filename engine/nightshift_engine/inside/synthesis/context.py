@@ -11,7 +11,7 @@ its context has goals; growing it then is much cheaper than finding the whole.
 
 from .bank import Bank
 from .expression import NUMBERS, OR, PLAIN, Entry
-from .grammar import glued
+from .grammar import glue
 from .kinds import ERR, FLAT, inner, kind_of_vector
 
 MOST_ITEMS = 400
@@ -31,7 +31,7 @@ class Loop:
     def __init__(self, source, context, open_context):
         self.source, self.context = source, context
         self.values = [ERR if value is ERR else list(value) for value in source.vals]
-        self.names = self._named(context.names)
+        self.names = self._name(context.names)
         self.spans, flat, owner = [], [], []
         for number, items in enumerate(self.values):
             begin = len(flat)
@@ -57,7 +57,7 @@ class Loop:
 
     @property
     def target(self):
-        """What stands between `for` and `in`."""
+        """Return the text between `for` and `in`."""
         return ", ".join(self.names)
 
     @property
@@ -81,7 +81,7 @@ class Loop:
             found.append(ERR if items is ERR or ERR in part else part)
         return found
 
-    def _named(self, taken):
+    def _name(self, taken):
         if self.source.clause:
             return self.source.clause[0]
         items = [item for value in self.values if value is not ERR for item in value]
@@ -132,7 +132,7 @@ def _value(function, items, results):
         return ERR
 
 
-def mapped(loop, entry, cost):
+def map_items(loop, entry, cost):
     """`[E for x in xs]`."""
     if entry.text.startswith("(") and entry.text == loop.item:
         return Entry(loop.source.text, loop.source.rank, cost)
@@ -142,7 +142,7 @@ def mapped(loop, entry, cost):
     return made
 
 
-def filtered(loop, entry, cost):
+def filter_items(loop, entry, cost):
     """`[x for x in xs if P]`."""
     old, test = loop.source.clause, entry.at(OR + 1)
     test = f"{old[2]} and {test}" if old else entry.at(OR)
@@ -153,12 +153,12 @@ def filtered(loop, entry, cost):
     return made
 
 
-def called(name, ending=""):
+def call_with(name, ending=""):
     """`name(E for x in xs)`."""
     return lambda loop, entry, cost: Entry(f"{name}({entry.text} {loop.head}{ending})", 9, cost)
 
 
-def keyed(name):
+def call_with_key(name):
     """`name(xs, key=lambda x: E)`."""
 
     def write(loop, entry, cost):
@@ -213,19 +213,19 @@ def _maps(kind):
 
 
 LIFTS = (
-    (_maps, False, lambda _items, results: results, mapped),
-    (_is_bool, False, lambda items, results: [x for x, kept in zip(items, results, strict=True) if kept], filtered),
+    (_maps, False, lambda _items, results: results, map_items),
+    (_is_bool, False, lambda items, results: [x for x, kept in zip(items, results, strict=True) if kept], filter_items),
     (_is_bool, False, lambda _items, results: sum(results), _count),
-    (_is_bool, False, lambda _items, results: all(results), called("all")),
-    (_is_bool, False, lambda _items, results: any(results), called("any")),
+    (_is_bool, False, lambda _items, results: all(results), call_with("all")),
+    (_is_bool, False, lambda _items, results: any(results), call_with("any")),
     (_is_bool, False, lambda items, results: next((x for x, kept in zip(items, results, strict=True) if kept), None),
      _first),
-    (_is_number, False, lambda _items, results: sum(results), called("sum")),
-    (_is_text, False, lambda _items, results: glued("", results), called("''.join")),
+    (_is_number, False, lambda _items, results: sum(results), call_with("sum")),
+    (_is_text, False, lambda _items, results: glue("", results), call_with("''.join")),
     (_maps, False, lambda items, results: dict(zip(items, results, strict=True)), table),
-    (_orders, True, _by_key, keyed("sorted")),
-    (_orders, True, lambda items, keys: items[keys.index(max(keys))], keyed("max")),
-    (_orders, True, lambda items, keys: items[keys.index(min(keys))], keyed("min")),
+    (_orders, True, _by_key, call_with_key("sorted")),
+    (_orders, True, lambda items, keys: items[keys.index(max(keys))], call_with_key("max")),
+    (_orders, True, lambda items, keys: items[keys.index(min(keys))], call_with_key("min")),
 )  # fmt: skip
 """Kinds of the inner expression, whether it is a key, the outer value, and how it is written."""
 
@@ -305,9 +305,9 @@ class Context:
         """The context of a loop."""
         owner = loop.owner
         seen = [(name, values) for name, values in self.variables if ERR not in values]
-        outer = [_lifted(Entry(name, 9, 1, values), owner) for name, values in seen]
+        outer = [_lift_entry(Entry(name, 9, 1, values), owner) for name, values in seen]
         cheap = [e for e in self.bank.all(LIFTED_COST) if e.cost > 1 and e.kind in PLAIN - {"bool"} and not e.partial]
-        outer += [_lifted(entry, owner) for entry in cheap[:LIFTED]]
+        outer += [_lift_entry(entry, owner) for entry in cheap[:LIFTED]]
         return Context(
             variables, self.constants, self.search, depth=self.depth + 1, names=self.names, outer=outer,
             weight=self.weight / (1 + loop.source.cost) ** (3 if _is_reordered(loop.source) else 2), around=loop,
@@ -335,5 +335,5 @@ def _constant(text, value, cost, size):
     return made
 
 
-def _lifted(entry, owner):
+def _lift_entry(entry, owner):
     return Entry(entry.text, entry.rank, entry.cost, [entry.vals[number] for number in owner])

@@ -141,7 +141,7 @@ def _choice(predicate, holds, value, other):
         if found.text in {"True", "False"}:
             word, rank = ("or", OR) if found.text == "True" else ("and", AND)
             wanted = way if found.text == "True" else not way
-            return _logical(predicate if wanted else negated(predicate), word, rank, rest)
+            return _logical(predicate if wanted else negate(predicate), word, rank, rest)
     text = f"{value.at(OR)} if {_test(predicate, holds)} else {other.text}"
     return Entry(text, TERNARY, predicate.cost + value.cost + other.cost)
 
@@ -152,10 +152,10 @@ def _logical(left, word, rank, right):
     return Entry(f"{left.at(rank)} {word} {right.at(rank + 1)}", rank, left.cost + right.cost)
 
 
-def negated(entry):
+def negate(entry):
     """The opposite of a predicate."""
     return Entry(f"not {entry.at(COMPARE)}", NOT, entry.cost)
 
 
 def _test(predicate, holds):
-    return predicate.at(OR) if holds else negated(predicate).text
+    return predicate.at(OR) if holds else negate(predicate).text

@@ -122,16 +122,16 @@ class Rule:
         made.cost = cost
         return made
 
-    def written(self, parts, cost):
+    def write(self, parts, cost):
         """The entry, without values, that applies the rule to others."""
-        texts = [_styled(part, need) for part, need in zip(parts, self.needs, strict=True)]
+        texts = [_style(part, need) for part, need in zip(parts, self.needs, strict=True)]
         made = Entry(self.template.format(*texts), self.rank, cost, depends=any(part.depends for part in parts))
         if self.loop:
             made.loop = self.loop.format(*texts)
         return made
 
 
-def _styled(part, need):
+def _style(part, need):
     if need == LOOP:
         return part.loop
     return part.alone if need == ALONE else part.at(need)

@@ -68,7 +68,7 @@ class Folds:
 
 
 class _Stateful:
-    """What the three kinds have in common: samples of states, and trials of what is made of them."""
+    """The base of the three kinds: samples of states, and trials of the expressions over them."""
 
     def __init__(self, search, states):
         self.search = search
@@ -88,10 +88,14 @@ class _Stateful:
             self.context.step()
             yield None
         for entry in list(self.context.bank.levels[cost].get(kind, ())):
-            if all(re.search(rf"\b{name}\b", entry.text) for name in needed) and not entry.partial and _bounded(entry):
+            if (
+                all(re.search(rf"\b{name}\b", entry.text) for name in needed)
+                and not entry.partial
+                and _is_bounded(entry)
+            ):
                 yield entry
 
-    def made(self, text):
+    def make(self, text):
         """The function of all variables that an expression is."""
         return eval(f"lambda {', '.join(self.names)}: {text}", SPACE)  # noqa: S307 (in the sandbox; our own grammar)
 
@@ -106,7 +110,7 @@ class _Stateful:
             self.search.take_text(text, cost)
 
 
-def _bounded(entry):
+def _is_bounded(entry):
     """Tell whether an expression stays cheap for states that no sample had."""
     times = entry.kind not in {"int", "float", "bool"} and " * " in entry.text
     return not times and not any(part in entry.text for part in UNBOUNDED)
@@ -133,7 +137,7 @@ class Fold(_Stateful):
             return
         for entry in self.steps(cost, self.kind, "result", self.item):
             if entry is not None:
-                step = self.made(entry.text)
+                step = self.make(entry.text)
                 for start in STARTS[self.head]:
                     text = f"result = {start}\n{self.loop.head}:\n    result = {entry.text}\nreturn result"
                     self.try_out(self._run(start, step), text, self.loop.source.cost + cost + 3)
@@ -169,7 +173,7 @@ class Terms(_Stateful):
             return
         for entry in self.steps(cost, "int", "last", "term"):
             if entry is not None and not re.search(rf"\b{self.name}\b", entry.text):
-                step = self.made(entry.text)
+                step = self.make(entry.text)
                 for first, second in itertools.product((0, 1, 2, 3), repeat=2):
                     text = (
                         f"last, term = {first}, {second}\nfor _ in range({self.name}):\n"
@@ -209,10 +213,10 @@ class While(_Stateful):
             return
         moves, tests = [], []
         for entry in self.steps(cost, "int", self.name):
-            moves += [] if entry is None else [(entry, self.made(entry.text))]
+            moves += [] if entry is None else [(entry, self.make(entry.text))]
             yield
         for entry in self.steps(cost, "bool", self.name):
-            tests += [] if entry is None else [(entry, self.made(entry.text))]
+            tests += [] if entry is None else [(entry, self.make(entry.text))]
             yield
         old = self.moves, self.tests
         self.moves, self.tests = (self.moves + moves)[:STEPS], (self.tests + tests)[:TESTS]

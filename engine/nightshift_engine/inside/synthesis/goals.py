@@ -8,7 +8,7 @@ is approached by inverses: if `a + E` is wanted and `a` is known, so is `E`. Tha
 arithmetic: what is reached from the arguments meets what is reached from results.
 """
 
-from .context import Loop, filtered, mapped, table
+from .context import Loop, filter_items, map_items, table
 from .decision_trees import PartialSolutions
 from .expression import PRODUCT, SIGN, SUM, Entry
 from .kinds import ERR, freeze, kind_of_vector
@@ -213,14 +213,14 @@ def _remainder_goals(goal, entry):
     if all(value[: len(start)] == start for value, start in pairs):
         goal.attempts += 1
         rest = [value[len(start) :] for value, start in pairs]
-        goal.part(rest, lambda found: goal.deliver(_added(entry, found)))
+        goal.part(rest, lambda found: goal.deliver(_add(entry, found)))
     if all(value[len(value) - len(end) :] == end for value, end in pairs):
         goal.attempts += 1
         rest = [value[: len(value) - len(end)] for value, end in pairs]
-        goal.part(rest, lambda found: goal.deliver(_added(found, entry)))
+        goal.part(rest, lambda found: goal.deliver(_add(found, entry)))
 
 
-def _added(left, right):
+def _add(left, right):
     return Entry(f"{left.at(SUM)} + {right.at(SUM + 1)}", SUM, left.cost + right.cost + 1)
 
 
@@ -229,7 +229,7 @@ def by_item(goal, entry):
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) != len(value):
             return None
-    return goal.values, mapped
+    return goal.values, map_items
 
 
 def by_choice(goal, entry):
@@ -238,15 +238,15 @@ def by_choice(goal, entry):
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) < len(value):
             return None
-        kept = _kept(list(value), list(items))
+        kept = _match_items(list(value), list(items))
         if kept is None:
             return None
         wanted.append(kept)
-    return None if all(map(all, wanted)) else (wanted, filtered)
+    return None if all(map(all, wanted)) else (wanted, filter_items)
 
 
-def _kept(value, items):
-    """Which items a sequence has, in its order; None where it has others."""
+def _match_items(value, items):
+    """Tell the items that a sequence has, in its order; None where it has others."""
     left, found = [freeze(item) for item in reversed(value)], []
     for item in items:
         same = bool(left) and left[-1] == freeze(item)
@@ -273,14 +273,14 @@ def by_second(goal, entry):
         if items is ERR or not _pairs(items) or {item[1] for item in items} != set(value):
             return None
         wanted.append([value[item[1]] for item in items])
-    return wanted, _turned
+    return wanted, _turn
 
 
 def _pairs(items):
     return all(type(item) is tuple and len(item) == 2 and _hashable([item[1]]) for item in items)
 
 
-def _turned(loop, entry, cost):
+def _turn(loop, entry, cost):
     name = loop.names[1] if loop.pair else f"{loop.target}[1]"
     return Entry(f"{{{name}: {entry.text} {loop.head}}}", 9, cost)
 
@@ -292,7 +292,7 @@ def by_presence(goal, entry):
         if items is ERR or not _hashable(items) or not value <= set(items):
             return None
         wanted.append([item in value for item in items])
-    return wanted, _chosen
+    return wanted, _choose
 
 
 def _hashable(items):
@@ -302,8 +302,8 @@ def _hashable(items):
         return False
 
 
-def _chosen(loop, entry, cost):
-    return Entry(f"{{{filtered(loop, entry, cost).bare}}}", 9, cost)
+def _choose(loop, entry, cost):
+    return Entry(f"{{{filter_items(loop, entry, cost).bare}}}", 9, cost)
 
 
 LOOP_RULES = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
@@ -355,7 +355,7 @@ def _whole(value, operand):
     return value / operand
 
 
-def _written(template, rank, left, right):
+def _write(template, rank, left, right):
     def write(found, entry):
         text = template.format(found=found.at(left), entry=entry.at(right))
         return Entry(text, rank, found.cost + entry.cost + 1)
@@ -365,11 +365,11 @@ def _written(template, rank, left, right):
 
 SUMS = 3
 INVERSES = (
-    (lambda value, a: value - a, _written("{found} + {entry}", SUM, SUM, PRODUCT)),
-    (lambda value, a: value + a, _written("{found} - {entry}", SUM, SUM, PRODUCT)),
-    (lambda value, a: a - value, _written("{entry} - {found}", SUM, PRODUCT, SUM)),
-    (_whole, _written("{found} * {entry}", PRODUCT, PRODUCT, SIGN)),
-    (lambda value, a: value * a, _written("{found} / {entry}", PRODUCT, PRODUCT, SIGN)),
-    (lambda value, a: a / value, _written("{entry} / {found}", PRODUCT, SIGN, PRODUCT)),
+    (lambda value, a: value - a, _write("{found} + {entry}", SUM, SUM, PRODUCT)),
+    (lambda value, a: value + a, _write("{found} - {entry}", SUM, SUM, PRODUCT)),
+    (lambda value, a: a - value, _write("{entry} - {found}", SUM, PRODUCT, SUM)),
+    (_whole, _write("{found} * {entry}", PRODUCT, PRODUCT, SIGN)),
+    (lambda value, a: value * a, _write("{found} / {entry}", PRODUCT, PRODUCT, SIGN)),
+    (lambda value, a: a / value, _write("{entry} / {found}", PRODUCT, SIGN, PRODUCT)),
 )
 """The value that the other operand must have, and how the whole is written."""

@@ -28,7 +28,7 @@ def times(left, right):
     return left * right
 
 
-def repeated(text, count):
+def repeat(text, count):
     """A sequence several times."""
     if len(text) * count > LONG:
         raise Refused
@@ -45,7 +45,7 @@ def power(base, exponent):
     return value
 
 
-def joined(left, right):
+def join(left, right):
     """Two sequences after each other."""
     if len(left) + len(right) > LONG:
         raise Refused
@@ -78,21 +78,21 @@ def product(numbers):
     return math.prod(numbers)
 
 
-def glued(separator, texts):
+def glue(separator, texts):
     """Texts with a separator between them."""
     if sum(map(len, texts)) + len(separator) * len(texts) > LONG:
         raise Refused
     return separator.join(texts)
 
 
-def swapped(text, old, new):
+def swap(text, old, new):
     """A text with other parts."""
     if len(new) > 20:
         raise Refused
     return text.replace(old, new)
 
 
-def padded(method):
+def pad_with(method):
     """A method that pads a text to a width."""
 
     def pad(text, width, *filling):
@@ -252,8 +252,8 @@ SEQUENCES = (
         loop="itertools.accumulate({0}, min)", cost=2,
     ),
     Rule("statistics.median({0})", statistics.median, "nums", cost=3),
-    Rule("{0} + {1}", joined, "list list", needs=(SUM, PRODUCT), rank=SUM, fits=same_lists),
-    Rule("{0} * {1}", repeated, "list int", needs=(PRODUCT, SIGN), rank=PRODUCT, cost=2),
+    Rule("{0} + {1}", join, "list list", needs=(SUM, PRODUCT), rank=SUM, fits=same_lists),
+    Rule("{0} * {1}", repeat, "list int", needs=(PRODUCT, SIGN), rank=PRODUCT, cost=2),
     Rule("[{0}]", lambda a: [a], "any"),
     Rule("({0}, {1})", lambda a, b: (a, b), "any any", cost=2),
     Rule("{0}.count({1})", lambda s, a: s.count(a), "seq any", needs=(ATOM, 0), fits=takes, result="int"),
@@ -281,14 +281,14 @@ TEXTS = (
     Rule("{0}.startswith({1})", str.startswith, "str str", needs=(ATOM, 0), result="bool"),
     Rule("{0}.endswith({1})", str.endswith, "str str", needs=(ATOM, 0), result="bool"),
     Rule("{0}.find({1})", str.find, "str str", needs=(ATOM, 0), result="int"),
-    Rule("{0}.replace({1}, {2})", swapped, "str str str", needs=(ATOM, 0, 0), result="str"),
-    Rule("{0}.zfill({1})", padded(str.zfill), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.rjust({1})", padded(str.rjust), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.ljust({1})", padded(str.ljust), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.center({1})", padded(str.center), "str int", needs=(ATOM, 0), cost=2, result="str"),
-    Rule("{0}.join({1})", glued, "str strs", needs=(ATOM, ALONE), result="str"),
-    Rule("{0} + {1}", joined, "str str", needs=(SUM, PRODUCT), rank=SUM, result="str"),
-    Rule("{0} * {1}", repeated, "str int", needs=(PRODUCT, SIGN), rank=PRODUCT, result="str"),
+    Rule("{0}.replace({1}, {2})", swap, "str str str", needs=(ATOM, 0, 0), result="str"),
+    Rule("{0}.zfill({1})", pad_with(str.zfill), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.rjust({1})", pad_with(str.rjust), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.ljust({1})", pad_with(str.ljust), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.center({1})", pad_with(str.center), "str int", needs=(ATOM, 0), cost=2, result="str"),
+    Rule("{0}.join({1})", glue, "str strs", needs=(ATOM, ALONE), result="str"),
+    Rule("{0} + {1}", join, "str str", needs=(SUM, PRODUCT), rank=SUM, result="str"),
+    Rule("{0} * {1}", repeat, "str int", needs=(PRODUCT, SIGN), rank=PRODUCT, result="str"),
 )
 MAPPINGS = (
     Rule("list({0})", list, "dict", needs=(LOOP,), loop="{0}"),
@@ -314,7 +314,7 @@ HINTS = {
 """Words of a task that make a rule likely which does not have the same name."""
 
 
-def hinted(words):
+def list_hints(words):
     """Parts of the texts of rules that the words of a task make likely."""
     return {HINTS[word] for word in words if word in HINTS} | {word for word in words if len(word) > 3}
 
@@ -322,7 +322,7 @@ def hinted(words):
 UNLIKELY_WITHOUT = {
     "float": ("{0} / {1}", "float(", "sqrt(", "hypot("), "str": ("str(", "chr(", "bin("), "dict": ("dict(", "Counter("),
 }  # fmt: skip
-"""What leads to values of a kind, which is unlikely where neither arguments nor results are of it."""
+"""List the rules that lead to values of a kind, which is unlikely where neither arguments nor results are of it."""
 
 
 def rules(words, heads=frozenset(UNLIKELY_WITHOUT)):
@@ -332,7 +332,7 @@ def rules(words, heads=frozenset(UNLIKELY_WITHOUT)):
         words: of the task.
         heads: the kinds of all its arguments and results, without what stands in brackets.
     """
-    likely = hinted(words)
+    likely = list_hints(words)
     odd = [part for head, parts in UNLIKELY_WITHOUT.items() if head not in heads for part in parts]
     found = []
     for rule in RULES:

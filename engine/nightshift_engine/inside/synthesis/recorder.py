@@ -70,12 +70,12 @@ class Probe:
         self._oracle, self._call = oracle, call
 
     def __eq__(self, other):
-        return self._compared(other)
+        return self._compare(other)
 
     def __ne__(self, other):
-        return not self._compared(other)
+        return not self._compare(other)
 
-    def _compared(self, other):
+    def _compare(self, other):
         call = self._call
         wanted, near = _plain(other)
         if call.value is not UNKNOWN:
@@ -97,7 +97,7 @@ class Probe:
             self._oracle.notes.append(call)
         return call.truth
 
-    def known_value(self):
+    def read_value(self):
         """The value, if it is known by now.
 
         Raises:
@@ -126,10 +126,10 @@ def _tolerances(approx):
     return [float(usual if approx.rel is None else approx.rel), float(1e-12 if approx.abs is None else approx.abs)]
 
 
-def _passed_on(name):
+def _pass_on(name):
     def method(self, *arguments):
-        value = self.known_value()
-        return getattr(value, name)(*(part.known_value() if isinstance(part, Probe) else part for part in arguments))
+        value = self.read_value()
+        return getattr(value, name)(*(part.read_value() if isinstance(part, Probe) else part for part in arguments))
 
     return method
 
@@ -139,7 +139,7 @@ for _name in (
     "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__floordiv__", "__mod__", "__abs__", "__round__",
     "__neg__", "__int__", "__float__", "__str__", "__index__",
 ):  # fmt: skip
-    setattr(Probe, _name, _passed_on(_name))
+    setattr(Probe, _name, _pass_on(_name))
 
 
 def isinstance_(value, kinds):
@@ -166,18 +166,18 @@ def install(space, name):
     _state["name"], _state["signature"] = name, signature
 
     def recorder(*arguments, **named):
-        return _called(signature, arguments, named)
+        return _call(signature, arguments, named)
 
     recorder.__name__ = recorder.__qualname__ = name
     recorder.__doc__, recorder.__module__ = found.__doc__, found.__module__
     space[name] = recorder
 
 
-def _called(signature, arguments, named):
+def _call(signature, arguments, named):
     bound = signature.bind(*arguments, **named)
     bound.apply_defaults()
     oracle = _state["oracle"]
-    plain = [part.known_value() if type(part) is Probe else part for part in bound.arguments.values()]
+    plain = [part.read_value() if type(part) is Probe else part for part in bound.arguments.values()]
     packed = values.pack(plain)
     if oracle is None or _opaque(packed):
         raise UnknownResult
@@ -207,9 +207,9 @@ class Plugin:
     def pytest_collection_modifyitems(self, items):
         """Have each test run by us."""
         for item in items:
-            item.runtest = self._wrapped(item, item.runtest)
+            item.runtest = self._wrap(item, item.runtest)
 
-    def _wrapped(self, item, runtest):
+    def _wrap(self, item, runtest):
         def run():
             error = self._run_until_passed(item, runtest)
             if error is not None:
@@ -249,7 +249,7 @@ class Plugin:
 
     def _report(self, calls):
         for call in calls:
-            how, wanted = _learned(call)
+            how, wanted = _learn(call)
             text = json.dumps([call.packed, how, wanted, call.near])
             if _opaque(wanted) or text in self._reported or len(self._reported) >= MOST:
                 continue
@@ -257,8 +257,8 @@ class Plugin:
             os.write(self._events, text.encode() + b"\n")
 
 
-def _learned(call):
-    """What is known of a call's result, and how."""
+def _learn(call):
+    """Return the known result of a call, and how it became known."""
     if call.value is UNKNOWN:
         return "holds", call.truth
     if isinstance(call.value, Exception):

@@ -52,7 +52,7 @@ class Search:
         self.contexts, self._goals, self.found = [], set(), {}
         self.since, self.cheapest, self.now, self.until = None, 99, 0.0, 0.0
         self.waiting, self.raising, self.guards = {}, task["raising"], None
-        self.used = chosen(self.examples)
+        self.used = choose(self.examples)
         variables = [(name, [one.arguments[place] for one in self.used]) for place, name in enumerate(self.parameters)]
         self.constants = task["constants"]
         self.root = Context(variables, self.constants, self)
@@ -65,7 +65,7 @@ class Search:
         )  # fmt: skip
         if share < FOLDING:
             self.open(Folds(self))
-        self.guards = Guards(self, self.raising, self._guarded) if self.raising else None
+        self.guards = Guards(self, self.raising, self._guard) if self.raising else None
 
     def admits(self, context, frozen):
         """Tell whether a goal is new, and the number of goals not exhausted."""
@@ -97,9 +97,9 @@ class Search:
         if len(self.waiting) < MOST_WAITING and not self._keep(text, cost):
             self.waiting[text] = cost
             if self.guards is not None and self.guards.complete:
-                self._guarded()
+                self._guard()
 
-    def _guarded(self):
+    def _guard(self):
         """Put the conditions for exceptions before what waits for them."""
         for text, cost in self.waiting.items():
             self._keep(self.guards.text + text, cost)
@@ -107,7 +107,7 @@ class Search:
 
     def _keep(self, text, cost):
         """Keep what fits all examples; returns whether it does."""
-        text, examples = tidied(text), [*self.examples, *self.raising]
+        text, examples = tidy(text), [*self.examples, *self.raising]
         right = text in self.found or fits(text, self.parameters, examples, self.loose)
         if right and text not in self.found:
             self.found[text] = size(text)
@@ -122,7 +122,7 @@ class Search:
         self.until = begun + budget_s
         while context := self._next():
             now = self.clock()
-            if self._settled(now, begun, budget_s):
+            if self._is_settled(now, begun, budget_s):
                 return "found"
             if why := "time" if now - begun > budget_s else self.stopped():
                 return why
@@ -141,7 +141,7 @@ class Search:
         """How much time is left."""
         return self.until - self.clock()
 
-    def _settled(self, now, begun, budget_s):
+    def _is_settled(self, now, begun, budget_s):
         """Tell whether something was found, and what is smaller is unlikely to be found soon."""
         if self.since is None or now - self.since < GRACE * (self.since - begun) + GRACE_S:
             return False
@@ -168,7 +168,7 @@ def _heads(values):
             yield from _heads(value)
 
 
-def chosen(examples):
+def choose(examples):
     """The examples for the vectors: small ones, and as many different results as can be."""
     if len(examples) <= EXAMPLES:
         return examples
@@ -251,7 +251,7 @@ def _values(tree):
     return {tree} if isinstance(tree, str) else _values(tree[1]) | _values(tree[2])
 
 
-def tidied(text):
+def tidy(text):
     """The same statements as a person would write the comparisons, with the imports that they need."""
     tree = _Tidier().visit(ast.parse(text))
     used = {

@@ -78,7 +78,7 @@ SHARES = (0.85, 0.2)
 def run(task, events):
     """Do the task."""
     gc.disable()  # what is made is kept, or is freed by counting
-    examples, raising = gathered(task)
+    examples, raising = gather(task)
     emit(events, "examples", len(examples) + len(raising))
     if not examples:
         return 0
@@ -120,32 +120,32 @@ class _Other:
 def _search(task, share, events, count, others):
     most = int(task["memory_mb"] * 0.75 / count) << 10  # kilobytes
 
-    def stopped():
+    def is_stopped():
         if any(other.has_found() for other in others):
             return "found"
         return "memory" if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > most else ""
 
-    search = Search(task, share, lambda text, size, tried: emit(events, "found", text, size, tried), stopped)
+    search = Search(task, share, lambda text, size, tried: emit(events, "found", text, size, tried), is_stopped)
     why = search.run(task["budget_s"])
     emit(events, "tried", search.counters.tried, search.root.reached, why)
     return why
 
 
-def gathered(task):
+def gather(task):
     """The examples of values and those of exceptions: what the tests showed, then what is given; none that disagree."""
     found = {}
     for line in [*task["seen"].splitlines(), *task["examples"]]:
         example = read(line, len(task["parameters"]))
         if example is not None:
             found.setdefault(repr(freeze(example.arguments)), []).append(example)
-    agreed = [one for one in map(_agreed, found.values()) if one]
+    agreed = [one for one in map(_agree, found.values()) if one]
     valued = [one for one in agreed if one.how == "gives"]
     if all(type(one.wanted) is bool for one in valued):  # all that is known is truth
         valued = [one for one in agreed if one.how != "raises"]
     return valued, [one for one in agreed if one.how == "raises"]
 
 
-def _agreed(same):
+def _agree(same):
     """The one example that several with the same arguments are; None where they disagree."""
     valued = [one for one in same if one.how != "holds"] or same
     return valued[0] if len({repr(freeze(one.wanted)) for one in valued}) == 1 else None
