@@ -46,13 +46,13 @@ def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], Bas
     def make(model: str | None) -> BaseModelHandler:
         from nightshift.models.acp.agent import AgentSettings  # noqa: PLC0415 (most owners have no agent)
         from nightshift.models.acp.backend import AcpBackend  # noqa: PLC0415 (likewise)
-        from nightshift.verdict.environments.registry_proxy import Endpoint  # noqa: PLC0415 (likewise)
+        from nightshift.verdict.environments.outbound import Endpoint  # noqa: PLC0415 (likewise)
 
         pairs = [host.lower().partition(":") for host in settings.acp_hosts]
         return AcpBackend(
             AgentSettings(
                 command=tuple(words),
-                hosts=tuple(Endpoint(host=host, port=int(port or 443), configured=True) for host, _, port in pairs),
+                hosts=tuple(Endpoint(host, int(port or 443)) for host, _, port in pairs),
                 variables=settings.acp_environment,
                 folders=tuple(settings.acp_folders),
                 auth_method=settings.acp_auth or "",

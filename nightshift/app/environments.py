@@ -25,8 +25,7 @@ from nightshift.verdict.environments.making import KEEP_MB, Environments, Maker,
 from nightshift.verdict.environments.npm import NpmMaker
 from nightshift.verdict.environments.python import PythonMaker, Series
 from nightshift.verdict.environments.services import ServicesMaker
-from nightshift.verdict.environments.setup_maker import SetupMaker
-from nightshift.verdict.environments.setup_run import SetupRunner
+from nightshift.verdict.environments.setup import SetupMaker
 from nightshift.verdict.environments.store import FolderStore
 from nightshift.verdict.environments.uv import Uv
 
@@ -114,21 +113,10 @@ def makers(
     modules = GoModules(runtime.go, settings.process_environment)
     environ = settings.process_environment
     has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has the one without the other
-    setup = SetupMaker(
-        _setup_runner(settings, packages.uv_program(python), consent),
-        series,
-        wheels,
-        environ,
-        lambda: (consent.settings() if consent else settings).setup_registries,
-    )
+    # Setup scripts run under bubblewrap alone, where that holds the daemon's jobs too.
+    sandbox = strong_sandbox(settings) if consent and consent.sandbox == bubblewrap.NAME else None
+    setup = SetupMaker(sandbox, packages.uv_program(python), series, wheels, environ)
     return (wheels, modules, *([NpmMaker(environ)] if has_npm else []), setup, ServicesMaker())
-
-
-def _setup_runner(settings: Settings, uv: Path, consent: SetupConsent | None) -> SetupRunner | None:
-    """Return the runner of setup scripts: bubblewrap, where that holds the daemon's jobs too; else None."""
-    if consent is None or consent.sandbox != bubblewrap.NAME:
-        return None
-    return SetupRunner(strong_sandbox(settings), uv)
 
 
 def strong_sandbox(settings: Settings) -> BubblewrapSandbox:

@@ -149,8 +149,8 @@ def _question(script: SetupScript) -> str:
     return (
         f"May {script.path} of this repository run, to prepare the environment of its tests? It runs once for this "
         f"content, in a sandbox of its own with a copy of the commit's files, without secrets or your home, and can "
-        f"reach {name_first(script.reach)} alone. What it leaves is shown read-only to later runs, which have no "
-        f"network.{named}{remarks}\n\n{printable(script.text)}"
+        f"reach any host but this machine. What it leaves is shown read-only to later runs, which have no network."
+        f"{named}{remarks}\n\n{printable(script.text)}"
     )
 
 

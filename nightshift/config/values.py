@@ -23,10 +23,6 @@ Distribution = Annotated[
 ]
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-# A host, with a port or without, or the address of a registry; a password in it would be of no use.
-Registry = Annotated[
-    str, Field(pattern=r"^(https?://)?([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?(/[^\s@]*)?$")
-]
 
 # A host that is reached by TLS, with a port or without.
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from nightshift.config.fields import ByHand, SettingsGroup, Takes
-from nightshift.config.values import Distribution, Megabytes, Positive, Registry, Seconds, Sha256, off
+from nightshift.config.values import Distribution, Megabytes, Positive, Seconds, Sha256, off
 from nightshift.core.isolation import RUN_LIMITS
 
 Graveness = Literal["critical", "high", "medium", "low"]
@@ -114,9 +114,6 @@ class SandboxSettings(SettingsGroup):
 content (ask), run without asking (trust), or never (off)."""
     allowed_setups: Annotated[list[Sha256], LETS_THROUGH] = Field(default_factory=list)
     """Digests of setup scripts that run without asking; each question and the task's course name them."""
-    setup_registries: Annotated[list[Registry], LETS_THROUGH] = Field(default_factory=list)
-    """The hosts that setup scripts may reach beside the registries of pip, uv, npm and Go: host names or \
-addresses, such as `packages.example.org` or `http://10.0.0.7:8080`."""
     allowed_deps: list[Distribution] = Field(default_factory=list)
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25

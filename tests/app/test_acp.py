@@ -15,7 +15,7 @@ from nightshift.core.errors import ConfigError
 from nightshift.models.acp.agent import AgentPlace
 from nightshift.models.acp.backend import AcpBackend
 from nightshift.sandbox import bubblewrap, job_folders
-from nightshift.verdict.environments.registry_proxy import Endpoint
+from nightshift.verdict.environments.outbound import Endpoint
 from tests.support.sandboxes import runtime
 
 KEY = "key-of-the-agent-0123456789"
@@ -48,8 +48,8 @@ def test_an_agent_gets_what_its_owner_set_and_no_more(tmp_path: Path) -> None:
     assert backend.model == "Helper"
     assert given.command == ("true", "--acp", "a b")
     assert given.variables == {"AGENT_KEY": KEY, "AGENT_REGION": "eu"}
-    named = (Endpoint(host="api.example.com", port=443, configured=True),)
-    assert given.hosts == (*named, Endpoint(host="localhost", port=8443, configured=True))
+    named = (Endpoint("api.example.com", 443),)
+    assert given.hosts == (*named, Endpoint("localhost", 8443))
     assert (given.turn_s, given.auth_method) == (570, "key")
     assert KEY in found.secrets, "what an agent says is shown without its key"
     assert "eu" not in found.secrets

@@ -171,7 +171,7 @@ class Scripted(Copying):
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
         found = super().recipe(files)
-        script = SetupScript(path="setup.sh", text="echo \x1b[2Jhello\n", digest="abc", reach=("packages.example:443",))
+        script = SetupScript(path="setup.sh", text="echo \x1b[2Jhello\n", digest="abc")
         return found and replace(found, script=script)
 
 
@@ -213,7 +213,7 @@ async def test_a_script_is_asked_for_with_its_text_and_what_it_may_reach(tmp_pat
             await choice.of(SCRIPTED)
         (ask,) = needs.value.asks
         assert (ask.kind, ask.subject) == (AskKind.SETUP, "setup:abc")
-        assert "can reach packages.example:443 alone" in ask.question
+        assert "can reach any host but this machine" in ask.question
         assert ask.question.endswith("echo \\x1b[2Jhello\n")
         assert "hello" not in str(needs.value)
 

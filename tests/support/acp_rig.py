@@ -21,8 +21,8 @@ from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.models.acp.agent import AgentPlace, AgentSettings
 from nightshift.models.acp.backend import AcpBackend
 from nightshift.sandbox import job_folders
+from nightshift.verdict.environments.outbound import Endpoint
 from nightshift.verdict.environments.registries import Registries
-from nightshift.verdict.environments.registry_proxy import Endpoint
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 
@@ -111,7 +111,7 @@ def scripted(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> It
             sandbox=bubblewrap(),
             runtime=runtime(),
             folder=job_folders.private(Path(scratch) / "agents"),
-            network=lambda: Registries(endpoints=(), variables={}),
+            network=Registries,
         )
         yield AcpRig(AcpBackend(replace(made, **settings), lambda: place), folder)
         assert not list(place.folder.iterdir()), "a copy was left behind"

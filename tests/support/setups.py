@@ -12,8 +12,7 @@ from nightshift.core.isolation import SandboxJob, SandboxResult
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.environments.python import PythonMaker, Series
-from nightshift.verdict.environments.setup_maker import SetupMaker
-from nightshift.verdict.environments.setup_run import LIMITS, SetupRunner
+from nightshift.verdict.environments.setup import LIMITS, SetupMaker
 from nightshift.verdict.environments.store import FolderStore
 from nightshift.verdict.environments.uv import Uv
 from tests.support.sandboxes import bubblewrap, runtime
@@ -47,7 +46,7 @@ def setups(
     python = PythonMaker(store, Uv(UV, lambda: environ), series)
     bounds = replace(LIMITS, **{"wall_s": 120, "memory_mb": 1024, "pids": 256, "work_mb": 300,
                                     "output_bytes": 1 << 20, "reserved_mb": 1 << 16, **limits})  # fmt: skip
-    setup = SetupMaker(SetupRunner(bubblewrap(), UV, limits=bounds, most_mb=most_mb), series, python, environ)
+    setup = SetupMaker(bubblewrap(), UV, series, python, environ, limits=bounds, most_mb=most_mb)
     return Environments(store, [*([python] if with_python else []), setup], agreed)
 
 

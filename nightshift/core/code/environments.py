@@ -24,7 +24,6 @@ class SetupScript:
         text: what is run.
         digest: SHA-256 of the text and of the files that it names, in hexadecimal digits.
         named: the files of the repository that it names and that the digest covers.
-        reach: the hosts with their ports that it may reach.
         remarks: what of this machine's settings for packages does not hold for it.
     """
 
@@ -32,7 +31,6 @@ class SetupScript:
     text: str
     digest: str
     named: tuple[str, ...] = ()
-    reach: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 

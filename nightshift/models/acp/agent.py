@@ -17,16 +17,13 @@ from nightshift.models.acp.working_copy import WorkingCopy
 from nightshift.sandbox import job_folders
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.environments import proxied
-from nightshift.verdict.environments.proxied import ProxiedRun
+from nightshift.verdict.environments.outbound import START, Endpoint, OutboundProxy, OutboundRun, give_to_jobs
 from nightshift.verdict.environments.registries import CERTIFICATES, Registries
-from nightshift.verdict.environments.registry_proxy import Endpoint, RegistryProxy
 
 TMP = "/tmp"  # noqa: S108 (inside)
 HOME = f"{TMP}/home"
 LIMITS = SandboxLimits(cpus=2.0, memory_mb=4096, pids=1024, work_mb=512, output_bytes=4 << 20, reserved_mb=1 << 16)
 """Of one run; `work_mb` is what a single file may hold, `output_bytes` what it may complain."""
-MOST_TRAFFIC = 2 << 30
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/sbin")
 _HIDDEN = Path("/usr/local")
 GRACE_S = 5.0
@@ -114,7 +111,7 @@ class AgentRun:
 
     connection: Connection
     ended: asyncio.Task[SandboxResult]
-    proxy: RegistryProxy
+    proxy: OutboundProxy
 
 
 @asynccontextmanager
@@ -130,14 +127,12 @@ async def start_agent(
         session: answers it.
     """
     network = await asyncio.to_thread(site.network)
-    proxy = RegistryProxy(
-        settings.hosts, upstream=network.upstream, most_bytes=MOST_TRAFFIC, client="agent", setting="ACP_HOSTS"
-    )
+    proxy = OutboundProxy(settings.hosts, upstream=network.upstream)
     root = copy.folder.parent
     writable = (Mount(host=copy.folder, inside=WORK), Mount(host=root / "tmp", inside=TMP))
     await asyncio.to_thread(_prepare, root, network, writable)
     (to_agent, its_input), (from_agent, its_output) = socket.socketpair(), socket.socketpair()
-    runs = ProxiedRun(site.sandbox, proxy, writable=writable, most_mb=settings.most_mb, who="the agent")
+    runs = OutboundRun(site.sandbox, proxy, writable=writable, most_mb=settings.most_mb, who="the agent")
     talks = (its_input, its_output)
     order = _order(settings, site.runtime, network, [each.fileno() for each in talks])
     ended = asyncio.create_task(
@@ -162,7 +157,7 @@ def _prepare(root: Path, network: Registries, writable: tuple[Mount, ...]) -> No
     (root / "tmp" / "home").mkdir(parents=True)
     (root / "certificates.pem").write_text(network.certificates)
     root.chmod(0o755)
-    proxied.give_to_jobs([mount.host for mount in writable])
+    give_to_jobs([mount.host for mount in writable])
 
 
 def _job(settings: AgentSettings, runtime: Runtime, network: Registries, root: Path, channel: int) -> SandboxJob:
@@ -170,7 +165,7 @@ def _job(settings: AgentSettings, runtime: Runtime, network: Registries, root: P
     if network.certificates:
         mounts.append(Mount(host=root / "certificates.pem", inside=CERTIFICATES))
     return SandboxJob(
-        argv=(*runtime.python, "-I", "-S", "-B", f"{runtime.inside}/{proxied.START}", str(channel)),
+        argv=(*runtime.python, "-I", "-S", "-B", f"{runtime.inside}/{START}", str(channel)),
         mounts=tuple(mounts),
         limits=replace(LIMITS, wall_s=settings.turn_s + 4 * GRACE_S),
     )

@@ -179,7 +179,7 @@ class AcpBackend(BaseModelHandler):
         """Tell the timeline what it was refused and what of its work does not count."""
         lines = [
             *(f"{what} (refused)" for what in turn.refused),
-            *(f"{what} (no network)" for what in run.proxy.traffic.refused),
+            *(f"{what} (no network)" for what in run.proxy.refused),
             *(f"{path}: {why}" for path, why in harvest.dropped.items()),
         ]
         if lines and request.material and request.material.emit:

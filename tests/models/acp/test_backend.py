@@ -20,7 +20,7 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
 from nightshift.git.manager import GitManager
 from nightshift.models.errors import BackendMisconfigured, TimedOut
-from nightshift.verdict.environments.registry_proxy import Endpoint
+from nightshift.verdict.environments.outbound import Endpoint
 from tests.support.acp_rig import AcpRig, agent_folder, request, running, scripted
 from tests.support.git_repo import make_repo, write
 
@@ -231,7 +231,7 @@ async def test_it_reaches_the_hosts_that_its_owner_named_and_no_others(tmp_path:
     async with tls_server(tmp_path) as port:
         actions = [["fetch", f"https://localhost:{port}/"], ["fetch", f"https://127.0.0.1:{port}/"],
                    ["fetch", "https://example.com/"], ["connect", "127.0.0.1", port]]  # fmt: skip
-        with scripted({"PLANNING": actions}, Endpoint(host="localhost", port=port, configured=True)) as rig:
+        with scripted({"PLANNING": actions}, Endpoint("localhost", port)) as rig:
             text = (await rig.ask(Phase.PLANNING)).text
     answers = text.split("\n")
     assert answers[0] == "hello"

@@ -75,7 +75,9 @@ def listener() -> Iterator[Listener]:
     made.close()
 
 
-async def test_no_other_way_leads_out(folder: Path, index: PackageIndex, listener: Listener) -> None:
+async def test_nothing_but_the_proxy_leads_out_and_it_does_not_lead_to_this_machine(
+    folder: Path, index: PackageIndex, listener: Listener
+) -> None:
     script = f"""
 python - <<'END'
 import os, socket, urllib.request
@@ -94,7 +96,6 @@ tries('raw-socket', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
 tries('vsock', lambda: socket.socket(40, socket.SOCK_STREAM))
 tries('proxied-to-loopback', lambda: urllib.request.urlopen(f'http://127.0.0.1:{{port}}/', timeout=3).read())
 tries('proxied-by-name', lambda: urllib.request.urlopen(f'http://localhost:{{port}}/', timeout=3).read())
-tries('proxied-elsewhere', lambda: urllib.request.urlopen('https://elsewhere.example/', timeout=3).read())
 tries('metadata', lambda: urllib.request.urlopen('http://169.254.169.254/latest/', timeout=3).read())
 tries('abstract-socket', lambda: socket.socket(socket.AF_UNIX).connect('\\0nightshift'))
 print('control', urllib.request.urlopen('http://127.0.0.1:{index.port}/simple/moonphase/', timeout=20).status)
@@ -102,7 +103,7 @@ END
 """
     text = await said(setups(folder, index.environ), script)
     assert "ESCAPED" not in text
-    assert text.count(" held ") == 11, text
+    assert text.count(" held ") == 10, text
     assert "control 200" in text
     assert listener.met == 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.verdict.environments import registries
-from nightshift.verdict.environments.registry_proxy import Endpoint
+from nightshift.verdict.environments.outbound import Endpoint
 
 PRIVATE = "https://owner:hunter2hunter2@packages.example/simple/"
 
@@ -21,54 +21,34 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), **npm}
 
 
-def test_without_settings_the_public_ones_may_be_reached_by_tls_alone(environ: dict[str, str]) -> None:
+def test_without_settings_no_registry_is_named(environ: dict[str, str]) -> None:
     found = registries.find(environ)
-    assert {one.shown for one in found.endpoints} >= {f"{name}:443" for name in registries.PUBLIC}
-    assert all(one.tls for one in found.endpoints)
+    assert {endpoint.host for endpoint in found.endpoints} <= {"registry.npmjs.org"}
     assert found.upstream is None
-    assert not found.folders
+    assert not found.remarks
 
 
-def test_what_pip_npm_uv_and_go_are_configured_to_is_told_without_passwords(
-    environ: dict[str, str], tmp_path: Path
-) -> None:
-    wheels, mirror = tmp_path / "wheels", tmp_path / "mirror" / "simple"
-    wheels.mkdir()
-    mirror.mkdir(parents=True)
+def test_what_pip_npm_uv_and_go_are_configured_to_is_told_without_passwords(environ: dict[str, str]) -> None:
     Path(environ["PIP_CONFIG_FILE"]).write_text(
-        f"[global]\nindex-url = {PRIVATE}\nextra-index-url = file://{mirror}\n"
-        f"    http://10.0.0.7:8080/simple\nfind-links = {wheels}\n"
+        f"[global]\nindex-url = {PRIVATE}\nextra-index-url = file:///srv/mirror\n    http://10.0.0.7:8080/simple\n"
     )
     Path(environ["npm_config_userconfig"]).write_text(
         "registry=https://npm.example/all/\n@mine:registry=https://mine.example:8443/\n"
         "//mine.example:8443/:_authToken=hunter2hunter2\n"
     )
     more = {"UV_INDEX": "own=https://a:hunter2hunter2@uv.example/simple", "GOPROXY": "https://go.example,direct"}
-    found = registries.find({**environ, **more}, ["extra.example", "http://127.0.0.1:9000"])
-    named = {one for one in found.endpoints if one.configured}
-    assert named == {
-        Endpoint(host=host, port=port, tls=tls, configured=True)
-        for host, port, tls in (
-            ("packages.example", 443, True), ("10.0.0.7", 8080, False), ("npm.example", 443, True),
-            ("mine.example", 8443, True), ("uv.example", 443, True), ("go.example", 443, True),
-            ("extra.example", 443, True), ("127.0.0.1", 9000, False),
-        )
+    found = registries.find({**environ, **more})
+    assert set(found.endpoints) == {
+        Endpoint("packages.example", 443), Endpoint("10.0.0.7", 8080), Endpoint("npm.example", 443),
+        Endpoint("mine.example", 8443), Endpoint("uv.example", 443), Endpoint("go.example", 443),
     }  # fmt: skip
-    assert found.shown[0] == "packages.example:443"
     assert found.variables["PIP_INDEX_URL"] == "https://packages.example/simple/"
+    assert found.variables["PIP_EXTRA_INDEX_URL"] == "http://10.0.0.7:8080/simple"
     assert found.variables["UV_INDEX"] == "own=https://uv.example/simple"
-    assert found.variables["GOPROXY"] == "https://go.example"
+    assert found.variables["GOPROXY"] == "https://go.example,direct"
     assert "@mine:registry=https://mine.example:8443/\n" in found.npmrc
-    assert set(found.folders) == {wheels, mirror.parent}
     assert "hunter2" not in repr(found)
-    assert [remark for remark in found.remarks if "password for packages.example" in remark]
-
-
-def test_a_home_is_never_shown_as_a_folder_of_packages(environ: dict[str, str]) -> None:
-    Path(environ["PIP_CONFIG_FILE"]).write_text(f"[global]\nfind-links = {Path.home()}\n    /\n    /nowhere\n")
-    found = registries.find(environ)
-    assert not found.folders
-    assert len(found.remarks) == 3
+    assert len(found.remarks) == 1
 
 
 def test_of_a_file_of_certificates_only_certificates_are_told(environ: dict[str, str], tmp_path: Path) -> None:
@@ -86,7 +66,7 @@ def test_the_proxy_of_this_machine_is_kept_outside(environ: dict[str, str]) -> N
     told = {"HTTPS_PROXY": "http://me:hunter2%40@proxy.example:3128", "NO_PROXY": "localhost,.inner.example"}
     found = registries.find({**environ, **told})
     assert found.upstream
-    assert (found.upstream.host, found.upstream.port) == ("proxy.example", 3128)
+    assert found.upstream.endpoint == Endpoint("proxy.example", 3128)
     assert base64.b64decode(found.upstream.authorization.removeprefix("Basic ")) == b"me:hunter2@"
     assert found.upstream.serves("packages.example")
     assert not found.upstream.serves("a.inner.example")

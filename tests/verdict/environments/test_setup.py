@@ -113,19 +113,19 @@ async def test_the_repositorys_own_package_is_read_from_its_files_and_never_a_co
     await left_by(found, base)
     (made,) = found.kept()
     assert made.packages == {}
-    assert any("own package" in remark for remark in made.remarks)
-    assert any("other would hide" in remark for remark in made.remarks)
+    (remark,) = made.remarks
+    assert all(name in remark for name in ("mine", "mine-1.dist-info", "other", "__editable__.mine.pth"))
     left = [path.name for path in (folder / "environments" / made.name / "env").rglob("*")]
     assert not {"mine", "other", "__editable__.mine.pth", "mine-1.dist-info"} & set(left)
 
 
 async def test_a_script_that_fails_says_why_and_leaves_nothing(folder: Path, index: PackageIndex) -> None:
     found = setups(folder, index.environ)
-    base = tree("echo about to fail; curl -s https://elsewhere.example/; apt-get install -y jq && exit 0; exit 3")
+    base = tree("echo about to fail; curl -s http://127.0.0.1:9/; apt-get install -y jq && exit 0; exit 3")
     with pytest.raises(SandboxError) as failed:
         await left_by(found, base)
     text = str(failed.value)
-    assert all(word in text for word in ("ended with 3", "about to fail", "elsewhere.example:443", "It is not root"))
+    assert all(word in text for word in ("ended with 3", "about to fail", "127.0.0.1:9", "It is not root"))
     assert [path.name for path in (folder / "environments").iterdir()] == []
 
 
@@ -163,7 +163,6 @@ async def test_without_consent_no_script_runs_and_it_is_no_part_of_the_environme
     assert whole.unasked is None
     assert part.unasked
     assert (part.unasked.path, part.unasked.text) == (SCRIPT, "echo ran > /env/ran\n")
-    assert f"127.0.0.1:{index.port}" in part.unasked.reach
     assert SCRIPT in whole.sources
     assert part.sources == ("requirements.txt",)
     with pytest.raises(SandboxError, match="has not agreed"):
