@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 def main() -> int:
     """Run one call; the exit code is one of `nightshift.client.errors.Exit`."""
-    return launch.run("nightshift.client.quick", __file__)
+    return launch.run("nightshift.__main__", __file__)
 
 
 if __name__ == "__main__":

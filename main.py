@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 def main() -> int:
     """Run the daemon, or a command; the exit code is one of `nightshift.app.main.Exit`, or `client.errors.Exit`."""
-    return launch.run("nightshift.client.quick", __file__, "serve")
+    return launch.run("nightshift.__main__", __file__, "serve")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Opened:
 
 
 @contextmanager
-def opened(settings: Settings, repo: str) -> Iterator[Opened]:
+def open_results(settings: Settings, repo: str) -> Iterator[Opened]:
     """Open a repository and the benchmark's database.
 
     Args:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nightshift.config.load import Settings
-from nightshift.config.places import ROOT
+from nightshift.config.places import ROOT, is_held
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import BenchmarkError
-from nightshift.maintenance.instance_lock import is_held
 from nightshift.report.benchmark.arms import of_models
 from nightshift.report.benchmark.running import Asked
 from nightshift.report.benchmark.store import BenchmarkStore, RunState

@@ -17,7 +17,7 @@ from nightshift.app.benchmark import Opened
 from nightshift.app.single import PutDown, run_single
 from nightshift.app.verify import suites
 from nightshift.config.load import Settings, settings_at
-from nightshift.config.places import find_places
+from nightshift.config.places import find_places, is_held
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import BenchmarkError, InvalidTask, SandboxError
 from nightshift.core.events import Event, Kind
@@ -27,7 +27,7 @@ from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.tasks.verdicts import Result as Ended
 from nightshift.core.text.formats import duration
-from nightshift.maintenance.instance_lock import InstanceLock, is_held
+from nightshift.maintenance.instance_lock import InstanceLock
 from nightshift.queue import pauses
 from nightshift.queue import store as tasks
 from nightshift.report.benchmark.arms import settings_of
@@ -81,17 +81,17 @@ class Attempts:
         arm, item, _ = turn
         home = self._home / arm.name
         copy = home / "repository"  # the same for all items: lessons are about a repository
-        parts = await asyncio.to_thread(self._prepared, turn, copy)
+        parts = await asyncio.to_thread(self._prepare, turn, copy)
         try:
             spec = _spec(turn, parts, copy, shown=self._run.mode is Mode.SHOWN)
         except InvalidTask as error:
             self._tell(f"{item.commit[:10]}: cannot be a task: {error}")
             return self._result(arm, item, outcome=Ending.REFUSED)
         try:
-            task = await self._tried(spec, self._of_arm(arm, home, limit_usd))
+            task = await self._try_item(spec, self._of_arm(arm, home, limit_usd))
         finally:
             await asyncio.to_thread(self.note_spent, arm.name)
-        if broken := self._broken_off(task, home, limit_usd):
+        if broken := self._break_off(task, home, limit_usd):
             return broken
         solved = task.ending is Ending.COMMITTED and (
             self._run.mode is Mode.SHOWN or await self._passes(item, parts, copy, task.commit or "")
@@ -108,7 +108,7 @@ class Attempts:
                 days = spending.by_day(database.reader())
             self._here.store.note_spent(self._run.key, arm, days)
 
-    def _broken_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
+    def _break_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
         """Tell why an attempt says nothing of its arm: it was put down, or cut off by the rest of the run's budget."""
         if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
             return BrokenOff(reason=f"the model does not come back: {task.reason}")
@@ -122,7 +122,7 @@ class Attempts:
         """Remove the homes: results are stored elsewhere."""
         shutil.rmtree(self._home, ignore_errors=True)
 
-    def _prepared(self, turn: Turn, copy: Path) -> CommitParts:
+    def _prepare(self, turn: Turn, copy: Path) -> CommitParts:
         """The item's commit as a task, and a repository of its parent without its history.
 
         It stays until the next attempt begins: after a kill it has the commit.
@@ -141,7 +141,7 @@ class Attempts:
         read = settings_at(self._settings, own.flags)
         return read.model_copy(update={**own.unset, "home": home, "folders": None})
 
-    async def _tried(self, spec: TaskSpec, settings: Settings) -> Task:
+    async def _try_item(self, spec: TaskSpec, settings: Settings) -> Task:
         """The task as it stands; one that had ended for want of money is tried anew, as another one."""
         for number in count(1):
             events = list[Event]()
@@ -181,7 +181,7 @@ class Attempts:
             cost_usd=spent.cost_usd if spent else 0.0,
             tokens_in=spent.tokens_in if spent else 0,
             tokens_out=spent.tokens_out if spent else 0,
-            seconds=worked_s(events),
+            seconds=seconds_of_work(events),
             iterations=task.iterations if task else 0,
             format_errors=sum(event.kind is Kind.REPLY_REFUSED for event in events),
             finished_at=self._clock(),
@@ -201,7 +201,7 @@ def _is_cut_off(path: Path, task: Task) -> bool:
     return bool(asked) and str(asked[-1].data.get("subject")).startswith("budget:cost_usd:")
 
 
-def worked_s(events: Sequence[Event]) -> float:
+def seconds_of_work(events: Sequence[Event]) -> float:
     """Return the seconds of work on a task, without the time that it waited or that nobody was there."""
     seconds, began, last = 0.0, None, None
     for event in events:
@@ -262,7 +262,7 @@ async def run_arms(
             here.store.add_arm(arm)
         names, drawn = [arm.name for arm in arms], asked.keys or in_order(items)[: asked.items]
         run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), asked.version, asked.rounds)
-        return await _worked(settings, here, run, asked.budget_usd, tell, clock)
+        return await _work_on(settings, here, run, asked.budget_usd, tell, clock)
 
 
 async def go_on(
@@ -286,13 +286,13 @@ async def go_on(
         if run.repo != here.repo:
             raise BenchmarkError(f"{key}: that run is of {run.repo}")
         run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.version, run.rounds)
-        return await _worked(settings, here, run, budget_usd, tell, clock)
+        return await _work_on(settings, here, run, budget_usd, tell, clock)
 
 
-async def _worked(
+async def _work_on(
     settings: Settings, here: Opened, run: Run, budget_usd: float | None, tell: Callable[[str], None], clock: Clock
 ) -> Run:
-    with _stopped_by_signals(tell) as asked:
+    with _stop_by_signals(tell) as asked:
         _swept(settings, here.store)
         put_down = PutDown(asked=asked, patience_s=PATIENCE_S)
         attempts = Attempts(settings, here, run, clock=clock, tell=tell, put_down=put_down)
@@ -304,7 +304,7 @@ async def _worked(
             budget=_budget(settings, here.store, run, budget_usd, clock),
             may_begin=_after_others(settings, clock, tell, asked),
             clock=clock,
-            tell=lambda result: tell(_told(result, here.store)),
+            tell=lambda result: tell(_describe_end(result, here.store)),
         )  # fmt: skip
         if ended.state is RunState.DONE:
             attempts.clear()
@@ -312,7 +312,7 @@ async def _worked(
 
 
 @contextmanager
-def _stopped_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
+def _stop_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
     """Gives what is set when the process shall stop; a second signal ends it at once."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
@@ -340,7 +340,7 @@ def _swept(settings: Settings, store: BenchmarkStore) -> None:
             shutil.rmtree(settings.benchmark_dir / run.key, ignore_errors=True)
 
 
-def _told(result: Result, store: BenchmarkStore) -> str:
+def _describe_end(result: Result, store: BenchmarkStore) -> str:
     subject = next((one.subject for one in store.items() if one.key == result.item), result.item)
     words = "solved" if result.solved else f"not solved ({result.outcome})"
     return f"{result.arm}: {words} in {duration(result.seconds)}: {subject[:60]}"
@@ -359,15 +359,17 @@ def owners_limits(settings: Settings, store: BenchmarkStore, clock: Clock) -> Bu
     """Return the rest of the owner's budgets, which his tasks and the benchmark share."""
 
     def of_day() -> float | None:
-        return _left(settings, store, settings.day_cost_usd, clock().date())
+        return _seconds_left(settings, store, settings.day_cost_usd, clock().date())
 
     def of_all() -> float | None:
-        return _left(settings, store, settings.total_cost_usd, None)
+        return _seconds_left(settings, store, settings.total_cost_usd, None)
 
     return Budget(of_day, of_all)
 
 
-def _left(settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None) -> float | None:
+def _seconds_left(
+    settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None
+) -> float | None:
     if limit_usd is None:
         return None
     of_tasks = 0.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nightshift.app.git_beside import git_beside
-from nightshift.app.repository_settings import opened
+from nightshift.app.repository_settings import open_service
 from nightshift.app.services import defaults
 from nightshift.app.submission import choose_language_here
 from nightshift.app.verify import suites
@@ -39,7 +39,7 @@ async def check_repository(repo: str, settings: Settings) -> Preflight:
     with (
         tempfile.TemporaryDirectory(prefix=prefix) as folder,
         git_beside(settings, Path(folder)) as git,
-        opened(settings, to_change=settings.db_path.exists()) as service,
+        open_service(settings, to_change=settings.db_path.exists()) as service,
     ):
         root = service.show(repo).repo
         asked = TaskSpec(description="", repo=root)

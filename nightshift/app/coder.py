@@ -58,7 +58,7 @@ class CodeExecutor:
         self.limits = limits or Limits()
 
     @contextlib.asynccontextmanager
-    async def opened(self) -> AsyncIterator[SuiteRunner]:
+    async def open_suite(self) -> AsyncIterator[SuiteRunner]:
         """Give what judges changes.
 
         Raises:
@@ -105,7 +105,7 @@ class AutonomousCoder:
 
         async def run() -> Solved:
             limits = Limits(iterations=self._most).over(self._executor.limits)
-            async with self._executor.opened() as suite:
+            async with self._executor.open_suite() as suite:
                 return await solve(description, tests, self._generate, self._fix, suite, files=files, limits=limits)
 
         return asyncio.run(run())

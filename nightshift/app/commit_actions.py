@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 def make_commit_services(settings: Settings, store: StoreServices, services: Services) -> CommitServices:
     """The daemon's: they share the locks of its integrations, and judge in its sandbox once there is one."""
-    return _commit_services(settings, store, services.git, services.opened_suite, services.merge_locks)
+    return _commit_services(settings, store, services.git, services.open_suite, services.merge_locks)
 
 
 class CommitActions:

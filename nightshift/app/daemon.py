@@ -242,7 +242,7 @@ class Daemon:
     def _verification(self, repo: str) -> Verification:
         """Return the verification of a repository's commits in the daemon's sandbox, once there is one."""
         key = evidence.read_key(self._settings.seal_file)
-        return Verification(self._services.git, repo, self._services.opened_suite, key)
+        return Verification(self._services.git, repo, self._services.open_suite, key)
 
     def _restarts(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], Future[Restart]]:
         """Return the server's function to restart a worker by name; the future fails like `TaskExecutor.restart`."""

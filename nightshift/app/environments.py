@@ -44,7 +44,7 @@ class SetupConsent:
     decision: Callable[[str], bool | None]
     sandbox: str
 
-    def given(self, digest: str) -> bool:
+    def is_given(self, digest: str) -> bool:
         """Tell whether a script of this digest may run."""
         settings = self.settings()
         if settings.setup_scripts == "off":
@@ -69,7 +69,7 @@ def make_environments(
     """
     store = FolderStore(folder or settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
     made = makers(settings, runtime, store, consent)
-    return Environments(store, made, consent.given if consent else lambda _digest: False)
+    return Environments(store, made, consent.is_given if consent else lambda _digest: False)
 
 
 def decisions_of(path: Path) -> Callable[[str], bool | None]:
@@ -84,7 +84,7 @@ def decisions_of(path: Path) -> Callable[[str], bool | None]:
     return decision
 
 
-def made_environments(settings: Settings) -> list[MadeEnvironment]:
+def list_environments(settings: Settings) -> list[MadeEnvironment]:
     """List the stored environments, used last first; nothing is made, nor swept."""
     folder = settings.environments_dir
     return kept_in(job_folders.where(folder)) if folder.parent.exists() else []
@@ -104,11 +104,11 @@ def makers(
     others = interpreter.others(Path.home())
     opening = threading.Lock()
 
-    def opened(name: str) -> Runtime:
+    def open_other(name: str) -> Runtime:
         with opening:  # two runs may be the first to want it
             return open_series(settings.runner_dir, others[name], installed_programs())
 
-    series = Series(usual=runtime, others=tuple(others), open=opened)
+    series = Series(usual=runtime, others=tuple(others), open=open_other)
     wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)
     modules = GoModules(runtime.go, settings.process_environment)
     environ = settings.process_environment

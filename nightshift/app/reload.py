@@ -62,9 +62,9 @@ class LiveSettings:
         async with self._one_at_a_time:
             try:
                 new, overruled = await asyncio.to_thread(self._read_all)
-                kept, to_apply, done = self._prepared(new)
+                kept, to_apply, done = self._prepare(new)
             except ConfigError as error:
-                self._refused(error)
+                self._refuse(error)
                 raise
             self._now = kept
             for apply in to_apply:
@@ -81,14 +81,14 @@ class LiveSettings:
         Raises:
             ConfigError: a part that would be made of them finds faults.
         """
-        return self._prepared(new)[2]
+        return self._prepare(new)[2]
 
     def _read_all(self) -> tuple[Settings, tuple[str, ...]]:
         """The settings as the sources say them now, and where the settings page overrules `config.yaml`."""
         new = self._read()
         return new, sources(new).overruled
 
-    def _prepared(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
+    def _prepare(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
         """The settings that would hold, what applies them, and what came of it in words."""
         self._mask.learn(new.secrets)
         old = self._now
@@ -105,17 +105,17 @@ class LiveSettings:
             raise ConfigError(faults)
         done = Reloaded(
             changed=tuple(name for name in changed if name not in waiting),
-            later=tuple(Later(name=name, holds=self._shown(getattr(old, name))) for name in waiting),
+            later=tuple(Later(name=name, holds=self._show(getattr(old, name))) for name in waiting),
         )
         return kept, to_apply, done
 
-    def _refused(self, error: ConfigError) -> None:
+    def _refuse(self, error: ConfigError) -> None:
         text = self._mask(f"the settings have faults, so the old ones stay in use: {'; '.join(error.faults)}")
         self.notices = (text,)
         data = {"faults": [self._mask(fault) for fault in error.faults]}
         self._emit(Event(kind=Kind.SETTINGS_REFUSED, level=Level.ERROR, message=text, data=data))
 
-    def _shown(self, value: object) -> str:
+    def _show(self, value: object) -> str:
         if isinstance(value, SecretStr):
             return MASK
         return self._mask(str(value)) if value not in (None, "") else "unset"

@@ -80,7 +80,7 @@ class RepositoryService:
 
     def base_of(self, repo: str) -> str | None:
         """The branch that was set for tasks in a repository to start from."""
-        return readable(self._kept(_folder(repo, self._settings()))[1])[0].base
+        return readable(self._read_kept(_folder(repo, self._settings()))[1])[0].base
 
     def known(self) -> list[str]:
         """The repositories that tasks used and those for which something was set, as they are named."""
@@ -99,9 +99,9 @@ class RepositoryService:
         """
         folder = _folder(repo, self._settings())
         if folder == _folder(None, self._settings()) and not (Path(folder) / ".git").exists():
-            return self._shown(folder, "", Found(), {}, "nothing was done in the workspace yet")
+            return self._option_of(folder, "", Found(), {}, "nothing was done in the workspace yet")
         status = self._git.statuses.read(folder)
-        kept = self._kept(status.root)[1]
+        kept = self._read_kept(status.root)[1]
         try:
             commit = self._git.resolve(folder, readable(kept)[0].base or "HEAD")
             tree = self._git.tree(folder, commit)
@@ -110,7 +110,7 @@ class RepositoryService:
         except GitError as fault:
             commit, found, error, ours, draft = "", Found(), str(fault), True, ""
         branch = {"base": status.branch, "target": status.branch}
-        return replace(self._shown(status.root, commit, found, branch, error, ours=ours), setup_draft=draft)
+        return replace(self._option_of(status.root, commit, found, branch, error, ours=ours), setup_draft=draft)
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
         """Set values, or remove them with None; all of them, or none where one is wrong.
@@ -153,13 +153,13 @@ class RepositoryService:
         Raises:
             GitError: it is no repository.
         """
-        return readable(self._kept(self.show(repo).repo)[1])[0].benchmark
+        return readable(self._read_kept(self.show(repo).repo)[1])[0].benchmark
 
     def _change(self, root: str, changes: Mapping[str, Any]) -> RepositoryOptions:
         kept = changed(self._sound(root), changes)
         self._refuse_unknown(root, kept)
         self._db.write(lambda conn: repositories.keep_settings(conn, root, kept, self._clock())).result(WRITE_WALL_S)
-        told = ", ".join(f"{name}: {_told(name, value)}" for name, value in changes.items())
+        told = ", ".join(f"{name}: {_describe(name, value)}" for name, value in changes.items())
         self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {told}"[:500])
         return self.show(root)
 
@@ -184,17 +184,17 @@ class RepositoryService:
 
     def _sound(self, root: str) -> dict[str, Any]:
         """Return the stored settings that this version can read; the others would stand in the way of every change."""
-        kept = self._kept(root)[1]
+        kept = self._read_kept(root)[1]
         wrong = {name.partition(".")[0] for name in readable(kept)[1]}
         return {name: value for name, value in kept.items() if name not in wrong}
 
-    def _kept(self, folder: str) -> tuple[str, dict[str, Any]]:
+    def _read_kept(self, folder: str) -> tuple[str, dict[str, Any]]:
         return repositories.kept_settings(self._db.reader(), folder)
 
-    def _shown(
+    def _option_of(
         self, repo: str, commit: str, found: Found, of_git: Mapping[str, Any], error: str, *, ours: bool = True
     ) -> RepositoryOptions:
-        kept = self._kept(repo)[1]
+        kept = self._read_kept(repo)[1]
         settings = self._settings()
         otherwise = {
             "integrate": settings.git_integrate, "integrate_self_tested": settings.integrate_self_tested,
@@ -217,14 +217,14 @@ class RepositoryService:
         )
 
 
-def _told(name: str, value: Any) -> Any:
+def _describe(name: str, value: Any) -> Any:
     if value is None:
         return "removed"
     return ", ".join(one["arm"] for one in value) if name == BENCHMARK else value
 
 
 @contextmanager
-def opened(settings: Settings, *, to_change: bool) -> Iterator[RepositoryService]:
+def open_service(settings: Settings, *, to_change: bool) -> Iterator[RepositoryService]:
     """The service in a process of its own, beside a daemon or without one; it makes nothing but what is to be kept."""
     with tempfile.TemporaryDirectory(prefix=orphans.prefix("settings")) as folder:
         path = settings.db_path if to_change or settings.db_path.exists() else Path(folder) / "empty.sqlite"

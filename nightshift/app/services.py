@@ -243,7 +243,7 @@ class Services:
         finally:
             self.prepared.set()
 
-    async def opened_suite(self) -> OpenedSuite:
+    async def open_suite(self) -> OpenedSuite:
         """Return the suite in the daemon's sandbox once `prepare` has ended, or the reason why there is none."""
         await self.prepared.wait()
         if self.attempt_services is None:

@@ -57,7 +57,7 @@ from nightshift.server.settings_port import SettingsPort
 NOTHING = Sources(in_file={}, page={}, origins={})
 
 
-def shown(described: Described, now: Settings, after: Settings, found: Sources, mask: Masker) -> SettingRow:
+def make_row(described: Described, now: Settings, after: Settings, found: Sources, mask: Masker) -> SettingRow:
     """Put together what is known of one setting.
 
     Args:
@@ -80,12 +80,12 @@ def shown(described: Described, now: Settings, after: Settings, found: Sources, 
         is_set=later is not None,
         veiled=described.kind is not Kind.SECRET and (value, following) != (plain(held), plain(later)),
         origin=origin,
-        fixed=fixed(name, origin),
-        in_file="" if overruled is None else _said(described, overruled, mask),
+        fixed=explain_fixed(name, origin),
+        in_file="" if overruled is None else _format_value(described, overruled, mask),
     )
 
 
-def fixed(name: str, origin: Origin) -> str:
+def explain_fixed(name: str, origin: Origin) -> str:
     """Tell why the files do not decide about a setting, with the fix; empty where they do."""
     if origin is Origin.ENVIRONMENT:
         return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
@@ -94,7 +94,7 @@ def fixed(name: str, origin: Origin) -> str:
     return ""
 
 
-def _said(described: Described, value: Any, mask: Masker) -> str:
+def _format_value(described: Described, value: Any, mask: Masker) -> str:
     """Format the value that a file gives a setting, checked or not, as text."""
     if described.kind is Kind.SECRET:
         return MASK
@@ -145,10 +145,10 @@ class ConnectionTests:
         backend, note = self._backend(trial)
         typed = Masker([trial.key] if trial.key else [])
         async with self._alone():
-            tried = await _looked_at(backend)
+            tried = await _look_at(backend)
             if tried.works and trial.ask and not isinstance(backend, ModelFileBackend):
                 # A model file would be loaded beside the one in use.
-                tried = await _asked(backend, tried)
+                tried = await _ask(backend, tried)
         said = " ".join(filter(None, (tried.detail, note)))
         detail, fix = printable(self._mask(typed(said))), "" if tried.works else backend.setup
         return tried.model_copy(update={"detail": detail, "fix": fix})
@@ -188,13 +188,13 @@ class ConnectionTests:
             raise ConfigError(["backend: the built-in engine needs no connection; the status tells of its sandbox"])
         if trial.backend == "acp":
             raise ConfigError(["backend: an agent is started for a task alone; the status tells whether it can be"])
-        settings, note = self._typed(trial)
+        settings, note = self._read_typed(trial)
         backend = backend_class(trial.backend).from_settings(settings, trial.model or None)
         if backend is None:
             raise ConfigError([f"backend: {trial.backend} is not configured: {backend_class(trial.backend).setup}"])
         return backend, note
 
-    def _typed(self, trial: ModelTestIn) -> tuple[BackendSettings, str]:
+    def _read_typed(self, trial: ModelTestIn) -> tuple[BackendSettings, str]:
         stored = backend_settings(self._settings(), nothing_runs)
         address, key = ADDRESSES.get(trial.backend), f"{trial.backend}_api_key"
         values: dict[str, Any] = {}
@@ -209,7 +209,7 @@ class ConnectionTests:
         return replace(stored, **values), note
 
 
-async def _looked_at(backend: BaseModelHandler) -> ModelTested:
+async def _look_at(backend: BaseModelHandler) -> ModelTested:
     began = time.monotonic()
     works = await asyncio.to_thread(backend.is_available)
     offered = backend.offered
@@ -226,7 +226,7 @@ async def _looked_at(backend: BaseModelHandler) -> ModelTested:
     )
 
 
-async def _asked(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
+async def _ask(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
     began = time.monotonic()
     try:
         tokens = await one_word(backend, ASK_S)
@@ -288,7 +288,7 @@ class SettingsService:
             after, found = settings_at(now), sources(now)
         except ConfigError as error:
             after, found, faults = now, NOTHING, tuple(map(self._mask, error.faults))
-        settings = [shown(each, now, after, found, self._mask) for each in self._described.values()]
+        settings = [make_row(each, now, after, found, self._mask) for each in self._described.values()]
         return SettingsShown(
             settings=settings,
             file=str(now.config_file),
@@ -309,17 +309,17 @@ class SettingsService:
             digest = await asyncio.to_thread(self._file.digest)
             if asked.digest and asked.digest != digest:
                 raise ConfigChanged()
-            before, after, new = await asyncio.to_thread(self._judged, asked)
+            before, after, new = await asyncio.to_thread(self._judge, asked)
             outlook = self._live.check(new)
             diff = self._diff(before, after)
             if asked.dry_run:
-                return _changed(outlook, digest, diff)
+                return _answer_change(outlook, digest, diff)
             if diff:
                 await asyncio.to_thread(self._file.replace, digest, text_of(after))
             done = await self._reload()
-            return _changed(done, await asyncio.to_thread(self._file.digest), diff)
+            return _answer_change(done, await asyncio.to_thread(self._file.digest), diff)
 
-    def _judged(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
+    def _judge(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
         """Return the page's overrides, the overrides after the change, and the settings that these give."""
         found = sources(self._live.now)
         names = dict.fromkeys([*asked.changes, *asked.reset])
@@ -337,7 +337,7 @@ class SettingsService:
             return f"{name}: is no setting"
         if why := self._described[name].by_hand:
             return f"{name}: is changed in config.yaml alone, because {why}"
-        why = fixed(name, origins.get(name, Origin.DEFAULT))
+        why = explain_fixed(name, origins.get(name, Origin.DEFAULT))
         return f"{name}: {why}" if why else ""
 
     def _keys_led_astray(self, new: Settings, after: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
@@ -371,7 +371,7 @@ class SettingsService:
         return lines
 
 
-def _changed(came: Reloaded, digest: str, diff: list[str]) -> SettingsChanged:
+def _answer_change(came: Reloaded, digest: str, diff: list[str]) -> SettingsChanged:
     later = [Waits.model_validate(each) for each in came.later]
     return SettingsChanged(changed=list(came.changed), later=later, diff=diff, digest=digest)
 
@@ -399,14 +399,14 @@ def settings_port(
     loop = asyncio.get_running_loop()
     service, tests = SettingsService(live, up, reload, mask), ConnectionTests(lambda: live.now, mask, clock)
 
-    def threaded(work: Callable[[_A], Coroutine[Any, Any, _T]]) -> Callable[[_A], Future[_T]]:
+    def on_own_loop(work: Callable[[_A], Coroutine[Any, Any, _T]]) -> Callable[[_A], Future[_T]]:
         return lambda asked: asyncio.run_coroutine_threadsafe(work(asked), loop)
 
     return SettingsPort(
         show=service.show,
-        change=threaded(service.change),
-        try_model=threaded(tests.try_model),
-        try_notices=threaded(tests.try_notices),
+        change=on_own_loop(service.change),
+        try_model=on_own_loop(tests.try_model),
+        try_notices=on_own_loop(tests.try_notices),
         reload=on_loop(reload, loop),
         notify_on=lambda: frozenset(live.now.notify_on),
     )

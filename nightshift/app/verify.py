@@ -101,7 +101,7 @@ def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
     """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
 
-    async def opened() -> OpenedSuite:
+    async def open_suite() -> OpenedSuite:
         try:
             runtime = open_runtime(settings.runner_dir)
             layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment)
@@ -124,4 +124,4 @@ def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSui
         )  # fmt: skip
         return OpenedSuite(suite=suite, environments=environments)
 
-    return opened
+    return open_suite

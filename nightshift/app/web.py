@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.app.benchmark_process import BenchmarkProcess
-from nightshift.app.environments import made_environments
+from nightshift.app.environments import list_environments
 from nightshift.app.hub_client import hub_client
 from nightshift.app.maintenance import Reporter
 from nightshift.app.outlook import work_settings
@@ -71,7 +71,7 @@ class RepositoryWatch:
                 return self._newest
             look = self._look
             if look is None or look.done():
-                look = self._look = self._thread.submit(self._looked)
+                look = self._look = self._thread.submit(self._read_states)
         done, _ = wait([look], PATIENCE_S)
         return look.result() if done else self._newest
 
@@ -80,7 +80,7 @@ class RepositoryWatch:
         self._stopping.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _looked(self) -> RepositoryStates:
+    def _read_states(self) -> RepositoryStates:
         conn, settings = self._db.reader(), self._settings()
         named, ours = repositories.used(conn), repositories.ours(conn)
         own = str(settings.workspace.resolve())
@@ -175,7 +175,7 @@ def open_web(
         report=Reporter(settings, store, utc_now).of_week,
         repositories=repositories,
         repository_settings=services.repository_settings,
-        environments=lambda: made_environments(settings()),
+        environments=lambda: list_environments(settings()),
         check_models=actions.check_models,
         live=services.models.live,
         install_extra=services.extras.install,
@@ -183,10 +183,10 @@ def open_web(
         ensure_extra=services.extras.ensure,
         hub=hub,
     )
-    return _started(_host(settings(), context), settings().port_file, stack)
+    return _start(_host(settings(), context), settings().port_file, stack)
 
 
-def _started(host: Host, port_file: Path, stack: ExitStack) -> Host:
+def _start(host: Host, port_file: Path, stack: ExitStack) -> Host:
     host.start()
     stack.callback(host.stop)
     write_whole(port_file, f"{host.port}\n")

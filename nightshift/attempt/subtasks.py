@@ -16,9 +16,8 @@ from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import ROOT
 from nightshift.core.tasks.states import Phase, Status
 from nightshift.core.tasks.subtasks import Subtask, SubtaskSpec
-from nightshift.core.tasks.task import Limits, Task, TaskSpec
+from nightshift.core.tasks.task import MAX_PRIORITY, Limits, Task, TaskSpec
 
-MAX_PRIORITY = 1_000_000
 _REASON_CHARS = 600
 
 

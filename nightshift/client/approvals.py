@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from nightshift.client.errors import Exit
@@ -9,15 +11,20 @@ from nightshift.client.output import Cell
 from nightshift.client.session import Session
 from nightshift.core.errors import IllegalMove
 from nightshift.core.program import typed
-from nightshift.core.tasks.change_checks import AskKind
-from nightshift.server.approvals import ApprovalRow
+
+QUESTION, BUDGET = "question", "budget"
+"""Kinds of what is asked (`core.tasks.change_checks.AskKind`) whose subject is no name."""
 
 
 def approvals(session: Session) -> int:
     """List what is open."""
-    found = session.client.approvals()
+    found = _open(session)
     session.print(found, session.views.approvals(found))
     return Exit.OK
+
+
+def _open(session: Session) -> Any:
+    return session.get("/api/approvals", open=1)
 
 
 def approve(session: Session, approval_id: int, remark: str = "") -> int:
@@ -31,13 +38,13 @@ def approve(session: Session, approval_id: int, remark: str = "") -> int:
             f"approval {approval_id} is a question, which takes an answer and no remark: "
             f'{typed(f"answer {approval_id}")} "…"'
         )
-    row = session.client.decide(approval_id, True, remark)
-    return _print_decision(session, row, "answered" if row.kind is AskKind.QUESTION else "granted")
+    row = _decide(session, approval_id, True, remark)
+    return _print_decision(session, row, "answered" if row.kind == QUESTION else "granted")
 
 
 def deny(session: Session, approval_id: int, remark: str = "") -> int:
     """Deny what a task asked for."""
-    return _print_decision(session, session.client.decide(approval_id, False, remark), "denied")
+    return _print_decision(session, _decide(session, approval_id, False, remark), "denied")
 
 
 def answer(session: Session, approval_id: int, text: str) -> int:
@@ -51,18 +58,22 @@ def answer(session: Session, approval_id: int, text: str) -> int:
     if not text:
         approving = typed(f"approve {approval_id}")
         raise click.UsageError(f"the answer is empty; {approving} goes with what is assumed.")
-    return _print_decision(session, session.client.answer(approval_id, text), "answered")
+    return _print_decision(session, session.post(f"/api/approvals/{approval_id}/answer", {"answer": text}), "answered")
+
+
+def _decide(session: Session, approval_id: int, granted: bool, remark: str) -> Any:
+    return session.post(f"/api/approvals/{approval_id}", {"granted": granted, "answer": remark})
 
 
 def _is_question(session: Session, approval_id: int) -> bool:
     """Tell whether an approval is a question; its kind never changes, so the look may precede the decision."""
-    kinds = {row.approval_id: row.kind for row in session.client.approvals().approvals}
-    return kinds.get(approval_id) is AskKind.QUESTION
+    kinds = {row.approval_id: row.kind for row in _open(session).approvals}
+    return kinds.get(approval_id) == QUESTION
 
 
-def _print_decision(session: Session, row: ApprovalRow, what: str) -> int:
-    has_name = row.kind not in {AskKind.BUDGET, AskKind.QUESTION} and row.subject
-    reply = f": {row.answer}" if row.kind is AskKind.QUESTION and row.answer else ""
+def _print_decision(session: Session, row: Any, what: str) -> int:
+    has_name = row.kind not in {BUDGET, QUESTION} and row.subject
+    reply = f": {row.answer}" if row.kind == QUESTION and row.answer else ""
     line = f"approval {row.approval_id} {what}: {row.subject if has_name else row.question} (task {row.task_id}){reply}"
     session.print(row, Cell(line))
     session.note_if_down("the task goes on when it starts")

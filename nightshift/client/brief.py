@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from nightshift.client.daemon import live_or_noted
 from nightshift.client.new_task import own_time
 from nightshift.client.output import Block, Cell, Lines, Tone, stamp
 from nightshift.client.session import Session
-from nightshift.core.clock import to_text
 from nightshift.core.program import typed
-
-if TYPE_CHECKING:
-    from nightshift.server.routes.brief import BriefAnswer, CauseRow
-    from nightshift.server.routes.watching import ForecastAnswer
 
 SPANS = ("read", "night", "today")
 NAMED = 8
@@ -32,16 +27,16 @@ def brief(session: Session, since: str, *, read: bool) -> int:
     Raises:
         click.UsageError: `since` is none of these.
     """
-    found = session.client.brief(since if since in SPANS else own_time("--since", since))
-    ahead = session.client.forecast() if session.connection.live and not session.out.as_json else None
+    found = session.get("/api/brief", since=since if since in SPANS else own_time("--since", since))
+    ahead = session.get("/api/forecast") if session.connection.live and not session.out.as_json else None
     session.print(found, [*_blocks(found, since), *_ahead(ahead)])
     if read:
-        session.client.read_brief(to_text(found.until))
+        session.post("/api/brief/read", {"until": found.until})
         session.out.note(f"marked as read; the next one starts at {stamp(found.until, short=True).text}")
     return live_or_noted(session)
 
 
-def _blocks(found: BriefAnswer, since: str) -> Iterator[Block]:
+def _blocks(found: Any, since: str) -> Iterator[Block]:
     is_first = since == SPANS[0] and found.read_at is None
     begin = "The last 24 hours" if is_first else f"Since {stamp(found.since, short=True).text}"
     yield Lines(lines=[Cell(f"{begin}: {found.line}")])
@@ -52,7 +47,7 @@ def _blocks(found: BriefAnswer, since: str) -> Iterator[Block]:
         yield Lines(lines=[Cell(f"{what:<17}{typed(command)}", Tone.DIM) for what, command in todo])
 
 
-def _ahead(found: ForecastAnswer | None) -> Iterator[Block]:
+def _ahead(found: Any) -> Iterator[Block]:
     """Yield the forecast of the open tasks."""
     if found is None or not found.line:
         return
@@ -61,7 +56,7 @@ def _ahead(found: ForecastAnswer | None) -> Iterator[Block]:
     yield Lines(lines=[Cell(f"Open: {found.line}"), *more, *warning])
 
 
-def _cause(cause: CauseRow) -> Iterator[Cell]:
+def _cause(cause: Any) -> Iterator[Cell]:
     """Why some failed, with their numbers; of one alone also what was asked for."""
     yield Cell(f"{cause.count} failed: {cause.title}", Tone.BAD)
     if len(cause.tasks) == 1:
@@ -72,7 +67,7 @@ def _cause(cause: CauseRow) -> Iterator[Cell]:
         yield Cell(f"  tasks {named}{' …' if cause.count > NAMED else ''}")
 
 
-def _todo(found: BriefAnswer) -> Iterator[tuple[str, str]]:
+def _todo(found: Any) -> Iterator[tuple[str, str]]:
     if found.needs:
         yield "what needs you:", "approvals"
     if found.unread:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from nightshift.client.errors import Exit, NotFound
 from nightshift.client.output import Block, Cell, Lines, Tone
@@ -10,17 +11,13 @@ from nightshift.client.session import Session
 from nightshift.core.program import typed
 from nightshift.core.tasks.states import Status
 from nightshift.core.text.masking import printable
-from nightshift.server.diffs.changes import Diff, FileDiff
-from nightshift.server.diffs.hunks import SIGNS
-from nightshift.server.schemas import TaskDetail
-from nightshift.server.timeline.step_answers import FailureRow
-from nightshift.server.timeline.timeline_answers import TimelineStep
 
 MOST_FAILURES = 3
 MOST_TEXT_LINES = 20
 """Of the text of one failure."""
 IN_SHORT = 60
 """Lines of a diff beside other things about the task."""
+_SIGNS: Mapping[str, str] = {"same": " ", "added": "+", "gone": "-"}
 _TONES: Mapping[str, Tone] = {"same": Tone.PLAIN, "added": Tone.GOOD, "gone": Tone.BAD}
 
 
@@ -30,12 +27,12 @@ def diff(session: Session, name: str) -> int:
     Raises:
         NotFound: the name stands for nothing.
     """
-    found = session.client.diff(session.client.resolve(name).task_id)
+    found = session.get(f"/api/task/{session.get('/api/resolve', name=name).task_id}/diff")
     session.print(found, diff_blocks(found))
     return Exit.OK
 
 
-def diff_blocks(found: Diff, *, most: int | None = None) -> list[Block]:
+def diff_blocks(found: Any, *, most: int | None = None) -> list[Block]:
     """A diff file by file; of a longer one the first `most` lines, and what shows the rest."""
     if not found.files:
         return [Lines(lines=[Cell(found.note or "it changed no file", Tone.DIM)])]
@@ -45,8 +42,8 @@ def diff_blocks(found: Diff, *, most: int | None = None) -> list[Block]:
     return [Lines(lines=lines)]
 
 
-def _lines(found: Diff) -> Iterator[Cell]:
-    added, removed = (sum(getattr(file, name) or 0 for file in found.files) for name in ("added", "removed"))
+def _lines(found: Any) -> Iterator[Cell]:
+    added, removed = (sum(file[name] or 0 for file in found.files) for name in ("added", "removed"))
     count = len(found.files) + found.left_out
     yield Cell(
         f"{count} file{'' if count == 1 else 's'}, +{added} -{removed}: {found.before} → {found.after}", Tone.DIM
@@ -59,7 +56,7 @@ def _lines(found: Diff) -> Iterator[Cell]:
         yield Cell(f"and {found.left_out} more files", Tone.DIM)
 
 
-def _file(file: FileDiff) -> Iterator[Cell]:
+def _file(file: Any) -> Iterator[Cell]:
     counts = "" if file.added is None else f"  +{file.added} -{file.removed}"
     yield Cell(f"{file.status} {file.path}{counts}{'  (test)' if file.test else ''}", Tone.BUSY)
     if file.told:
@@ -68,23 +65,23 @@ def _file(file: FileDiff) -> Iterator[Cell]:
         yield Cell(f"@@ -{hunk.old} +{hunk.new} @@", Tone.DIM)
         for line in hunk.lines:
             text = "".join(text for _, text in line.parts).expandtabs(4)
-            yield Cell(f"{SIGNS[line.kind]}{text}", _TONES[line.kind])
+            yield Cell(f"{_SIGNS[line.kind]}{text}", _TONES[line.kind])
 
 
-def show_failed_tests(session: Session, task: TaskDetail) -> list[Block]:
+def show_failed_tests(session: Session, task: Any) -> list[Block]:
     """The tests that failed when they were last run, with what they asserted; nothing of a task that passed."""
-    if task.status is Status.DONE or not any(row.failed for row in task.iterations):
+    if task.status == Status.DONE or not any(row.failed for row in task.iterations):
         return []
-    timeline = session.client.timeline(task.task_id)
+    timeline = session.get(f"/api/task/{task.task_id}/timeline")
     steps = [step for each in timeline.tries for step in each.steps if step.failed]
     if not steps:
         return []
     return _show_failures(session, task, steps[-1])
 
 
-def _show_failures(session: Session, task: TaskDetail, step: TimelineStep) -> list[Block]:
+def _show_failures(session: Session, task: Any, step: Any) -> list[Block]:
     try:
-        verdict = session.client.step(task.task_id, step.attempt, step.step_no).verdict
+        verdict = session.get(f"/api/task/{task.task_id}/step/{step.attempt}/{step.step_no}").verdict
     except NotFound:  # pruned; the task itself says so
         return []
     if verdict is None or not verdict.failures:
@@ -96,7 +93,7 @@ def _show_failures(session: Session, task: TaskDetail, step: TimelineStep) -> li
     return [Lines(lines=lines)]
 
 
-def _failure(failure: FailureRow) -> Iterator[Cell]:
+def _failure(failure: Any) -> Iterator[Cell]:
     where = f" ({failure.frame})" if failure.frame and failure.frame not in failure.id else ""
     yield Cell(f"{failure.kind or 'failed'}: {failure.id}{where}", Tone.BAD)
     text = "\n".join(filter(None, [failure.message.text, failure.excerpt]))
@@ -106,7 +103,7 @@ def _failure(failure: FailureRow) -> Iterator[Cell]:
         yield Cell("  …", Tone.DIM)
 
 
-def more_of(task: TaskDetail) -> Lines:
+def more_of(task: Any) -> Lines:
     """Name the commands that show the rest."""
     again = [typed(f"retry {task.task_id}")] if task.status in {Status.FAILED, Status.CANCELLED} else []
     return Lines(lines=[Cell("  ".join([typed(f"diff {task.task_id}"), *again]), Tone.DIM)])

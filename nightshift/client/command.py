@@ -1,29 +1,48 @@
 """One call of the command line: from its arguments to an exit code.
 
 `client.arguments` finds the command in what was typed, click reads its parameters (`client.commands`), and
-`client.actions` carries it out. Help, completion and usage errors wait for none of the imports of an action, and a
-status for few.
+`client.actions` carries it out by the answers of the daemon. What only the application can do, it does
+(`session.Application`), and it is imported for nothing else: the daemon's answer takes less time.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from nightshift.client.arguments import ALIASES, ASKING, Arguments, Unclear
-from nightshift.client.commands import every_command
+from nightshift.client.commands import every_command, write_screen
 from nightshift.client.errors import Exit, run_guarded
-from nightshift.client.help_screen import write_screen
-from nightshift.client.version import print_version
 from nightshift.core.program import program, typed
+from nightshift.core.version import VERSION
+
+if TYPE_CHECKING:
+    from nightshift.client.session import Application, Session, Values
 
 COMPLETE_VARIABLE = "_NIGHTSHIFT_COMPLETE"
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Gives commands the session that they are carried out in: that of the prompt, else one of their own."""
+
+    load_application: Callable[[], Application]
+    session: Session | None = None
+
+    def __call__(self, home: Path | None, **printed: Any) -> Session:
+        """Return the session."""
+        from nightshift.client.session import Session  # noqa: PLC0415  # what help and usage errors do without
+
+        return self.session or Session(self.load_application, home, **printed)
 
 
 class Commands(click.Group):
@@ -43,38 +62,43 @@ class Commands(click.Group):
         return [*super().shell_complete(ctx, incomplete), *asking]
 
 
-def call(arguments: Sequence[str]) -> int:
+def main(load_application: Callable[[], Application], arguments: Sequence[str]) -> int:
+    """Run one call with the arguments of a process; the exit code."""
+    return call(load_application, [os.fsencode(each).decode("utf-8", "surrogateescape") for each in arguments])
+
+
+def call(load_application: Callable[[], Application], arguments: Sequence[str]) -> int:
     """Do what the arguments ask; every error becomes a sentence on the standard error stream and an exit code."""
     as_json = "--json" in arguments
-    return run_guarded(lambda: _call(arguments, as_json=as_json), as_json=as_json)
+    return run_guarded(lambda: _call(Sessions(load_application), arguments, as_json=as_json), as_json=as_json)
 
 
-def _call(arguments: Sequence[str], *, as_json: bool) -> int:
+def _call(sessions: Sessions, arguments: Sequence[str], *, as_json: bool) -> int:
     try:
-        found = Arguments(commands()).arrange(arguments)
-        agreed = _ask_about(found, as_json=as_json) if isinstance(found, Unclear) else found
-        return Exit.USAGE if agreed is None else perform(agreed)
+        arranged = Arguments(commands()).arrange(arguments)
+        agreed = _ask_about(arranged, as_json=as_json) if isinstance(arranged, Unclear) else arranged
+        return Exit.USAGE if agreed is None else perform(agreed, sessions)
     except click.ClickException as error:
         return _print_usage_error(error, as_json=as_json)
     except click.Abort:
         return Exit.INTERRUPTED
 
 
-def perform(arguments: Sequence[str], session: object = None) -> int:
+def perform(arguments: Sequence[str], sessions: Sessions) -> int:
     """Carry out a command.
 
     Args:
         arguments: its name and parameters.
-        session: it is carried out in; None makes one.
+        sessions: what it is carried out in.
 
     Raises:
         click.ClickException: the parameters are wrong.
         NightshiftError: it could not be done.
     """
-    done = commands().main(
-        list(arguments), prog_name=program(), standalone_mode=False, obj=session, complete_var=COMPLETE_VARIABLE
+    code = commands().main(
+        list(arguments), prog_name=program(), standalone_mode=False, obj=sessions, complete_var=COMPLETE_VARIABLE
     )
-    return int(done or Exit.OK)
+    return int(code or Exit.OK)
 
 
 @cache
@@ -82,7 +106,7 @@ def commands() -> Commands:
     """The commands, made once."""
     version_option = click.Option(
         ["--version"], is_flag=True, is_eager=True, expose_value=False, help="Print the version.",
-        callback=lambda ctx, _, given: ctx.exit(print_version()) if given else None,
+        callback=lambda ctx, _, given: ctx.exit(_print_version()) if given else None,
     )  # fmt: skip
     root = Commands(
         commands=every_command(_carry_out), params=[version_option], invoke_without_command=True, no_args_is_help=False,
@@ -104,60 +128,46 @@ def _ask_at_terminal(ctx: click.Context) -> int:
     """Give a terminal the prompt, and anything else the help."""
     if sys.stdin.isatty() and sys.stdout.isatty():
         from nightshift.client.prompt import Prompt  # noqa: PLC0415  # readline writes to some terminals when it is imported
-        from nightshift.client.session import Session  # noqa: PLC0415  # what help and usage errors do without
 
-        return Prompt(Session(), commands(), perform).run()
+        session = ctx.obj(None)
+        sessions = Sessions(session.load_application, session)
+        return Prompt(session, commands(), lambda words: perform(words, sessions)).run()
     click.echo(ctx.get_help(), err=True)
     return Exit.USAGE
 
 
-def _carry_out(ctx: click.Context, values: Mapping[str, Any]) -> int:
+def _carry_out(ctx: click.Context, values: Values) -> int:
     """Do what a command says, with the values of its parameters."""
-    name = ctx.command_path.removeprefix(ctx.find_root().command_path).strip()
-    first, _, below = name.partition(" ")
+    first, _, below = ctx.command_path.removeprefix(ctx.find_root().command_path).strip().partition(" ")
     name = f"{ALIASES.get(first, first)} {below}".strip()
     match name:
         case "help":
             return _help(ctx, values["words"])
         case "version":
-            return print_version()
+            return _print_version()
         case "completion":
             return _print_completion(values["shell"])
     if given := values.get("task_text"):
         if values["text"]:
             raise click.UsageError("the task is said twice: give it as TEXT, or with --task.", ctx)
         values = {**values, "text": (given,)}
-    if name == "run" and not values["text"] and ctx.obj is None:
+    if name == "run" and not values["text"] and ctx.obj.session is None:
         return _ask_at_terminal(ctx)
-    if name == "daemon":
-        from nightshift.app.main import main  # noqa: PLC0415  # no other command needs it
+    from nightshift.client.actions import ACTIONS  # noqa: PLC0415  # what help and usage errors do without
+    from nightshift.client.output import Color  # noqa: PLC0415  # as above
 
-        variables = {"FLASK_PORT": values["port"], "WORKER_COUNT": values["workers"]}
-        return main(values["home"], restarts_itself=True, variables=variables)
-    from nightshift.client.output import Color, Printer  # noqa: PLC0415  # what help and usage errors do without
-
-    printed = {"as_json": values["as_json"], "color": Color.NEVER if values["no_color"] else Color(values["color"])}
-    if name == "doctor":  # it must go where no session can be made, such as with broken settings
-        from nightshift.client.doctor import doctor  # noqa: PLC0415
-
-        return doctor(Printer(**printed), values["home"], deep=values["deep"])
-    return _in_session(ctx, name, values, printed)
-
-
-def _in_session(ctx: click.Context, name: str, values: Mapping[str, Any], printed: Mapping[str, Any]) -> int:
-    from nightshift.client.session import Session  # noqa: PLC0415  # as above
-
-    session = ctx.obj or Session(values["home"], **printed)
+    color = Color.NEVER if values["no_color"] else Color(values["color"])
+    session = ctx.obj(values["home"], as_json=values["as_json"], color=color)
     try:
-        if name == "status":
-            from nightshift.client.daemon import status  # noqa: PLC0415  # it needs little else
-
-            return status(session, watch=values["watch"])
-        from nightshift.client.actions import ACTIONS  # noqa: PLC0415  # as above
-
-        return ACTIONS[name](session, values)
+        action = ACTIONS.get(name) or session.load_application().actions[name]
+        return action(session, values)
     finally:
         session.disconnect()
+
+
+def _print_version() -> int:
+    print(f"Nightshift {VERSION}")
+    return Exit.OK
 
 
 def _help(ctx: click.Context, words: Sequence[str]) -> int:
@@ -209,7 +219,7 @@ def _of_another(error: click.NoSuchOption) -> str:
     having = [
         each.name
         for each in commands().commands.values()
-        if any(name in (*one.opts, *one.secondary_opts) for one in each.params)
+        if any(name in (*option.opts, *option.secondary_opts) for option in each.params)
     ]
     if not having or error.ctx is None:
         return ""

@@ -6,18 +6,25 @@ in `client/arguments.py`, which turns them into these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from nightshift.core.errors import NightshiftError
 from nightshift.core.program import typed
 
-NEWEST = 40
-"""How many tasks a shell offers where an id is typed."""
+if TYPE_CHECKING:
+    from nightshift.client.session import Values
+
+NEWEST, WORDS = 40, 50
+"""How many tasks a shell offers where an id is typed, and with how much of their words."""
+COLUMN = 22
+"""Characters of the column of names on the screen of all commands."""
 
 
 class Section(StrEnum):
@@ -63,10 +70,15 @@ class Name(click.ParamType[Any]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """The newest tasks whose numbers begin so, each with the beginning of its words."""
-        from nightshift.client.completion import newest_tasks  # noqa: PLC0415  # nothing else here needs the database
-
-        found = newest_tasks(ctx.params.get("home"), NEWEST)
-        return [CompletionItem(number, help=words) for number, words in found if number.startswith(incomplete)]
+        try:
+            tasks = ctx.obj(ctx.params.get("home")).get("/api/tasks", limit=NEWEST).tasks
+        except NightshiftError:  # a shell shows no errors while one types; the command itself will say what is wrong
+            return []
+        return [
+            CompletionItem(str(task.task_id), help=" ".join(task.description.split())[:WORDS])
+            for task in tasks
+            if str(task.task_id).startswith(incomplete)
+        ]
 
 
 class TaskId(Name, Whole):
@@ -106,35 +118,31 @@ class Command(click.Command):
     """A command with its place in the help: `section` is its heading.
 
     Args:
-        later: makes parameters that follow the others, when somebody asks for them: the screen of all commands does
-            not wait for what the options of each import.
+        make_params: makes its parameters when somebody asks for them: the screen of all commands does not wait for
+            what the options of each import.
         listed: how it stands there, with its arguments; empty where another one speaks for it.
     """
 
     section: Section | None = None
 
     def __init__(
-        self,
-        *args: Any,
-        later: Iterable[Callable[[], list[click.Parameter]]] = (),
-        listed: str = "",
-        **attributes: Any,
+        self, *args: Any, make_params: Callable[[], list[click.Parameter]], listed: str = "", **attributes: Any
     ) -> None:
-        self.listed = listed
-        self._made: list[click.Parameter] = []
-        self._later = list(later)
+        self.listed, self._make_params = listed, make_params
         super().__init__(*args, **attributes)
+
+    @cached_property
+    def _made(self) -> list[click.Parameter]:
+        return self._make_params()
 
     @property
     def params(self) -> list[click.Parameter]:
         """All its parameters."""
-        while self._later:
-            self._made += self._later.pop(0)()
         return self._made
 
     @params.setter
-    def params(self, made: list[click.Parameter]) -> None:
-        self._made = made
+    def params(self, _: list[click.Parameter]) -> None:
+        """Leave the parameters to `make_params`."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one part for each heading, in the order of declaration; what all commands take comes last."""
@@ -171,7 +179,7 @@ Exit codes:
   0 all nodes are up   1 the hub is away, or no node is up
   6 paused, a node is lost, or a task waits for you"""
 OUTPUT, MORE = "Every command takes", "More about the task"
-Act = Callable[[click.Context, Mapping[str, Any]], int]
+Act = Callable[[click.Context, "Values"], int]
 """Carries a command out, given its context and the values of its parameters."""
 _ID, _NAME = TaskId(), Name()
 _TASK, _TASK_IS = ("-t", "--task", "task_text"), {"metavar": "TEXT", "help": "The same as TEXT."}
@@ -201,10 +209,10 @@ def _command(
     name: str,
     text: str,
     *params: click.Parameter,
-    later: Callable[[], list[click.Parameter]] | None = None,
+    later: Callable[[], list[click.Parameter]] = list,
     **more: Any,
 ) -> Command:
-    return Command(name, help=text, params=list(params), later=[*([later] if later else []), _output], **more)
+    return Command(name, help=text, make_params=lambda: [*params, *later(), *_output()], **more)
 
 
 def _argument(name: str, **attributes: Any) -> click.Argument:
@@ -220,12 +228,10 @@ def _flag(*names: str, **attributes: Any) -> Option:
 
 
 def _output() -> list[click.Parameter]:
-    from nightshift.client.output import Color  # noqa: PLC0415  # see `Command`
-
     home = click.Path(file_okay=False, path_type=Path)
     return [
         _flag("--json", "as_json", group=OUTPUT, help="JSON on the standard output, for scripts; times are UTC."),
-        _option("--color", type=click.Choice(list(map(str, Color))), default="auto", group=OUTPUT,
+        _option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", group=OUTPUT,
                 help="NO_COLOR is honoured as well."),
         _flag("--no-color", group=OUTPUT, help="The same as --color never."),
         _option("--home", metavar="FOLDER", type=home, group=OUTPUT,
@@ -425,21 +431,6 @@ def _bench() -> Group:
             _flag("--yes", help="Take it over."),
             _flag("--off", help="Take back what was taken over."),
         ),
-        _command(
-            "smoke", "Let a new model try ten items, and say whether it is fit for work.\n\nExits with 1 where it "
-            "solved nothing, or where its replies could often not be read.", repo,
-            _argument("model", required=True, metavar="BACKEND=MODEL"),
-            _option("--items", type=Whole(1_000_000), default=10, metavar="N", help="So many; 10 by default."),
-            _option("--budget", type=float, metavar="USD", help="Stop before it has cost more."),
-        ),
-        _command(
-            "gate", "After a change of prompts: do the arms solve fewer of the same items?\n\nTries again what an "
-            "earlier version of the agent tried. Exits with 1 where an arm is worse by more than chance.", repo,
-            _option("--before", metavar="VERSION", help="The earlier version; by default the newest of them."),
-            _option("--mode", type=click.Choice(["shown", "words"]), default="shown", help="As for run."),
-            _option("--margin", type=Whole(100), metavar="POINTS", help="Also fail unless such a loss is excluded."),
-            _option("--budget", type=float, metavar="USD", help="Stop before it has cost more."),
-        ),
     ]  # fmt: skip
     group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
     group.listed, group.short_help = "bench", "What models are worth on your own history."
@@ -600,3 +591,19 @@ def _list_hidden() -> Iterator[Command | Group]:
 
 _SECTIONS = (_tasks, _looking, _deciding, _commits, _daemon, _list_hidden)
 """Make the commands of each section, in the order of `Section`; those of the last stand in none."""
+
+
+def write_screen(commands: Iterable[click.Command], formatter: click.HelpFormatter) -> None:
+    """Write all commands on one screen of 80 columns and 40 lines, below their headings."""
+    listed = [command for command in commands if isinstance(command, Command | Group) and command.listed]
+    formatter.write(f'Usage: {typed("COMMAND")} …   or a task: {typed("")}"what is to be done"\n')
+    for section in Section:
+        formatter.write(f"{section}\n")
+        for command in listed:
+            if command.section is section:
+                text = (command.short_help or command.help or "").rstrip(".")
+                formatter.write(f"  {command.listed:<{COLUMN}}{text}\n")
+    formatter.write(
+        f"Each takes --json, --no-color, --home FOLDER; {typed('help add')} tells more.\n"
+        "Typed alone it opens a prompt. While no daemon runs, tasks wait in the queue.\n"
+    )

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from nightshift.client.changes import diff_blocks
 from nightshift.client.errors import Exit, NotFound
-from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
+from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell, stamp
 from nightshift.client.session import Session
 from nightshift.core.errors import IllegalMove
 from nightshift.core.program import typed
-from nightshift.server.commits import CommitRow, Commits
-from nightshift.storage.files.whole import write_whole
 
-if TYPE_CHECKING:
-    from nightshift.attempt.verify import Report
-
+COMMIT_WALL_S = 960.0
+"""A little longer than the daemon itself waits for the tests before it answers (`server.context.COMMIT_WALL_S`)."""
 LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
-_VERIFY_CODES: Mapping[str, Exit] = {
-    "holds": Exit.OK, "does not hold": Exit.FAILED, "a draft": Exit.FAILED, "not verified": Exit.REFUSED,
-}  # fmt: skip
-_VERIFY_TONES: Mapping[str, Tone] = {
-    "ok": Tone.GOOD,
-    "CHANGED": Tone.WARN,
-    "FAILED": Tone.BAD,
-    "not checked": Tone.DIM,
-    "holds": Tone.GOOD,
-    "does not hold": Tone.BAD,
-    "not verified": Tone.WARN,
-    "a draft": Tone.WARN,
-}
 
 
 def review(session: Session, what: str | None, *, read: bool, limit: int) -> int:
@@ -52,7 +34,7 @@ def review(session: Session, what: str | None, *, read: bool, limit: int) -> int
     if read or what == "all":
         return mark_reviewed(session, what)
     row = _find_commit(session, what)
-    found = session.client.diff(row.task_id)
+    found = session.get(f"/api/task/{row.task_id}/diff")
     if session.out.as_json:
         session.print(found, [])
         return Exit.OK
@@ -63,9 +45,9 @@ def review(session: Session, what: str | None, *, read: bool, limit: int) -> int
     return Exit.OK
 
 
-def _find_commit(session: Session, name: str) -> CommitRow:
-    named = session.client.resolve(name)
-    rows = session.client.commits(task_id=named.task_id).commits
+def _find_commit(session: Session, name: str) -> Any:
+    named = session.get("/api/resolve", name=name)
+    rows = session.get("/api/commits", task=named.task_id).commits
     row = next((row for row in rows if row.commit == named.commit), None)
     if row is None:
         raise NotFound(f"task {named.task_id} made no commit")
@@ -74,7 +56,7 @@ def _find_commit(session: Session, name: str) -> CommitRow:
 
 def unread(session: Session, count: int) -> int:
     """List what was not read yet, the riskiest first."""
-    found = session.client.commits(unread=True, limit=count, order="risk")
+    found = session.get("/api/commits", unread=1, limit=count, order="risk")
     session.print(found, _list(session, found))
     return Exit.OK
 
@@ -86,15 +68,13 @@ def mark_reviewed(session: Session, which: str) -> int:
         NotFound: there are none.
     """
     if which == "all":
-        if not session.settings.db_path.exists():
-            raise NotFound("nothing was ever committed here")
-        done = session.client.review_all()
+        done = session.post("/api/commits/reviewed", {"all": True})
     else:
-        named = session.client.resolve(which)
+        named = session.get("/api/resolve", name=which)
         if named.by == "commit" and named.commit:
-            done = session.client.review_commit(named.commit)
+            done = session.post("/api/commits/reviewed", {"commit": named.commit})
         else:
-            done = session.client.review_task(named.task_id)
+            done = session.post(f"/api/task/{named.task_id}/reviewed")
     count = len(done.commits)
     marked = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "nothing of that was unread"
     session.print(done, Cell(f"{marked}, {done.unread} left"))
@@ -102,14 +82,8 @@ def mark_reviewed(session: Session, which: str) -> int:
 
 
 def integrate(session: Session, name: str, *, force: bool = False) -> int:
-    """Integrate what waits on the branch of a task: in the daemon where one runs, else in this process."""
-    task_id = _task_of(session, name)
-    if session.connection.live:
-        done = session.client.integrate(task_id, force=force)
-    else:
-        from nightshift.app.commit_actions import integrate_alone  # noqa: PLC0415  # the other actions need none of it
-
-        done = asyncio.run(integrate_alone(task_id, session.settings, force=force))
+    """Integrate what waits on the branch of a task."""
+    done = _act(session, name, "integrate", force=force)
     what = "is integrated already" if done.already else "integrated"
     session.print(done, Cell(f"task {done.task_id} {what}: {done.commit[:10]} on {done.target} of {done.repo}"))
     if not session.out.as_json:
@@ -120,14 +94,8 @@ def integrate(session: Session, name: str, *, force: bool = False) -> int:
 
 
 def discard(session: Session, name: str) -> int:
-    """Remove the branch on which a commit of a task waits: in the daemon where one runs, else in this process."""
-    task_id = _task_of(session, name)
-    if session.connection.live:
-        done = session.client.discard(task_id)
-    else:
-        from nightshift.app.commit_actions import discard_alone  # noqa: PLC0415  # the other actions need none of it
-
-        done = asyncio.run(discard_alone(task_id, session.settings))
+    """Remove the branch on which a commit of a task waits."""
+    done = _act(session, name, "discard")
     what = "is gone already" if done.already else "removed"
     session.print(done, Cell(f"task {done.task_id} discarded: branch {done.branch} of {done.repo} {what}"))
     if not session.out.as_json:
@@ -138,14 +106,8 @@ def discard(session: Session, name: str) -> int:
 
 
 def revert(session: Session, name: str, *, force: bool = False, reapply: bool = False) -> int:
-    """Revert what a task integrated, or reapply it: in the daemon where one runs, else in this process."""
-    task_id = _task_of(session, name)
-    if session.connection.live:
-        done = session.client.revert(task_id, force=force, reapply=reapply)
-    else:
-        from nightshift.app.commit_actions import revert_alone  # noqa: PLC0415  # the other actions need none of it
-
-        done = asyncio.run(revert_alone(task_id, session.settings, force=force, reapply=reapply))
+    """Revert what a task integrated, or reapply it."""
+    done = _act(session, name, "revert", force=force, reapply=reapply)
     what = "reapplied" if done.reapplied else "reverted"
     session.print(done, Cell(f"task {done.task_id} {what}: {done.by[:10]} on {done.branch} of {done.repo}"))
     if not session.out.as_json:
@@ -153,18 +115,22 @@ def revert(session: Session, name: str, *, force: bool = False, reapply: bool = 
     return Exit.OK
 
 
+def _act(session: Session, name: str, action: str, **body: bool) -> Any:
+    return session.post(f"/api/task/{_task_of(session, name)}/{action}", body, wall_s=COMMIT_WALL_S)
+
+
 def _task_of(session: Session, name: str) -> int:
     """The task whose newest commit is meant; an older commit of a task cannot be acted on."""
-    named = session.client.resolve(name)
+    named = session.get("/api/resolve", name=name)
     if named.by == "commit" and named.commit != named.newest:
         newest = (named.newest or "")[:10]
         raise IllegalMove(f"{name} is not the newest commit of task {named.task_id}, which is {newest}")
-    return named.task_id
+    return int(named.task_id)
 
 
 def undo(session: Session, *, force: bool, yes: bool) -> int:
     """Revert what was integrated last, after naming it and, unless `yes` was given, asking."""
-    newest = next(iter(session.client.commits(standing=True, limit=1).commits), None)
+    newest = next(iter(session.get("/api/commits", standing=1, limit=1).commits), None)
     if newest is None:
         session.out.note("nothing that was integrated is left to revert")
         return Exit.NOT_FOUND
@@ -175,53 +141,13 @@ def undo(session: Session, *, force: bool, yes: bool) -> int:
     return revert(session, f"#{newest.task_id}", force=force)
 
 
-def verify(session: Session, name: str, repo: str) -> int:
-    """Look at a commit again, without the daemon, in a sandbox of its own.
-
-    Returns 0 when it holds, 1 when it does not or is a draft, 5 when nothing could be run.
-
-    Raises:
-        UnknownCommit: there is no such commit.
-        AmbiguousName: several fit.
-        NoEvidence: it has no note.
-        GitError: the repository cannot be used.
-    """
-    from nightshift.app.verify import verify_commit  # noqa: PLC0415  # the other actions need none of it
-
-    report = asyncio.run(verify_commit(name, Path(repo) if repo else None, session.settings))
-    session.print(_report_fields(report), _report_blocks(report))
-    return _VERIFY_CODES[str(report.judgement)]
-
-
-def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
-    """Write the proof of a commit into a file, without the daemon.
-
-    Raises:
-        UnknownCommit: there is no such commit.
-        AmbiguousName: several fit.
-        NoEvidence: it has no note.
-        GitError: the repository cannot be used.
-        click.UsageError: the file cannot be written.
-    """
-    from nightshift.app.proof import make_proof  # noqa: PLC0415  # the other actions need none of it
-
-    made = make_proof(name, Path(repo) if repo else None, session.settings)
-    file = out or Path(made.name)
-    try:
-        write_whole(file, made.html)
-    except OSError as error:
-        raise click.UsageError(f"{file} cannot be written: {error.strerror}; name another with --out.") from None
-    session.print({"file": str(file), "bytes": len(made.html.encode())}, Cell(f"written to {file}"))
-    return Exit.OK
-
-
 def _confirm() -> bool:
     if not sys.stdin.isatty():
         raise click.UsageError("undo asks before it acts; say --yes where nobody can answer.")
     return click.confirm("Revert it?", default=False, err=True)
 
 
-def _describe(session: Session, row: CommitRow) -> str:
+def _describe(session: Session, row: Any) -> str:
     at = stamp(row.at, short=session.views.short).text
     return (
         f"the last that was integrated is task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
@@ -229,7 +155,7 @@ def _describe(session: Session, row: CommitRow) -> str:
     )
 
 
-def _list(session: Session, found: Commits) -> list[Block]:
+def _list(session: Session, found: Any) -> list[Block]:
     if not found.commits:
         return [Lines(lines=[Cell("you have read every commit")])]
     left = found.unread - len(found.commits)
@@ -251,7 +177,7 @@ def _what_to_do() -> list[str]:
     ]
 
 
-def _list_left_open(rows: Sequence[CommitRow]) -> list[Block]:
+def _list_left_open(rows: Sequence[Any]) -> list[Block]:
     """List the findings of readers that the commits leave as they are."""
     left = [
         Cell(f"{row.task_id}: left open: {one.severity} ({one.reader}): {one.place}: {one.reason}", Tone.BAD)
@@ -261,7 +187,7 @@ def _list_left_open(rows: Sequence[CommitRow]) -> list[Block]:
     return [Lines(lines=left)] if left else []
 
 
-def _table(session: Session, found: Sequence[CommitRow]) -> Table:
+def _table(session: Session, found: Sequence[Any]) -> Table:
     rows = [
         [
             cell(row.task_id),
@@ -276,32 +202,6 @@ def _table(session: Session, found: Sequence[CommitRow]) -> Table:
     return Table(head=("task", "commit", "label", "made", "on", "subject"), rows=rows, spare=("made", "on"))
 
 
-def _label(row: CommitRow) -> Cell:
+def _label(row: Any) -> Cell:
     label = row.label.replace("_", " ")
     return cell(f"{label}, findings", Tone.BAD) if row.remarks else cell(label, LABELS.get(row.label, Tone.WARN))
-
-
-def _report_blocks(report: Report) -> list[Block]:
-    rows = [
-        [cell(check.standing, _VERIFY_TONES[check.standing]), cell(check.what), Cell(check.detail)]
-        for check in report.checks
-    ]
-    return [
-        Fields(pairs=[("commit", cell(report.commit)), ("subject", cell(report.subject)), ("task", cell(report.task))]),
-        Table(head=("result", "what", "found"), rows=rows),
-        Lines(lines=[Cell(report.sentence, _VERIFY_TONES[report.judgement])]),
-    ]
-
-
-def _report_fields(report: Report) -> Mapping[str, object]:
-    checks = [{"what": c.what, "result": str(c.standing), "detail": c.detail} for c in report.checks]
-    return {
-        "commit": report.commit,
-        "subject": report.subject,
-        "task_id": report.task,
-        "label": report.label and str(report.label),
-        "holds": report.judgement == "holds",
-        "judgement": report.sentence,
-        "duration_s": round(report.duration_s, 3),
-        "checks": checks,
-    }

@@ -1,36 +1,44 @@
-"""The way to the API: over the network where the daemon of a home runs, else to the same application in process.
+"""The way to the API of a home: over the network where its daemon runs, else to the same application in process.
 
 Whether a daemon runs is known from the lock that it holds, not from its port: another home's daemon, or another
-program, may answer there. So an answer counts only if it has the shape of the daemon's. The status is asked for
-often, by scripts and status bars, so nothing here imports pydantic, Flask or the settings until it must
-(`tests/client/test_connection.py`).
+program, may answer there. Answers are JSON, and nothing here knows more of them than how failures look: what a command
+shows of an answer, it takes by name, and a name that is not there is an answer of somebody else.
 """
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode
 
 from nightshift.client.errors import DaemonGone, NotAllowed, NotFound, Stranger
 from nightshift.config.access import Access
+from nightshift.config.places import is_held
 from nightshift.core.errors import IllegalMove, InvalidTask, NightshiftError
-from nightshift.core.status import DaemonStatus
-from nightshift.core.text.from_plain import from_plain
-
-if TYPE_CHECKING:
-    pass
 
 PROBE_WALL_S = 2.0
 ANSWER_WALL_S = 30.0
 MAX_ANSWER_BYTES = 50_000_000
 TOO_SOON_TRIES = 10
-A = TypeVar("A")
+_OF_A_STATUS = ("state", "version", "queue", "overall")
+
+
+class Answer(dict[str, Any]):
+    """A JSON object of an answer, whose fields are attributes as well."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise Stranger(
+                f"something that is not Nightshift answers, or one of another version: no {name!r}"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +60,8 @@ class Reply:
     retry_after_s: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """The content of `server.schemas.Failed`."""
-
-    error: str
-    fields: Mapping[str, str] = field(default_factory=dict)
-    more: int = 0
-
-
 class Connection(ABC):
     """Sends requests and tells what their failures mean; for one thread.
-
-    `ask` and `status` raise `DaemonGone` where the daemon went away, `NotAllowed` where it refuses, `NotFound` where
-    what is named is not there, `IllegalMove` where it may not be done, and `InvalidTask` with the fields that are
-    wrong.
 
     Args:
         where: it leads to, as an address.
@@ -81,16 +76,15 @@ class Connection(ABC):
         """Whether a daemon is behind it."""
         return not self.why_offline
 
-    @abstractmethod
-    def status(self, wall_s: float = ANSWER_WALL_S) -> DaemonStatus:
-        """The daemon as a whole."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of sockets and databases; it may not be used again."""
+    def close(self) -> None:  # noqa: B027  # a network connection has nothing to let go of
+        """Let go of databases; it may not be used again."""
 
     @abstractmethod
     def _send_once(self, request: Request) -> Reply: ...
+
+    def status(self, wall_s: float = ANSWER_WALL_S) -> Answer:
+        """The daemon as a whole; raises as `ask` does."""
+        return self.ask("GET", "/api/status", wall_s=wall_s)
 
     def send(
         self,
@@ -103,7 +97,8 @@ class Connection(ABC):
     ) -> Reply:
         """Send one request, and send it again where the daemon answers that it came too soon and had no effect."""
         content = None if body is None else json.dumps(body).encode()
-        whole = f"{path}?{urlencode(query)}" if query else path
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        whole = f"{path}?{urlencode(given)}" if given else path
         request = Request(method=method, path=whole, content=content, wall_s=wall_s)
         for _ in range(TOO_SOON_TRIES):
             reply = self._send_once(request)
@@ -112,27 +107,35 @@ class Connection(ABC):
             time.sleep(min(reply.retry_after_s, wall_s))
         return reply
 
-    def read(self, reply: Reply, made: Callable[[bytes], A]) -> A:
-        """Return the content of a reply; `made` raises ValueError where the reply is of another shape."""
-        if not HTTPStatus(200) <= reply.status < HTTPStatus(300):
-            raise self._error(reply)
-        try:
-            return made(reply.content)
-        except (ValueError, RecursionError):
-            raise self._stranger("something that is not Nightshift answers, or one of another version") from None
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> Answer:
+        """Send one request, as `send` does, and read its answer.
 
-    def failure(self, reply: Reply) -> Failure:
-        """Read the failure from a reply that is no success."""
-        try:
-            return from_plain(Failure, json.loads(reply.content))
-        except (ValueError, RecursionError):
-            raise self._stranger(f"something that is not Nightshift answers (HTTP {reply.status})") from None
+        Raises:
+            DaemonGone: the daemon went away, or somebody else answers.
+            NotAllowed: it refuses us.
+            NotFound: what is named is not there.
+            IllegalMove: it may not be done.
+            InvalidTask: names the fields that are wrong.
+        """
+        return self.read(self.send(method, path, body, **more))
 
-    def _error(self, reply: Reply) -> NightshiftError:
-        failed = self.failure(reply)
-        match reply.status:
+    def read(self, reply: Reply) -> Answer:
+        """Return the content of a reply; raises as `ask` does."""
+        try:
+            answer = json.loads(reply.content, object_hook=Answer)
+        except (ValueError, RecursionError):
+            answer = None
+        succeeded = HTTPStatus(200) <= reply.status < HTTPStatus(300)
+        if not isinstance(answer, Answer) or not (succeeded or isinstance(answer.get("error"), str)):
+            raise Stranger(f"something that is not Nightshift answers (HTTP {reply.status}) at {self._where}")
+        if not succeeded:
+            raise self._error(reply.status, answer)
+        return answer
+
+    def _error(self, status: int, failed: Answer) -> NightshiftError:
+        match status:
             case HTTPStatus.BAD_REQUEST | HTTPStatus.UNPROCESSABLE_ENTITY:
-                return InvalidTask(dict(failed.fields) or {"task": failed.error}, failed.more)
+                return InvalidTask(failed.get("fields") or {"task": failed.error}, failed.get("more", 0))
             case HTTPStatus.UNAUTHORIZED:
                 return NotAllowed(
                     "the daemon asks for its token: set API_TOKEN here as it was set where the daemon started"
@@ -143,13 +146,10 @@ class Connection(ABC):
                 return NotFound(failed.error)
             case HTTPStatus.CONFLICT:
                 return IllegalMove(failed.error)
-            case status if self.live:
+            case _ if self.live:
                 return NightshiftError(f"the daemon answered with HTTP {status}: {failed.error}")
             case _:
                 return NightshiftError(failed.error)
-
-    def _stranger(self, what: str) -> Stranger:
-        return Stranger(f"{what} at {self._where}")
 
 
 class NetworkConnection(Connection):
@@ -166,16 +166,13 @@ class NetworkConnection(Connection):
         )
         super().__init__(f"{self._host}:{self._port}")
 
-    def status(self, wall_s: float = ANSWER_WALL_S) -> DaemonStatus:
-        """The daemon as a whole."""
-        return self.read(self.send("GET", "/api/status", wall_s=wall_s), _status)
-
-    def close(self) -> None:
-        """There is nothing to let go of."""
+    def probe(self) -> None:
+        """Look whether the daemon answers, and no other program; raises as `ask` does."""
+        answer = self.status(PROBE_WALL_S)
+        if any(name not in answer for name in _OF_A_STATUS):
+            raise Stranger(f"something that is not Nightshift answers, or one of another version at {self._where}")
 
     def _send_once(self, request: Request) -> Reply:
-        import http.client  # noqa: PLC0415  # a fiftieth of a second, which a home without a daemon is spared
-
         headers = self._headers | ({} if request.content is None else {"Content-Type": "application/json"})
         connection = http.client.HTTPConnection(self._host, self._port, timeout=request.wall_s)
         try:
@@ -195,6 +192,25 @@ class NetworkConnection(Connection):
         wait = response.headers.get("Retry-After", "")
         return Reply(status=response.status, content=content, retry_after_s=float(wait) if wait.isdigit() else 1.0)
 
+    def _stranger(self, what: str) -> Stranger:
+        return Stranger(f"{what} at {self._where}")
 
-def _status(content: bytes) -> DaemonStatus:
-    return from_plain(DaemonStatus, json.loads(content))
+
+def connect(access: Access, offline: Callable[[str], Connection]) -> Connection:
+    """Connect to the daemon of a home where it answers, else to its database; chosen anew by each call.
+
+    Args:
+        access: to the home.
+        offline: connects to its database; given why no daemon answers.
+
+    Raises:
+        NotAllowed: a daemon runs, and refuses us.
+    """
+    if not is_held(access.places.lock_file, access.places.db_lock_file):
+        return offline("the daemon is not running")
+    connection = NetworkConnection(access)
+    try:
+        connection.probe()
+    except DaemonGone as gone:
+        return offline(f"a process works on this home, but {gone}")
+    return connection

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
 
-from nightshift.client.errors import Exit
-from nightshift.client.output import Block, Cell, Lines, Tone
+from nightshift.client.errors import DaemonGone, Exit
+from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell, stamp
 from nightshift.client.session import Session
 from nightshift.client.views import pause_reasons
-from nightshift.core.clock import to_text, utc_now
-from nightshift.core.errors import ConfigError, NightshiftError
+from nightshift.config.reloaded import HOW_TO_REMOVE, OVERRULED
+from nightshift.core.errors import ConfigError
 from nightshift.core.program import typed
-from nightshift.core.status import ForgeStatus, OverallState
-from nightshift.core.text.masking import Masker
-from nightshift.storage.db.codec import plain
+from nightshift.core.status import OverallState, install_by_hand
 
 HEALTH: Mapping[OverallState, Exit] = {
     OverallState.NO_MODEL: Exit.FAILED,
@@ -23,8 +25,6 @@ HEALTH: Mapping[OverallState, Exit] = {
 }
 """The exit code of `status` for each state of a running daemon; of every other state it is 0."""
 WATCH_S = 2.0
-SINCE_CHECKPOINT = "now"
-"""The week that `report` means where none is given: the time since the last checkpoint."""
 
 
 def status(session: Session, *, watch: bool = False) -> int:
@@ -62,18 +62,18 @@ def forges(session: Session) -> int:
     blocks: list[Block] = [session.views.forges(found)] if found else []
     if not found:
         lines = [Cell("no repository at a forge is followed; `forges` in the settings names them")]
-    session.print({"forges": plain(found)}, [*blocks, *([Lines(lines=lines)] if lines else [])])
+    session.print({"forges": found}, [*blocks, *([Lines(lines=lines)] if lines else [])])
     return live_or_noted(session)
 
 
-def _describe_forge(forge: ForgeStatus) -> tuple[str, ...]:
-    until = f"; it is left alone until {to_text(forge.rests_until)}" if forge.rests_until else ""
+def _describe_forge(forge: Any) -> tuple[str, ...]:
+    until = f"; it is left alone until {forge.rests_until}" if forge.rests_until else ""
     return (f"{forge.fault}{until}" if forge.fault else "", *forge.notes)
 
 
 def pause(session: Session) -> int:
     """Have no more tasks claimed."""
-    answer = session.client.pause()
+    answer = session.post("/api/pause")
     state = str(answer.state) if session.connection.live else "paused"
     session.print(answer, Cell(state))
     session.note_if_down("it will start without claiming tasks")
@@ -82,7 +82,7 @@ def pause(session: Session) -> int:
 
 def resume(session: Session) -> int:
     """Have tasks claimed again, and show what else holds them back."""
-    answer = session.client.resume()
+    answer = session.post("/api/resume")
     state = str(answer.state) if session.connection.live else ("paused" if answer.holds else "not paused")
     session.print(answer, [Lines(lines=[Cell(state), *pause_reasons(answer.holds).lines])])
     session.note_if_down(f"it will start {'without claiming tasks' if answer.holds else 'working'}")
@@ -91,7 +91,7 @@ def resume(session: Session) -> int:
 
 def checkpoint(session: Session) -> int:
     """Have a checkpoint held now."""
-    answer = session.client.checkpoint()
+    answer = session.post("/api/checkpoint")
     if answer.asked:
         line = "checkpoint: what runs finishes, then the report is written and nothing is started until you resume"
     else:
@@ -104,10 +104,17 @@ def checkpoint(session: Session) -> int:
 
 
 def reload(session: Session) -> int:
-    """Have the daemon read its settings and tasks.yaml again."""
-    from nightshift.config.reloaded import HOW_TO_REMOVE, OVERRULED  # noqa: PLC0415  no other action needs it
+    """Have the daemon read its settings and tasks.yaml again.
 
-    done = session.client.reload()
+    Raises:
+        ConfigError: they have faults, and the old ones still hold.
+    """
+    if not session.connection.live:
+        raise DaemonGone(f"{session.connection.why_offline}; it reads its settings when it starts")
+    reply = session.connection.send("POST", "/api/reload", {})
+    if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        raise ConfigError(json.loads(reply.content)["error"].splitlines())
+    done = session.connection.read(reply)
     session.print(done, Cell(f"changed: {', '.join(done.changed)}" if done.changed else "nothing has changed"))
     for each in () if session.out.as_json else done.later:
         session.out.note(f"{each.name} needs a restart; until then it is {each.holds}")
@@ -118,57 +125,30 @@ def reload(session: Session) -> int:
 
 def install_extra(session: Session, name: str) -> int:
     """Have optional packages installed."""
-    answer = session.client.install_extra(name)
+    if not session.connection.live:
+        raise DaemonGone(f"{session.connection.why_offline}; {install_by_hand(name)} installs them without it")
+    answer = session.post(f"/api/extra/{quote(name, safe='')}/install")
     session.print(answer, Cell(f"{answer.name} is being installed; `{typed('status')}` tells how it goes"))
     return Exit.OK
 
 
-def report(session: Session, week: str) -> int:
-    """Write the report of a week, or of the time since the last checkpoint, from the database alone.
-
-    Raises:
-        StoreError: there is no database yet, or it cannot be read.
-        NightshiftError: the folder of reports cannot be written.
-        click.UsageError: there is no such week, or it has not begun.
-    """
-    from nightshift.report.weekly import summarise, write_report  # noqa: PLC0415  as above
-    from nightshift.report.weeks import asked_span  # noqa: PLC0415  as above
-    from nightshift.storage.db.database import Database  # noqa: PLC0415  no other action needs it
-
-    settings = session.settings
-    with Database(settings.db_path, readonly=True) as database:
-        try:
-            asked = "" if week == SINCE_CHECKPOINT else week
-            since, until = asked_span(database, asked, utc_now(), settings.checkpoint_days)
-        except ValueError as error:
-            import click  # noqa: PLC0415  # what a status does without
-
-            raise click.UsageError(f"report: {error}.") from None
-        summary = summarise(database, since, until)
-    try:
-        path = write_report(summary, settings.reports_dir, Masker(settings.secrets))
-    except OSError as error:
-        raise NightshiftError(f"the report cannot be written to {settings.reports_dir}: {error}") from error
-    html = path.with_suffix(".html")
-    fields = {"report": str(path), "html": str(html), "since": to_text(since), "until": to_text(until)}
-    session.print(fields, [Lines(lines=[Cell(str(path)), Cell(str(html))])])
+def environments(session: Session) -> int:
+    """List them, with what was left out of each."""
+    found = session.get("/api/environments")
+    head = ("environment", "for", "packages", "MB", "used", "declared by")
+    rows = [
+        [
+            cell(one.name),
+            cell(": ".join((one.interpreter or one.kind, *([", ".join(one.services)] if one.services else [])))),
+            cell(len(one.packages)),
+            cell(round(one.size_bytes / 2**20)),
+            stamp(one.used_at, short=session.views.short),
+            cell(", ".join(one.sources)),
+        ]
+        for one in found.environments
+    ]
+    left_out = [Cell(f"{one.name}: {remark}", Tone.DIM) for one in found.environments for remark in one.remarks]
+    blocks: list[Block] = [Table(head=head, rows=rows, spare=("used", "packages", "MB"))] if rows else []
+    lines = left_out if rows else [Cell("no environment was made yet")]
+    session.print(found, [*blocks, *([Lines(lines=lines)] if lines else [])])
     return Exit.OK
-
-
-def notify_test(session: Session) -> int:
-    """Send one notice in each way that is set.
-
-    Raises:
-        ConfigError: none is set.
-    """
-    import asyncio  # noqa: PLC0415  no other action needs it
-
-    from nightshift.app.notices import channels, send_test  # noqa: PLC0415  # the queue and the database come with it
-
-    ways = channels(session.settings)
-    if not ways.names:
-        raise ConfigError(["notify_command, notify_desktop, notify_url: none is set, so no notice would be sent"])
-    faults = asyncio.run(send_test(ways, f"with {typed('notify-test')}", utc_now))
-    fields = {"sent": [name for name, fault in faults.items() if not fault], "faults": dict(faults)}
-    session.print(fields, [Lines(lines=[Cell(f"{name}: {fault or 'sent'}") for name, fault in faults.items()])])
-    return Exit.FAILED if any(faults.values()) else Exit.OK

@@ -59,7 +59,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "tests": _files(options["tests"]),
         "files": _files(options["files"]),
         "test_command": _command(options["test_command"]),
-        "cases": _cases(options["cases"]),
+        "cases": _cases(options["cases"]) if options["cases"] else [],
         "oracle": _read(Path(options["oracle"]).expanduser()) if options["oracle"] else "",
         "depends_on": list(options["depends_on"]),
         "packages": list(options["packages"]),
@@ -118,12 +118,12 @@ def _name_file(text: str) -> tuple[str, Path]:
     return (path.name if outside else path.as_posix()), Path(text).expanduser()
 
 
-def _cases(path: str | None) -> list[Any]:
+def _cases(path: str) -> list[Any]:
     """The list of cases in a file of YAML or JSON; what each may hold is checked with the task."""
     import yaml  # noqa: PLC0415 (slow to import; only where cases are given)
 
     try:
-        cases = yaml.safe_load(_read(Path(path).expanduser())) if path else []
+        cases = yaml.safe_load(_read(Path(path).expanduser()))
     except yaml.YAMLError as error:
         raise click.UsageError(f"--cases: {path}: {' '.join(str(error).split())[:200]}") from None
     except RecursionError:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import select
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TextIO
 
-from nightshift.core.clock import utc_now
+from nightshift.core.clock import from_text, utc_now
 from nightshift.core.text.masking import printable
 
 if TYPE_CHECKING:
@@ -90,11 +90,11 @@ def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
     return Cell(text if text.strip() else "-", tone)
 
 
-def stamp(at: datetime | None, *, short: bool) -> Cell:
+def stamp(at: datetime | str | None, *, short: bool) -> Cell:
     """A time of the owner's own zone: to the second with its offset, or short, without the date where that is today."""
-    if at is None:
+    if not at:
         return cell(None)
-    own = at.astimezone()
+    own = (from_text(at) if isinstance(at, str) else at).astimezone()
     if not short:
         return Cell(own.isoformat(timespec="seconds"))
     today = own.date() == utc_now().astimezone().date()
@@ -158,18 +158,14 @@ class Printer:
             sys.stdout.write(line.text + "\n")
             sys.stdout.flush()
 
-    def document(self, text: str) -> None:
-        """Print a JSON document."""
+    def text(self, text: str) -> None:
+        """Print a text as it is."""
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
-    def documents(self, texts: Sequence[str]) -> None:
-        """Print JSON documents as one array; there is always one, if only `[]`."""
-        self.document(f"[{','.join(texts)}]")
-
-    def mapping(self, fields: Mapping[str, object]) -> None:
-        """Print one JSON object."""
-        self.document(json.dumps(fields, ensure_ascii=False))
+    def document(self, answer: object) -> None:
+        """Print a JSON document, in a line."""
+        self.text(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
 
     def note(self, text: str, stream: TextIO | None = None) -> None:
         """Print what is not part of the answer, on the standard error stream."""

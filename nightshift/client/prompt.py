@@ -8,18 +8,19 @@ import shlex
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
 from nightshift.client.arguments import Arguments
-from nightshift.client.daemon_client import DaemonClient
+from nightshift.client.connection import Connection
 from nightshift.client.errors import Exit, print_error
 from nightshift.client.output import Cell
 from nightshift.client.session import Session
+from nightshift.client.tasks import submit
 from nightshift.client.views import outcome
 from nightshift.core.errors import NightshiftError
 from nightshift.core.tasks.states import ENDED
-from nightshift.server.schemas import TaskDetail
 
 PROMPT = "nightshift> "
 LOOK_S = 1.0
@@ -33,12 +34,10 @@ class Prompt:
     Args:
         session: commands are carried out in it.
         commands: what a line may be, when it is no task.
-        perform: carries out a command in a session; returns its exit code.
+        perform: carries out a command in the session; returns its exit code.
     """
 
-    def __init__(
-        self, session: Session, commands: click.Group, perform: Callable[[Sequence[str], Session], int]
-    ) -> None:
+    def __init__(self, session: Session, commands: click.Group, perform: Callable[[Sequence[str]], int]) -> None:
         self._session, self._commands, self._perform = session, commands, perform
         self._open: set[int] = set()
         self._left = threading.Event()
@@ -92,7 +91,7 @@ class Prompt:
         words = _words(line.removeprefix("/"))
         if line.startswith("/") or arguments.may_be_a_slip(line):
             if words[:1] and words[0] in arguments.known:
-                self._perform(words, self._session)
+                self._perform(words)
             else:
                 for sentence in arguments.unclear(line).sentences():
                     print(Cell(sentence).text)
@@ -101,7 +100,7 @@ class Prompt:
 
     def _add(self, line: str) -> None:
         try:
-            task = self._session.client.submit({"description": line}).task
+            task, _ = submit(self._session, {"description": line})
             self._open.add(task.task_id)
             print(f"task {task.task_id} {task.status}")
             self._session.note_if_down("the task waits in the queue until it starts")
@@ -117,16 +116,16 @@ class Prompt:
                     contextlib.suppress(NightshiftError),
                     contextlib.closing(self._session.connect()) as connection,
                 ):
-                    self._look(DaemonClient(connection))
+                    self._look(connection)
 
-    def _look(self, client: DaemonClient) -> None:
+    def _look(self, connection: Connection) -> None:
         for task_id in sorted(self._open):
-            task = client.task(task_id)
+            task = connection.ask("GET", f"/api/task/{task_id}")
             if task.status in ENDED:
                 self._open.discard(task_id)
                 self._announce(task)
 
-    def _announce(self, task: TaskDetail) -> None:
+    def _announce(self, task: Any) -> None:
         """Put a line above the one that is being typed."""
         with self._printing:
             sys.stdout.write(f"\r\x1b[K{outcome(task).text}\n{PROMPT}{readline.get_line_buffer()}")

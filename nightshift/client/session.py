@@ -2,43 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nightshift.client.connecting import connect
-from nightshift.client.connection import Connection
+from nightshift.client.connection import Answer, Connection, connect
 from nightshift.client.output import Block, Cell, Color, Lines, Printer
 from nightshift.client.views import Views
 from nightshift.config.access import Access, of_nothing_set, recall_access
-from nightshift.config.places import Places, find_places, place_is_given, user_folders
-from nightshift.maintenance.instance_lock import is_held
-from nightshift.storage.db.codec import encode
+from nightshift.config.places import Places, find_places, is_held, place_is_given, user_folders
 
 if TYPE_CHECKING:
-    from nightshift.client.daemon_client import DaemonClient
     from nightshift.config.load import Settings
+
+Values = Mapping[str, Any]
+"""The values that were given on the command line, by parameter name of `client.commands`."""
+Action = Callable[["Session", Values], int]
+"""Carries a command out; returns the exit code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """The part of the command line that is the application's own.
+
+    Attributes:
+        actions: the commands that it carries out itself, by name.
+        offline: answers the API for a session whose daemon is down; given why it is.
+    """
+
+    actions: Mapping[str, Action]
+    offline: Callable[[Session, str], Connection]
 
 
 class Session:
     """Does one thing after the other, as the prompt needs it; it may connect anew for each.
 
     Args:
+        load_application: imports the application, which takes longer than a daemon's answer.
         home: the home that is named; see `places_of`.
         as_json: print answers as JSON.
         color: see `Printer`.
-
-    Raises:
-        ConfigError: the settings are wrong.
     """
 
-    def __init__(self, home: Path | None = None, *, as_json: bool = False, color: Color = Color.AUTO) -> None:
-        self.access: Access = access_to(places_of(home))
+    def __init__(
+        self,
+        load_application: Callable[[], Application],
+        home: Path | None = None,
+        *,
+        as_json: bool = False,
+        color: Color = Color.AUTO,
+    ) -> None:
+        self.load_application, self.home = load_application, home
         self.out = Printer(as_json=as_json, color=color)
         self.views = Views(short=self.out.is_terminal)
         self._connection: Connection | None = None
+
+    @cached_property
+    def access(self) -> Access:
+        """How the daemon of the home is reached.
+
+        Raises:
+            ConfigError: the settings are wrong.
+        """
+        return access_to(places_of(self.home))
 
     @cached_property
     def settings(self) -> Settings:
@@ -62,22 +90,23 @@ class Session:
             self._connection = self.connect()
         return self._connection
 
-    @property
-    def client(self) -> DaemonClient:
-        """The requests beside the status; raises as `connection` does."""
-        from nightshift.client.daemon_client import DaemonClient  # noqa: PLC0415  # pydantic and the server's answers
-
-        return DaemonClient(self.connection)
-
     def connect(self) -> Connection:
         """A connection of the caller's own; raises as `connection` does."""
-        return connect(self.access, lambda: self.settings)
+        return connect(self.access, lambda why: self.load_application().offline(self, why))
 
     def disconnect(self) -> None:
         """Close the connection and connect anew next time: the daemon may have come or gone."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
+
+    def get(self, path: str, **query: Any) -> Answer:
+        """Read something; raises as `Connection.ask`."""
+        return self.connection.ask("GET", path, query=query)
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> Answer:
+        """Have something done; raises as `Connection.ask`."""
+        return self.connection.ask("POST", path, body or {}, **more)
 
     def print(self, answer: object, shown: Sequence[Block] | Cell) -> None:
         """Print what came of an action.
@@ -86,16 +115,10 @@ class Session:
             answer: of the daemon, or fields of our own; printed where JSON was asked for.
             shown: to people: blocks, or one line.
         """
-        if not self.out.as_json:
-            self.out.blocks([Lines(lines=[shown])] if isinstance(shown, Cell) else shown)
-        elif isinstance(answer, Mapping):
-            self.out.mapping(answer)
-        elif is_dataclass(answer):
-            self.out.document(encode(answer))
+        if self.out.as_json:
+            self.out.document(answer)
         else:
-            from nightshift.server.schemas import as_json  # noqa: PLC0415  # as above
-
-            self.out.document(as_json(answer))
+            self.out.blocks([Lines(lines=[shown])] if isinstance(shown, Cell) else shown)
 
     def note_if_down(self, consequence: str) -> None:
         """Add, where no daemon answers, that it does not and what follows from it."""

@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from nightshift.core.events import Level
 from nightshift.core.program import typed
-from nightshift.core.status import DaemonStatus, ForgeStatus, ModelStatus, OverallState, SavedReplies, sandbox_in_brief
-from nightshift.core.tasks.queueing import PauseReason
+from nightshift.core.status import OverallState, sandbox_in_brief
 from nightshift.core.tasks.states import ENDED, DaemonState, Status
 from nightshift.core.text.formats import duration, money, percent, tokens
 from nightshift.core.text.masking import printable
-
-if TYPE_CHECKING:
-    from nightshift.server.approvals import ApprovalRow, Approvals
-    from nightshift.server.schemas import Child, Draft, Iteration, LogLine, Logs, TaskDetail, Tasks, TaskSummary
 
 STATUS_TONE: Mapping[Status, Tone] = {
     Status.RUNNING: Tone.BUSY,
@@ -43,7 +38,7 @@ class Views:
 
     short: bool = False
 
-    def report(self, report: DaemonStatus) -> list[Block]:
+    def report(self, report: Any) -> list[Block]:
         """The daemon as a whole."""
         blocks: list[Block] = [Fields(pairs=self._daemon(report))]
         if report.workers:
@@ -58,7 +53,7 @@ class Views:
             blocks.append(Lines(lines=[Cell(f"note: {text}", Tone.WARN) for text in report.notices]))
         return blocks
 
-    def forges(self, forges: Sequence[ForgeStatus]) -> Table:
+    def forges(self, forges: Sequence[Any]) -> Table:
         """The connections to forges."""
         rows = [
             [
@@ -73,13 +68,13 @@ class Views:
         ]
         return Table(head=("forge", "kind", "looked at", "issues", "drafts", "state"), rows=rows, spare=("kind",))
 
-    def tasks(self, tasks: Tasks) -> list[Block]:
+    def tasks(self, tasks: Sequence[Any]) -> list[Block]:
         """A list of tasks."""
         head = ("id", "status", "ending", "prio", "iter", "created", "ended", "commit", "description")
         spare = ("iter", "prio", "created", "commit", "ending")
-        return [Table(head=head, rows=[self._task_row(task) for task in tasks.tasks], spare=spare)]
+        return [Table(head=head, rows=[self._task_row(task) for task in tasks], spare=spare)]
 
-    def _task_row(self, task: TaskSummary) -> list[Cell]:
+    def _task_row(self, task: Any) -> list[Cell]:
         return [
             cell(task.task_id),
             cell(task.status, STATUS_TONE.get(task.status, Tone.PLAIN)),
@@ -92,7 +87,7 @@ class Views:
             cell(task.description),
         ]
 
-    def task(self, task: TaskDetail) -> list[Block]:
+    def task(self, task: Any) -> list[Block]:
         """One task in full."""
         blocks: list[Block] = [Fields(pairs=self._task_fields(task))]
         blocks.append(Lines(lines=[Cell(line) for line in printable(task.description).split("\n")]))
@@ -104,7 +99,7 @@ class Views:
             blocks.append(Lines(lines=[Cell(note) for note in task.pruned]))
         return blocks
 
-    def _task_fields(self, task: TaskDetail) -> list[tuple[str, Cell]]:
+    def _task_fields(self, task: Any) -> list[tuple[str, Cell]]:
         asked = (
             ("kind", task.kind),
             ("repo", task.repo),
@@ -136,7 +131,7 @@ class Views:
             ("spent", cell(_format_spent(task))),
         ]
 
-    def approvals(self, found: Approvals) -> list[Block]:
+    def approvals(self, found: Any) -> list[Block]:
         """List the approvals; the questions stand below the table, because they must be read to their end."""
         if not found.approvals:
             return [Lines(lines=[Cell("nothing needs your decision")])]
@@ -154,7 +149,7 @@ class Views:
         table = Table(head=("id", "task", "kind", "asked", "subject"), rows=rows, spare=("kind",))
         return [table, Lines(lines=questions)]
 
-    def _question(self, row: ApprovalRow) -> list[str]:
+    def _question(self, row: Any) -> list[str]:
         """Return the lines of a question, and the answer that is assumed where nobody answers."""
         first, *more = row.question.strip().split("\n")
         asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
@@ -162,11 +157,11 @@ class Views:
             return asked
         return [*asked, f"   assumed from {stamp(row.assumed_at, short=self.short).text} on: {row.default}"]
 
-    def logs(self, logs: Logs) -> list[Block]:
+    def logs(self, logs: Any) -> list[Block]:
         """Events, one a line."""
         return [Lines(lines=[self.log_line(line) for line in logs.events])]
 
-    def log_line(self, line: LogLine) -> Cell:
+    def log_line(self, line: Any) -> Cell:
         """One event: time, level, task, event and message in columns."""
         text = line.message or (json.dumps(line.data, ensure_ascii=False) if line.data else "")
         time = stamp(line.timestamp, short=self.short).text
@@ -174,9 +169,9 @@ class Views:
         columns = f"{time}  {line.level:<7}  {task:>5}  {line.event:<21}  {text}"
         return Cell(columns.rstrip(), LEVEL_TONE.get(line.level, Tone.PLAIN))
 
-    def _daemon(self, report: DaemonStatus) -> list[tuple[str, Cell]]:
+    def _daemon(self, report: Any) -> list[tuple[str, Cell]]:
         counts = ", ".join(f"{n} {status}" for status, n in report.queue.items() if n)
-        overall, running = report.overall, report.state is not DaemonState.STOPPED
+        overall, running = report.overall, report.state != DaemonState.STOPPED
         isolation = "; ".join(sandbox_in_brief(report.sandbox_detail)) or report.sandbox
         since = f"version {report.version}, process {report.pid}, up {duration(report.uptime_s)}"
         return [
@@ -200,7 +195,7 @@ class Views:
             ("checkpoint", stamp(report.next_checkpoint_at, short=self.short)),
         ]
 
-    def _workers(self, report: DaemonStatus) -> Table:
+    def _workers(self, report: Any) -> Table:
         rows = [
             [
                 cell(worker.name),
@@ -218,13 +213,13 @@ class Views:
         return Table(head=head, rows=rows, spare=("failed", "done", "since", "iteration"))
 
 
-def pause_reasons(holds: Sequence[PauseReason]) -> Lines:
+def pause_reasons(holds: Sequence[Any]) -> Lines:
     """Why no task is started, and what ends each reason."""
     reasons = ((hold.label, f" ({hold.reason})" if hold.reason else "", hold.lifted_by) for hold in holds)
     return Lines(lines=[Cell(f"{title}{why}; goes on {how}", Tone.WARN) for title, why, how in reasons])
 
 
-def outcome(task: TaskSummary) -> Cell:
+def outcome(task: Any) -> Cell:
     """In a line, how a task stands or ended."""
     text = f"task {task.task_id} {task.status}"
     if task.commit:
@@ -237,7 +232,7 @@ def outcome(task: TaskSummary) -> Cell:
     return Cell(text, STATUS_TONE.get(task.status, Tone.PLAIN))
 
 
-def _draft_fields(task_id: int, draft: Draft) -> list[tuple[str, Cell]]:
+def _draft_fields(task_id: int, draft: Any) -> list[tuple[str, Cell]]:
     """A draft, how to look at it, and what can be done with it."""
     acts = [typed(f"retry {task_id} --from-draft"), typed(f"integrate {task_id}"), typed(f"discard {task_id}")]
     return [
@@ -248,7 +243,7 @@ def _draft_fields(task_id: int, draft: Draft) -> list[tuple[str, Cell]]:
     ]
 
 
-def _child(child: Child) -> str:
+def _child(child: Any) -> str:
     """A subtask in a few words."""
     return f"{child.task_id} ({child.status})"
 
@@ -258,29 +253,29 @@ def _unread(count: int) -> str:
     return f"{count} commit{'' if count == 1 else 's'}, see {typed('review')}"
 
 
-def _format_saved(saved: SavedReplies) -> str:
+def _format_saved(saved: Any) -> str:
     """State the replies that the built-in engine saved, in a line."""
     share = f" ({percent(saved.saved / saved.replies)})" if saved.replies else ""
     tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
 
-def _forms(model: ModelStatus) -> str:
+def _forms(model: Any) -> str:
     """How a model is asked where that is not as usual, and how it is offered tools, where that was tried."""
     share = model.malformed_share
     calls = "" if share is None else f"tool calls: {model.protocol}, {percent(share)} malformed"
     return "; ".join(filter(None, (model.form, calls)))
 
 
-def _forge_state(forge: ForgeStatus) -> str:
+def _forge_state(forge: Any) -> str:
     """Whether it is well, or why not; with how many more there are where something was refused for several issues."""
     if forge.fault:
-        return forge.fault
+        return str(forge.fault)
     more = f" (and {len(forge.notes) - 1} more)" if len(forge.notes) > 1 else ""
     return f"{forge.notes[0]}{more}" if forge.notes else "well"
 
 
-def _models(report: DaemonStatus) -> Table:
+def _models(report: Any) -> Table:
     rows = [
         [
             cell(model.name),
@@ -299,14 +294,14 @@ def _models(report: DaemonStatus) -> Table:
     return Table(head=head, rows=rows, spare=("circuit", "failures", "calls", "cost", "tokens"))
 
 
-def _iteration_row(row: Iteration) -> Sequence[Cell]:
+def _iteration_row(row: Any) -> Sequence[Cell]:
     counts = [cell(row.passed, Tone.GOOD), cell(row.failed, Tone.BAD if row.failed else Tone.PLAIN), cell(row.total)]
     seconds = sum(phase.duration_s or 0 for phase in row.phases)
     phases = ", ".join(f"{phase.phase} {phase.outcome}" for phase in row.phases)
     return [cell(row.attempt), cell(row.iteration), *counts, cell(duration(seconds)), cell(phases)]
 
 
-def _format_spent(task: TaskSummary) -> str:
+def _format_spent(task: Any) -> str:
     spent = task.spent
     used = f"{tokens(spent.tokens_in)} + {tokens(spent.tokens_out)} tokens"
     times = f"models {duration(spent.model_s)}, tests {duration(spent.suite_s)}"

@@ -5,6 +5,7 @@ It is known from the environment alone, without the other settings and the libra
 
 from __future__ import annotations
 
+import fcntl
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -207,3 +208,19 @@ def place_is_given() -> bool:
 def user_folders() -> Folders:
     """The XDG folders of the user who runs this."""
     return xdg_folders(os.environ, Path.home(), os.getuid())
+
+
+def is_held(*paths: Path) -> bool:
+    """Tell whether a living process holds one of the locks: a file may be gone whose lock is held."""
+    return any(map(_is_one_held, paths))
+
+
+def _is_one_held(path: Path) -> bool:
+    try:
+        with path.open("r", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

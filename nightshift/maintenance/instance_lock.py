@@ -99,19 +99,3 @@ def _command_of(pid: int) -> str:
         return (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ").strip()
     except OSError:
         return ""
-
-
-def is_held(*paths: Path) -> bool:
-    """Tell whether a living process holds one of the locks: a file may be gone whose lock is held."""
-    return any(map(_is_one_held, paths))
-
-
-def _is_one_held(path: Path) -> bool:
-    try:
-        with path.open("r", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from nightshift.app.benchmark import Opened, mine_commits, opened, validate_candidates
-from nightshift.app.benchmark_run import Attempts, _why_wait, run_arms, worked_s
+from nightshift.app.benchmark import Opened, mine_commits, open_results, validate_candidates
+from nightshift.app.benchmark_run import Attempts, _why_wait, run_arms, seconds_of_work
 from nightshift.app.single import PutDown
 from nightshift.app.store import open_store
 from nightshift.config.load import Settings, settings_at
@@ -48,7 +48,7 @@ def one_item(folder: Path, server: WireServer, **more: str) -> Iterator[tuple[Se
         "setup_scripts: trust\nenvironments: ask\n"
     )
     settings = settings_in(home)
-    with opened(settings, str(shop(folder / "shop", only="half", **more))) as here:
+    with open_results(settings, str(shop(folder / "shop", only="half", **more))) as here:
         mine_commits(here)
         asyncio.run(validate_candidates(here, settings, 1, lambda _one: None))
         (item,), (arm,) = here.store.items(), of_models([f"openai={server.model}"])
@@ -158,8 +158,8 @@ def test_the_time_that_nobody_worked_on_a_task_is_not_counted() -> None:
         at(901, to="running", from_="queued"), at(911, to="scheduled", from_="running"),
         at(2000, to="running", from_="scheduled"), at(2003, to="done", from_="running"),
     ]  # fmt: skip
-    assert worked_s(events) == 2 + 10 + 3
-    assert worked_s([]) == 0
+    assert seconds_of_work(events) == 2 + 10 + 3
+    assert seconds_of_work([]) == 0
 
 
 HABIT = "this shop halves with two slashes"

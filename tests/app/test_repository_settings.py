@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nightshift.app.repository_settings import RepositoryService, opened
+from nightshift.app.repository_settings import RepositoryService, open_service
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.code.repository_commands import Linter
 from nightshift.core.errors import GitError, InvalidTask
@@ -162,11 +162,11 @@ def test_those_that_are_known_are_the_own_one_those_of_tasks_and_those_with_sett
 
 def test_the_command_line_opens_it_beside_a_daemon_and_makes_nothing_to_look(bench: Bench, tmp_path: Path) -> None:
     shop = make_repo(tmp_path / "shop", FILES)
-    with opened(bench.settings, to_change=False) as service:
+    with open_service(bench.settings, to_change=False) as service:
         assert values(service.show(str(shop)))["linters"] == ["ruff"]
     assert not bench.settings.db_path.exists()
-    with opened(bench.settings, to_change=True) as service:
+    with open_service(bench.settings, to_change=True) as service:
         service.change(str(shop), {"review": True})
-    with opened(bench.settings, to_change=False) as service:
+    with open_service(bench.settings, to_change=False) as service:
         assert values(service.show(str(shop)))["review"] is True
     assert not bench.settings.workspace.exists()

@@ -99,7 +99,7 @@ def test_a_shell_is_offered_nothing_where_there_is_no_database(home: Home) -> No
 
 def test_a_reader_that_goes_away_ends_it_without_an_error(home: Home) -> None:
     home.run("task one")
-    script = f"timeout 10 {sys.executable} {ROOT / 'cli.py'} --logs --follow | head -1"
+    script = f"timeout 60 {sys.executable} {ROOT / 'cli.py'} --logs --follow | head -1"
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
     argv = ["bash", "-c", f"set -o pipefail; {script}"]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)

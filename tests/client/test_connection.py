@@ -1,26 +1,26 @@
-"""What a status costs: of the heavy libraries none is loaded, with a daemon or without one."""
+"""What a call costs: with a daemon nothing but the client is loaded, and of the heavy libraries none."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nightshift.client import command
-from nightshift.client.offline import OfflineConnection, read_stopped_status
-from nightshift.client.quick import call
+from nightshift.__main__ import load_application
+from nightshift.app.commands.offline import OfflineConnection, read_stopped_status
+from nightshift.client.session import Session
 from nightshift.config.access import names_in_code, of_nothing_set
 from nightshift.config.load import NAMES, load_settings
 from nightshift.config.places import Places
+from nightshift.storage.db.codec import encode
 from nightshift.storage.db.database import Database
 from tests.support.home import ROOT, Home
 
 HEAVY = {
-    "click",
     "pydantic",
     "pydantic_core",
     "flask",
@@ -32,11 +32,11 @@ HEAVY = {
     "config",
     "server",
 }
-OF_HELP = {"click", "datetime"}
 ASKED = """\
 import sys
-from nightshift.client.quick import call
-sys.argv[1:] and call(sys.argv[1:])
+from nightshift.__main__ import load_application
+from nightshift.client.command import call
+call(load_application, sys.argv[1:])
 print(*sorted(sys.modules), file=sys.stderr)
 """
 
@@ -64,13 +64,27 @@ def test_a_status_loads_no_heavy_library_while_the_settings_stay_as_they_are(
     assert "pydantic" in first, "the settings are checked once"
     assert not second & HEAVY
     assert ("http" in second, "sqlite3" in second or "pysqlite3" in second) == (True, not up)
-    assert ("nightshift.core.tasks.task" in second) == (not up), "what a running daemon says of itself holds no tasks"
+
+
+OURS = {"nightshift", "nightshift.client", "nightshift.config", "nightshift.core", "nightshift.__main__"}
+FILES = {"nightshift.storage", "nightshift.storage.files", "nightshift.storage.files.whole"}
+
+
+@pytest.mark.parametrize("asked", ["history", "brief", "show 1", "add it", "approvals", "review", "logs", "diff 1"])
+def test_with_a_daemon_a_command_loads_nothing_but_the_client(home: Home, asked: str) -> None:
+    home.cli("do it")
+    with home.daemon():
+        loaded(home, "status")  # the settings are checked once
+        modules = loaded(home, *asked.split(), "--json")
+    packages = {".".join(name.split(".")[:2]) for name in modules if name.split(".")[0] == "nightshift"}
+    assert packages <= OURS | {"nightshift.storage"}
+    assert {name for name in modules if name.startswith("nightshift.storage")} <= FILES
+    assert not modules & HEAVY
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_help_and_version_load_none_of_them_either(home: Home, option: str) -> None:
-    spared = HEAVY | {"sqlite3", "pysqlite3", "http", "datetime", "nightshift.core.text.masking"}
-    assert not loaded(home, option) & (spared - OF_HELP if option == "--help" else spared)
+    assert not loaded(home, option) & (HEAVY | {"sqlite3", "pysqlite3", "http", "nightshift.core.text.masking"})
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
@@ -96,16 +110,6 @@ def test_every_setting_is_among_the_names_that_are_read_from_the_code() -> None:
     assert names_in_code() >= NAMES
 
 
-@pytest.mark.parametrize("asked", [["--status"], ["status", "--json"], ["--version"], ["version"]])
-def test_what_is_answered_without_click_is_what_click_would_have_answered(
-    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("NIGHTSHIFT_HOME", str(tmp_path))
-    codes, printed = {call(asked), command.call(asked)}, capsys.readouterr()
-    half = len(printed.out) // 2
-    assert (len(codes), printed.out[:half], bool(half)) == (1, printed.out[half:], True)
-
-
 def test_changed_settings_are_checked_again_before_a_status(home: Home) -> None:
     home.cli("do it")
     assert home.cli("--status").code == 3
@@ -116,7 +120,8 @@ def test_changed_settings_are_checked_again_before_a_status(home: Home) -> None:
 
 
 def test_a_home_without_a_database_has_the_status_of_an_empty_one(tmp_path: Path) -> None:
-    connection = OfflineConnection(tmp_path / "none.sqlite", lambda: load_settings(home=tmp_path), "down")
+    connection = OfflineConnection(Session(load_application, tmp_path / "none"), "down")
     with Database(tmp_path / "empty.sqlite") as empty:
-        assert replace(connection.status(), notices=()) == replace(read_stopped_status(empty), notices=())
+        of_empty = json.loads(encode(read_stopped_status(empty)))
+    assert {**connection.status(), "notices": []} == {**of_empty, "notices": []}
     connection.close()

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.client.connecting import connect
-from nightshift.client.connection import Connection
-from nightshift.client.daemon_client import DaemonClient
+from nightshift.__main__ import load_application
 from nightshift.client.errors import NotFound
+from nightshift.client.session import Session
+from nightshift.client.tasks import submit
 from nightshift.config.load import load_settings
 from nightshift.core.errors import StoreError
 from nightshift.core.tasks.queueing import PauseSource
@@ -64,9 +64,8 @@ def a_worker(context: AppContext, ending: Ending) -> Iterator[None]:
     thread.join()
 
 
-def connected(home: Home) -> Connection:
-    settings = load_settings(home=home.path)
-    return connect(settings.access, lambda: settings)
+def session_of(home: Home) -> Session:
+    return Session(load_application, home.path)
 
 
 def faults(result: CliResult) -> dict[str, str]:
@@ -419,24 +418,25 @@ def test_a_proxy_of_the_environment_gets_neither_requests_nor_token(
 
 
 def test_one_client_looks_at_an_empty_home_then_adds_to_it_and_looks_again(home: Home) -> None:
-    with contextlib.closing(connected(home)) as connection:
-        client = DaemonClient(connection)
-        assert (connection.live, client.tasks(5).tasks) == (False, [])
+    session = session_of(home)
+    with contextlib.closing(session.connection) as connection:
+        assert (connection.live, session.get("/api/tasks").tasks) == (False, [])
         assert not (home.path / "db").exists()
-        assert client.submit({"description": "do it"}).new
-        assert [task.description for task in client.tasks(5).tasks] == ["do it"]
+        assert submit(session, {"description": "do it"})[1]
+        assert [task.description for task in session.get("/api/tasks").tasks] == ["do it"]
         with pytest.raises(NotFound, match="there is no task 2"):
-            client.cancel(2)
+            session.post("/api/task/2/cancel")
 
 
 def test_a_fault_of_the_database_is_raised_as_it_is_where_no_daemon_logs_it(home: Home) -> None:
     home.cli("do it")
-    with contextlib.closing(connected(home)) as connection:
+    session = session_of(home)
+    with contextlib.closing(session.connection):
         database = sqlite3.connect(home.path / "db" / "agent_logs.sqlite")
         database.execute("DROP TABLE tasks")
         database.close()
         with pytest.raises(StoreError, match="no such table"):
-            DaemonClient(connection).submit({"description": "do it"})
+            submit(session, {"description": "do it"})
 
 
 def _answer_once(server: socket.socket, answer: bytes | None) -> None:

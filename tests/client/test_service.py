@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from nightshift.client.service import MARK, unit_path
+from nightshift.app.commands.service import MARK, unit_path
 from nightshift.client.session import places_of
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from nightshift.config.places import is_held
 from nightshift.core.errors import NightshiftError
-from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock, is_held
+from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock
 
 HOLD = "import sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
 HOLD += "with InstanceLock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"

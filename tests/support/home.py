@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nightshift.__main__ import load_application
 from nightshift.client.command import call
 from nightshift.config.load import load_settings
 from nightshift.core.status import DaemonStatus, ModelStatus, WorkerStatus
@@ -57,7 +58,7 @@ class Home:
     def cli(self, *arguments: str) -> CliResult:
         """Call the command line in this process, where that cannot be told from outside."""
         self.capture.readouterr()
-        code = call([*arguments, "--home", str(self.path)])
+        code = call(load_application, [*arguments, "--home", str(self.path)])
         result = self.capture.readouterr()
         return CliResult(code=int(code), out=result.out, err=result.err)
 

@@ -54,7 +54,7 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
                 name, masked(backend.detail or "does not answer"), backend.setup or "see docs/manual/models.md"
             )
         elif context.deep:
-            yield _asked(backend, name, masked)
+            yield _ask(backend, name, masked)
         else:
             yield ok(name, "answers" + (f" ({masked(backend.detail)})" if backend.detail else ""))
         if found and backend.advice:
@@ -82,7 +82,7 @@ def _check_models_of_daemon(models: Sequence[Mapping[str, Any]]) -> Iterator[Fin
     yield _sum_up(is_one_there=any(model["available"] and model["name"] != BUILT_IN for model in models))
 
 
-def _asked(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
+def _ask(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
     """Ask a model for a word and measure the time; the only check here that may cost something."""
     began = time.monotonic()
     try:
@@ -123,11 +123,11 @@ def check_sandbox(context: CheckContext) -> Iterator[Finding]:
     if choice.sandbox is None:
         yield fault("sandbox", "nothing may be executed, so no task is started", remedy())
     else:
-        yield from _chosen(choice.sandbox.name, lines)
+        yield from _describe_choice(choice.sandbox.name, lines)
     yield from _findings(lines, held=choice.sandbox is not None)
 
 
-def _chosen(name: str, lines: list[str]) -> Iterator[Finding]:
+def _describe_choice(name: str, lines: list[str]) -> Iterator[Finding]:
     if name == "process":
         yield warning("sandbox", "process: jobs are not isolated", "set sandbox: auto, and install bubblewrap")
     else:

@@ -52,7 +52,7 @@ def fault(what: str, text: str, mend: str) -> Finding:
     return Finding(grade=Grade.FAULT, what=what, text=text, mend=mend)
 
 
-def quoted(path: Path) -> str:
+def quote(path: Path) -> str:
     """A path as it can be typed into a shell."""
     return shlex.quote(str(path))
 

@@ -25,10 +25,10 @@ def check_forges(context: CheckContext) -> Iterator[Finding]:
     if not found:
         yield ok("forges", "none is followed")
     for connection in found:
-        yield from _looked_at(context, connection)
+        yield from _look_at(context, connection)
 
 
-def _looked_at(context: CheckContext, connection: Connection) -> Iterator[Finding]:
+def _look_at(context: CheckContext, connection: Connection) -> Iterator[Finding]:
     name = connection.address
     if not connection.token:
         variable = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN"}.get(connection.kind, "GITEA_TOKEN")
@@ -41,7 +41,7 @@ def _looked_at(context: CheckContext, connection: Connection) -> Iterator[Findin
     except GitError as error:
         yield fault(name, str(error), "correct `forges` in config.yaml")
     try:
-        branch = asyncio.run(_asked(context, connection))
+        branch = asyncio.run(_ask(context, connection))
     except NightshiftError as error:
         yield warning(
             name, _without_token(str(error), connection), "see docs/manual/forges.md for what the token needs"
@@ -55,7 +55,7 @@ def _without_token(text: str, connection: Connection) -> str:
     return text.replace(connection.token, "***")
 
 
-async def _asked(context: CheckContext, connection: Connection) -> str:
+async def _ask(context: CheckContext, connection: Connection) -> str:
     forge, client = open_forge(connection, context.clock, request_s=15.0)
     try:
         return (await forge.look(Watch(label=context.settings.forge_label))).branch

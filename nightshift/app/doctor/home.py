@@ -19,7 +19,7 @@ from nightshift.app.doctor.context import (
     mode_of,
     note,
     ok,
-    quoted,
+    quote,
     warning,
 )
 from nightshift.config.load import sources
@@ -90,7 +90,7 @@ def _readable(file: Path, context: CheckContext) -> Iterator[Finding]:
         return
     if mode & _OTHERS and (file.name == ".env" or _names_a_secret(file, context)):
         yield warning(
-            file.name, f"others may read {file} (mode {mode:o}), and it contains secrets", f"chmod 600 {quoted(file)}"
+            file.name, f"others may read {file} (mode {mode:o}), and it contains secrets", f"chmod 600 {quote(file)}"
         )
     else:
         yield ok(file.name, f"{file}, mode {mode:o}")
@@ -116,7 +116,7 @@ def check_home(context: CheckContext) -> Iterator[Finding]:
     place = settings.home
     if not place.exists():
         yield note(
-            "home", f"{place} does not exist yet", f"mkdir -p {quoted(place)}   (the first start makes it as well)"
+            "home", f"{place} does not exist yet", f"mkdir -p {quote(place)}   (the first start makes it as well)"
         )
     elif not place.is_dir():
         yield fault("home", f"{place} is no folder", "give another one with --home or NIGHTSHIFT_HOME")
@@ -124,7 +124,7 @@ def check_home(context: CheckContext) -> Iterator[Finding]:
         yield fault(
             "home",
             f"{place} belongs to uid {place.stat().st_uid}, you are {uid}",
-            f"sudo chown -R {uid} {quoted(place)}",
+            f"sudo chown -R {uid} {quote(place)}",
         )
     else:
         yield ok("home", str(place))
@@ -133,7 +133,7 @@ def check_home(context: CheckContext) -> Iterator[Finding]:
             yield fault(
                 folder.name,
                 f"{folder} may not be written",
-                f"sudo chown -R {uid} {quoted(folder)} && chmod u+rwX {quoted(folder)}",
+                f"sudo chown -R {uid} {quote(folder)} && chmod u+rwX {quote(folder)}",
             )
     yield from _private(settings.token_file, settings.seal_file)
     yield from _database(settings.db_path)
@@ -163,7 +163,7 @@ def _private(*files: Path) -> Iterator[Finding]:
     for file in files:
         mode = mode_of(file)
         if mode is not None and mode & 0o077:
-            yield fault(file.name, f"others may read {file} (mode {mode:o})", f"chmod 600 {quoted(file)}")
+            yield fault(file.name, f"others may read {file} (mode {mode:o})", f"chmod 600 {quote(file)}")
         elif mode is not None:
             yield ok(file.name, f"only you may read {file}")
 
@@ -171,13 +171,13 @@ def _private(*files: Path) -> Iterator[Finding]:
 def _database(file: Path) -> Iterator[Finding]:
     mode = mode_of(file)
     if mode is not None and mode & 0o022:
-        yield fault("database", f"others may write {file} (mode {mode:o})", f"chmod go-w {quoted(file)}")
+        yield fault("database", f"others may write {file} (mode {mode:o})", f"chmod go-w {quote(file)}")
     elif mode is not None and mode & 0o044:
-        yield note("database", f"other users may read {file} (mode {mode:o})", f"chmod 700 {quoted(file.parent)}")
+        yield note("database", f"other users may read {file} (mode {mode:o})", f"chmod 700 {quote(file.parent)}")
 
 
 def _file_system(place: Path) -> Finding:
-    kind, point = _mounted(place)
+    kind, point = _find_mount(place)
     if kind in _NETWORK or kind in _SHARED:
         text = f"{kind} at {point}: SQLite's locks cannot be relied upon over a network"
         return fault("file system", text, "move the home to a local disk (--home, NIGHTSHIFT_HOME)")
@@ -186,7 +186,7 @@ def _file_system(place: Path) -> Finding:
     return ok("file system", f"{kind or 'unknown'} at {point}")
 
 
-def _mounted(place: Path) -> tuple[str, str]:
+def _find_mount(place: Path) -> tuple[str, str]:
     """Kind and mount point of the file system that holds a path, after proc(5), mountinfo."""
     best, kind = "", ""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():

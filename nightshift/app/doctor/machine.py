@@ -95,7 +95,7 @@ def _package(asked: Requirement) -> Iterator[Finding]:
 def _python() -> Finding:
     text = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
     if sys.version_info < OLDEST_PYTHON:
-        return fault("python", text, f"install Python {_dotted(OLDEST_PYTHON)} or newer, then `make setup`")
+        return fault("python", text, f"install Python {_join_version(OLDEST_PYTHON)} or newer, then `make setup`")
     return ok("python", text)
 
 
@@ -111,7 +111,7 @@ def _git(context: CheckContext) -> Finding:
     if not version:
         return fault("git", "is not installed", "sudo apt-get install git")
     if version_of(version) < OLDEST:
-        return fault("git", f"{version} is too old", f"install git {_dotted(OLDEST)} or newer")
+        return fault("git", f"{version} is too old", f"install git {_join_version(OLDEST)} or newer")
     return ok("git", version)
 
 
@@ -143,7 +143,7 @@ def _version_of(context: CheckContext, program: str, *args: str) -> str:
     return done.stdout.strip()
 
 
-def _dotted(version: tuple[int, int]) -> str:
+def _join_version(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))
 
 
@@ -168,7 +168,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
         for line in str(error).splitlines()[:10]:
             yield fault("tasks.yaml", line, f"correct it in {path}; none of its entries counts meanwhile")
         return
-    faults = bounded([*reading.faults, *_refused(context, reading)])
+    faults = bounded([*reading.faults, *_list_refusals(context, reading)])
     for each in faults[:10]:
         yield fault("tasks.yaml", str(each), f"correct it in {path}; this entry waits meanwhile, the others do not")
     count = reading.total
@@ -177,7 +177,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
     yield from (note("tasks.yaml", text) for text in reading.notices)
 
 
-def _refused(context: CheckContext, reading: Reading) -> Iterator[Fault]:
+def _list_refusals(context: CheckContext, reading: Reading) -> Iterator[Fault]:
     """Yield the faults for which the queue would refuse entries that it does not have yet."""
     check = machine_check(context.settings)
     with ExitStack() as stack:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, quoted, warning
+from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, quote, warning
 from nightshift.core.errors import GitError
 from nightshift.core.program import typed
 from nightshift.git import protocol
@@ -50,9 +50,7 @@ def _sound(context: CheckContext, folder: Path) -> Iterator[Finding]:
     if answer.code:
         text = " ".join((answer.error or answer.text).split())[:300]
         place = folder.parent
-        mend = (
-            f"keep a copy of {place}; `git -C {quoted(place)} fsck` names what is gone, a push or a clone may have it"
-        )
+        mend = f"keep a copy of {place}; `git -C {quote(place)} fsck` names what is gone, a push or a clone may have it"
         yield fault("fsck", text, mend)
     else:
         yield ok("fsck", "the workspace is sound" if context.deep else "all that the workspace names is there")
@@ -63,7 +61,7 @@ def _locks(folder: Path) -> Iterator[Finding]:
     old = [path for path in found if now - path.stat().st_mtime > OLD_S]
     for path in old[:5]:
         yield fault(
-            "lock file", f"{path} was left by a process that died", f"rm {quoted(path)}   (when no git runs there)"
+            "lock file", f"{path} was left by a process that died", f"rm {quote(path)}   (when no git runs there)"
         )
     if not old:
         yield ok("lock files", "none was left behind")
@@ -78,12 +76,12 @@ def _remote(context: CheckContext, folder: Path, url: str | None) -> Iterator[Fi
         return
     shown = protocol.without_password(url)
     if why := protocol.url_fault(url):
-        yield fault("push", f"{shown}: {why}", f"git -C {quoted(folder.parent)} remote set-url origin ADDRESS")
+        yield fault("push", f"{shown}: {why}", f"git -C {quote(folder.parent)} remote set-url origin ADDRESS")
         return
-    yield _reached(context, folder, url, shown)
+    yield _reach(context, folder, url, shown)
 
 
-def _reached(context: CheckContext, folder: Path, url: str, shown: str) -> Finding:
+def _reach(context: CheckContext, folder: Path, url: str, shown: str) -> Finding:
     env = protocol.push_environment(context.settings.process_environment)
     git = Git(folder, env, protocol.PUSH_SETTINGS)
     mend = f"try `git ls-remote {shown}` yourself; credentials have to work without a question"

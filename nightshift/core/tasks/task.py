@@ -75,6 +75,9 @@ class Lint(StrEnum):
     REQUIRED = "required"
 
 
+MAX_PRIORITY = 1_000_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits of one task; None leaves a limit to the settings.

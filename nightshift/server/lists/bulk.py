@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from nightshift.core.errors import StoreError, StoreFull, TaskError
 from nightshift.core.tasks.states import OPEN, Status
-from nightshift.core.tasks.task import Kind, Task
+from nightshift.core.tasks.task import MAX_PRIORITY, Kind, Task
 from nightshift.queue.listing import Order, Place, TaskFilter
 from nightshift.queue.manager import QueueManager
 from nightshift.queue.store import Standing
@@ -30,7 +30,6 @@ from nightshift.server.query import MAX_ID, Bound, Id, moment
 from nightshift.server.schemas import Answer
 
 MAX_AT_ONCE = 500
-MAX_PRIORITY = 1_000_000
 
 _UPWARDS = Order(descending=False)
 _log = logging.getLogger(__name__)

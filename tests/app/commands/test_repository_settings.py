@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nightshift.client.repository_settings import value_of
+from nightshift.app.commands.repository_settings import value_of
 from nightshift.core.tasks.repository_settings import HELP
 from tests.support.git_repo import make_repo
 from tests.support.home import Home

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 import anyio
 
+from nightshift.app.extras import make_extras
 from nightshift.client.errors import Exit
 from nightshift.client.session import Session
 from nightshift.server.mcp.api import Reply, Request
@@ -46,8 +47,6 @@ def serve(session: Session) -> int:
         ExtraMissing: the packages for it are not installed, and are not to be.
     """
     if find_spec("mcp") is None:
-        from nightshift.app.extras import make_extras  # noqa: PLC0415  # once in a life
-
         emit = lambda event: print(event.message, file=sys.stderr)  # noqa: E731
         make_extras(session.settings, emit).ensure("mcp")
     from nightshift.server.mcp.tools import make_server  # noqa: PLC0415  # an extra

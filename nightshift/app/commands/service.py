@@ -60,11 +60,11 @@ def install(session: Session, *, dry_run: bool) -> int:
             raise ConfigError([f"{path} cannot be written: {error.strerror}"]) from error
     if session.out.as_json:
         fields = {"path": str(path), "text": text, "written": not dry_run, "commands": list(ENABLE)}
-        session.out.mapping(fields)
+        session.out.document(fields)
         return Exit.OK
     if dry_run:
         session.out.note(f"this would be written to {path}:")
-        session.out.document(text.rstrip("\n"))
+        session.out.text(text.rstrip("\n"))
     else:
         session.out.line(Cell(f"written: {path}"))
     _note_commands(session, "then type" if dry_run else "now type", ENABLE)

@@ -39,10 +39,3 @@ def test_a_model_that_cannot_write_is_refused_before_anything_is_mined(home: Hom
         assert refused.code != Exit.OK
         assert words in refused.err
     assert home.cli("bench", "mine", repo, "--json").json["new"] == 1, "nothing was looked at before"
-
-
-def test_a_gate_without_results_says_what_is_missing(home: Home, tmp_path: Path) -> None:
-    repo = str(make_repo(tmp_path.with_name(f"{tmp_path.name}-shop"), {"shop.py": "PRICE = 1\n"}))
-    refused = home.cli("bench", "gate", repo)
-    assert refused.code == Exit.FAILED
-    assert "there are no results in mode shown" in refused.err

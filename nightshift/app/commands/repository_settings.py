@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from nightshift.app.check import check_repository
+from nightshift.app.repository_settings import open_service
 from nightshift.client.errors import Exit
 from nightshift.client.new_task import FRACTIONS
 from nightshift.client.output import Block, Cell, Lines, Table, Tone, cell
@@ -21,6 +23,7 @@ from nightshift.client.session import Session
 from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.repository_settings import HELP, RepositoryOptions, Source
 from nightshift.core.tasks.task import Limits
+from nightshift.storage.db.codec import plain
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 _ONE_WORD = {"base", "target", "lint"}
@@ -38,12 +41,10 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
         InvalidTask: names the values that are wrong.
         GitError: it is no repository.
     """
-    from nightshift.app.repository_settings import opened  # noqa: PLC0415  # the other actions need none of it
-
     changes = dict(map(_change, words))
-    with opened(session.settings, to_change=bool(changes)) as service:
+    with open_service(session.settings, to_change=bool(changes)) as service:
         found = service.change(repo, changes) if changes else service.show(repo)
-    session.print(found, _tabulate(found))
+    session.print(plain(found), _tabulate(found))
     return Exit.OK
 
 
@@ -57,10 +58,8 @@ def check_suite(session: Session, repo: str) -> int:
         SandboxError: nothing can be executed here.
         CommandBlocked: its command is one of those that never run.
     """
-    from nightshift.app.check import check_repository  # noqa: PLC0415  # the other actions need none of it
-
     check = asyncio.run(check_repository(repo, session.settings))
-    session.print(check, _tabulate_check(check))
+    session.print(plain(check), _tabulate_check(check))
     return Exit.FAILED if check.fault else Exit.OK
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.app.repository_settings import opened
+from nightshift.app.repository_settings import open_service
 from nightshift.client.errors import Exit
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
@@ -30,7 +30,7 @@ def repo(home: Home, tmp_path: Path) -> str:
 
 
 def used(home: Home, repo: str) -> tuple[Benchmarked, ...]:
-    with opened(settings_at(find_places(home.path)), to_change=False) as service:
+    with open_service(settings_at(find_places(home.path)), to_change=False) as service:
         return service.used(repo)
 
 
@@ -64,7 +64,7 @@ def test_other_settings_of_the_repository_stay_and_cannot_forge_a_benchmark(home
     assert " 60 " in home.cli("repo-settings", repo).out
     forged = {"benchmark": [{"model": "cloud=small", "solved": 20, "items": 20}]}
     settings = settings_at(find_places(home.path))
-    with opened(settings, to_change=True) as service, pytest.raises(InvalidTask, match="bench use"):
+    with open_service(settings, to_change=True) as service, pytest.raises(InvalidTask, match="bench use"):
         service.change(repo, forged)
     assert len(used(home, repo)) == 2
 

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nightshift.app.commands.service import where
 from nightshift.client.errors import Exit
 from nightshift.client.output import Cell, Lines
-from nightshift.client.service import where
 from nightshift.client.session import Session
+from nightshift.client.tasks import submit
 from nightshift.core.errors import ConfigError, GitError, InvalidTask
 from nightshift.core.program import SCRIPT
 from nightshift.core.text.masking import printable
@@ -47,12 +48,12 @@ def todo(session: Session, repo: str, *, from_hook: bool) -> int:
     rows, faults = list[dict[str, object]](), list[str]()
     for comment in found.comments:
         try:
-            added = session.client.submit(_body(found, comment))
+            task, is_new = submit(session, _body(found, comment))
         except InvalidTask as invalid:
             faults.append(f"{printable(comment.path)}: {'; '.join(f'{n}: {w}' for n, w in invalid.fields.items())}")
             continue
-        if added.new:
-            rows.append({"task_id": added.task.task_id, "path": comment.path, "text": comment.text})
+        if is_new:
+            rows.append({"task_id": task.task_id, "path": comment.path, "text": comment.text})
     answer = {"repo": str(found.root), "branch": found.branch, "found": len(found.comments), "new": rows}
     lines = [Cell(f"task {row['task_id']}: {row['text']} ({row['path']})") for row in rows]
     if not (from_hook and not rows):

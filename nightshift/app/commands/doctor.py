@@ -7,27 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from nightshift.app.doctor.context import Finding, check_context
+from nightshift.app.doctor.examination import Examined, examine, worst
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Lines, Printer, Table, Tone, cell
-
-if TYPE_CHECKING:
-    from nightshift.app.doctor.context import Finding
-    from nightshift.app.doctor.examination import Examined
 
 TONES: Mapping[str, Tone] = {"ok": Tone.GOOD, "note": Tone.DIM, "warning": Tone.WARN, "fault": Tone.BAD}
 
 
 def doctor(out: Printer, home: Path | None, *, deep: bool) -> int:
     """Look at everything; 0 without faults, 1 with."""
-    from nightshift.app.doctor.context import check_context  # noqa: PLC0415  as above
-    from nightshift.app.doctor.examination import examine, worst  # noqa: PLC0415  the other actions need none of it
-
     found = examine(check_context(home, deep=deep))
     gravest = str(worst(found))
     if out.as_json:
-        out.mapping(
+        out.document(
             {"worst": gravest, "findings": [_plain(each.section, one) for each in found for one in each.findings]}
         )
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.client.service import Service, unit_text
+from nightshift.app.commands.service import Service, unit_text
 from nightshift.core.errors import ConfigError
 
 STRANGE = '/srv/night shift/100%s/$HOME "q" \\ ü'

@@ -17,10 +17,14 @@ import click
 from nightshift.client.errors import Exit
 from nightshift.client.output import Cell, Lines
 from nightshift.client.session import Session
+from nightshift.config.places import is_held
 from nightshift.core.errors import NightshiftError, NotLessons
 from nightshift.core.text.masking import Masker
-from nightshift.maintenance.instance_lock import is_held
+from nightshift.maintenance.training_export import export, pairs
 from nightshift.storage.db.database import Database
+from nightshift.storage.files.whole import write_whole
+from nightshift.storage.memory import exchange
+from nightshift.storage.memory.exchange import read, take
 
 STREAM = "-"
 OWNERS_ALONE = 0o600
@@ -34,8 +38,6 @@ def export_memory(session: Session, file: str) -> int:
         StoreError: there is no database yet, or it cannot be read.
         NightshiftError: the file cannot be written.
     """
-    from nightshift.storage.memory import exchange  # noqa: PLC0415  # no other action needs it
-
     with Database(session.settings.db_path, readonly=True) as database:
         found = list(exchange.lines(database.reader(), Masker(session.settings.secrets)))
     if file == STREAM:
@@ -53,8 +55,6 @@ def import_memory(session: Session, file: str) -> int:
         StoreError: the database cannot be written.
         click.UsageError: the file cannot be read.
     """
-    from nightshift.storage.memory.exchange import read, take  # noqa: PLC0415  # as above
-
     lessons = _naming_file(file, lambda: read(_text(file)))
     if is_held(session.settings.lock_file):  # tables are not changed under a daemon of another version
         Database(session.settings.db_path, readonly=True).close()
@@ -72,8 +72,6 @@ def export_training(session: Session, file: str) -> int:
         StoreError: there is no database yet, or it cannot be read.
         NightshiftError: the files cannot be written.
     """
-    from nightshift.maintenance.training_export import export, pairs  # noqa: PLC0415  # as above
-
     masker = Masker(session.settings.secrets)
     with Database(session.settings.db_path, readonly=True) as database:
         if file == STREAM:
@@ -102,8 +100,6 @@ def _stream(lines: Sequence[str]) -> None:
 
 
 def _put(path: Path, lines: Sequence[str]) -> None:
-    from nightshift.storage.files.whole import write_whole  # noqa: PLC0415  # as above
-
     write_whole(path, "".join(f"{line}\n" for line in lines), mode=OWNERS_ALONE)
 
 
@@ -150,3 +146,6 @@ def _print_counts(session: Session, file: str, fields: dict[str, object], lines:
 
 def _count(found: Sequence[object], what: str) -> str:
     return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
+
+
+ACTIONS = {"export": export_memory, "import": import_memory, "export-training": export_training}

@@ -1,0 +1,235 @@
+"""`nightshift bench`: what models are worth on tasks from a repository's own history."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from nightshift.app.benchmark import Opened, mine_commits, open_results, validate_candidates
+from nightshift.app.benchmark_run import BY_HAND, go_on, run_arms
+from nightshift.app.benchmark_words import ModelWriter
+from nightshift.app.repository_settings import open_service
+from nightshift.client.errors import Exit
+from nightshift.client.output import Block, Cell, Lines, Table, cell
+from nightshift.client.session import Action, Session
+from nightshift.core.clock import utc_now
+from nightshift.core.errors import BenchmarkError
+from nightshift.core.tasks.benchmarked import Benchmarked
+from nightshift.core.text.formats import money, percent
+from nightshift.models.routing import prior_of
+from nightshift.report.benchmark.arms import from_file, of_models
+from nightshift.report.benchmark.choice import LEAST_ITEMS, Choice, chosen
+from nightshift.report.benchmark.markdown import render
+from nightshift.report.benchmark.mining import Filter, Passed, account
+from nightshift.report.benchmark.results import Item
+from nightshift.report.benchmark.running import Asked
+from nightshift.report.benchmark.store import Dropped, Mode
+from nightshift.report.benchmark.stored import report_of, results_of
+from nightshift.server.schemas import as_json
+from nightshift.storage.db.codec import plain
+
+
+def mine(session: Session, repo: str, *, commits: int, items: int, model: str | None = None) -> int:
+    """Find commits that may be items, run their tests, and say what each filter dropped.
+
+    Args:
+        session: whose home keeps what is found.
+        repo: a checkout, or a folder in one.
+        commits: of the history so many are looked at, the newest.
+        items: validation stops after so many new ones; what is left waits for the next call.
+        model: writes poor words of commits anew, as `backend=model`; None leaves them as they are.
+
+    Raises:
+        BenchmarkError: there is no such model, or the owner's budget is spent.
+        GitError: it is no repository that can be used.
+        SandboxError: nothing can be run here.
+    """
+    with open_repository(session, repo) as here:
+        writer = ModelWriter(session.settings, here.store, here.repo, model, tell=session.out.note) if model else None
+        new = mine_commits(here, commits)
+        if here.store.candidates(here.repo):
+            asyncio.run(_validate(session, here, items, writer))
+        lines, made = account(here.store, here.repo), here.store.items(here.repo)
+        left = len(here.store.candidates(here.repo))
+    wait = f"; {left} wait to be validated" if left else ""
+    words = f"{here.repo}: {new} new commits, {len(made)} items{wait}"
+    answer = {
+        "repo": here.repo, "new": new, "candidates": left, "items": [one.commit for one in made],
+        "filters": [_plain(line) for line in lines],
+    }  # fmt: skip
+    session.print(answer, [*_account(lines), Lines(lines=[Cell(words)])])
+    return Exit.OK
+
+
+def open_repository(session: Session, repo: str) -> AbstractContextManager[Opened]:
+    """A repository with what the benchmark of the session's home knows of it; see `app.benchmark.open_results`."""
+    return open_results(session.settings, str(Path(repo).expanduser().resolve()))
+
+
+async def _validate(session: Session, here: Opened, items: int, writer: ModelWriter | None) -> None:
+    try:
+        await validate_candidates(here, session.settings, items, lambda one: session.out.note(_describe(one)), writer)
+    finally:
+        if writer:
+            await writer.aclose()
+
+
+def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: str | None, key: str | None) -> int:
+    """Let arms solve a repository's items, or go on with it.
+
+    Args:
+        session: whose home keeps the results.
+        repo: a checkout, or a folder in one.
+        asked: over which items, how often, and at what price.
+        models: names of models, separated by commas; an arm for each.
+        file: a file of arms.
+        key: of a run that is gone on with, whose arms, mode, items and rounds hold.
+
+    Raises:
+        BenchmarkError: what is asked for cannot be run.
+        GitError: it is no repository that can be used.
+        SandboxError: nothing can be run here.
+    """
+    arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
+    if not arms and not key:
+        raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
+    with open_repository(session, repo) as here:
+        settings, tell = session.settings, session.out.note
+        if key:
+            ended = asyncio.run(go_on(settings, here, key, budget_usd=asked.budget_usd, tell=tell))
+        else:
+            ended = asyncio.run(run_arms(settings, here, arms, asked, tell=tell))
+    why = f": {ended.reason}; the same command goes on" if ended.reason else ""
+    words = f"{ended.state}{why}. The figures: nightshift bench report {here.repo}"
+    session.print({"run": ended.key, "state": str(ended.state), "reason": ended.reason}, [Lines(lines=[Cell(words)])])
+    return Exit.INTERRUPTED if ended.reason == BY_HAND else Exit.OK
+
+
+def _describe(found: Item | Dropped) -> str:
+    head = f"{found.commit[:10]} {found.subject[:60]}"
+    if isinstance(found, Item):
+        words = f", in the words of {found.worded_by}" if found.worded_by else ""
+        return f"{head}: an item, {len(found.fail_to_pass)} tests fail before it and pass after it{words}"
+    return f"{head}: {Filter[found.filter].value}: {found.reason}"
+
+
+def _plain(line: Passed) -> dict[str, str | int]:
+    return {"filter": line.filter.name.lower(), "before": line.before, "dropped": line.dropped, "after": line.after}
+
+
+def _account(lines: Sequence[Passed]) -> list[Block]:
+    rows = [[cell(line.before), cell(line.dropped), cell(line.after), cell(line.filter.value)] for line in lines]
+    return [Table(head=("before", "dropped", "after", "filter"), rows=rows)] if lines and lines[0].before else []
+
+
+def report(session: Session, repo: str, mode: str | None) -> int:
+    """Print the figures of a repository.
+
+    Raises:
+        BenchmarkError: nothing is known of it.
+        StoreError: the database cannot be read.
+    """
+    settings = session.settings
+    with results_of(settings.benchmark_db_path, repo) as (store, root):
+        found = report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs)
+    if session.out.as_json:
+        session.out.text(as_json(found))
+    else:
+        session.out.blocks([Lines(lines=[Cell(line) for line in render(found).rstrip("\n").split("\n")])])
+    return Exit.OK
+
+
+def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) -> int:
+    """Show which arm of each model did best, and take that over for the repository's tasks, or take it back.
+
+    Args:
+        session: whose home has the results, and keeps what is taken over.
+        repo: a checkout, or a folder in one.
+        mode: of the results; None for that of the newest run.
+        yes: take it over; else nothing is changed.
+        off: take back what was taken over before.
+
+    Raises:
+        BenchmarkError: there is nothing to take over.
+        GitError: it is no repository.
+        StoreError: a database cannot be read.
+    """
+    settings = session.settings
+    if yes and off:
+        raise BenchmarkError("--yes takes the benchmark over and --off takes it back; give one of them")
+    if off:
+        with open_service(settings, to_change=True) as service:
+            had = service.used(repo)
+            service.use(repo, ())
+        words = f"{repo}: the benchmark says nothing of its tasks any more" if had else f"{repo}: nothing was in use"
+        session.print({"used": []}, Cell(words))
+        return Exit.OK
+    with results_of(settings.benchmark_db_path, repo) as (store, root):
+        found = chosen(report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs).arms)
+    if not found:
+        raise BenchmarkError(
+            f"{root}: no model has {LEAST_ITEMS} results without memory; `nightshift bench run {shlex.quote(root)}` "
+            "makes some"
+        )
+    with open_service(settings, to_change=yes) as service:
+        if yes:
+            service.use(root, [one.measured for one in found])
+        used = service.used(root)
+    answer = {"repo": root, "found": plain([one.measured for one in found]), "used": plain(used)}
+    session.print(answer, [*_tabulate_choice(found), Lines(lines=[Cell(_state(root, found, used))])])
+    return Exit.OK
+
+
+def _tabulate_choice(found: Sequence[Choice]) -> list[Block]:
+    rows = [
+        [cell(one.measured.model), cell(one.figures.arm.name), cell(_format_solved(one)), cell(_weight(one.measured)),
+         cell(money(one.figures.item_usd)), cell(one.measured.told or "as in the settings"), cell(_reason(one))]
+        for one in found
+    ]  # fmt: skip
+    head = ("model", "arm", "solved", "counts as attempts", "an item", "works with", "because")
+    return [Table(head=head, rows=rows)]
+
+
+def _format_solved(one: Choice) -> str:
+    solved, interval = one.figures.solved, one.figures.interval
+    return f"{solved.part} of {solved.whole} ({percent(interval.low)} to {percent(interval.high)})"
+
+
+def _weight(measured: Benchmarked) -> str:
+    return f"{prior_of(measured, utc_now()).count:.2g}"
+
+
+def _reason(one: Choice) -> str:
+    if not one.others:
+        return "its only arm"
+    other = one.others[0]
+    if one.figures.interval.low > other.interval.low:
+        return f"surely solves {percent(one.figures.interval.low)}, {other.arm.name} {percent(other.interval.low)}"
+    return f"as good as {other.arm.name}, and cheaper or quicker"
+
+
+def _state(root: str, found: Sequence[Choice], used: Sequence[Benchmarked]) -> str:
+    if not used:
+        return f"Nothing was changed; --yes takes this over for the tasks of {root}."
+    if {one.measured for one in found} == set(used):
+        return f"In use for the tasks of {root}; --off takes it back."
+    arms = ", ".join(one.arm for one in used)
+    return f"In use are earlier results ({arms}); --yes takes these over instead, --off takes them back."
+
+
+ACTIONS: Mapping[str, Action] = {
+    "mine": lambda s, v: mine(s, v["repo"], commits=v["commits"], items=v["items"], model=v["model"]),
+    "run": lambda s, v: run(
+        s,
+        v["repo"],
+        Asked(mode=Mode(v["mode"]), items=v["items"], rounds=v["rounds"], budget_usd=v["budget"]),
+        models=v["models"],
+        file=v["arms"],
+        key=v["run"],
+    ),
+    "report": lambda s, v: report(s, v["repo"], v["mode"]),
+    "use": lambda s, v: use(s, v["repo"], mode=v["mode"], yes=v["yes"], off=v["off"]),
+}

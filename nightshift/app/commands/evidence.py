@@ -1,0 +1,93 @@
+"""`nightshift verify` and `nightshift proof`: whether a commit still holds, and what proves it, without the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from nightshift.app.proof import make_proof
+from nightshift.app.verify import verify_commit
+from nightshift.attempt.verify import Report
+from nightshift.client.errors import Exit
+from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell
+from nightshift.client.session import Session
+from nightshift.storage.files.whole import write_whole
+
+_VERIFY_CODES: Mapping[str, Exit] = {
+    "holds": Exit.OK, "does not hold": Exit.FAILED, "a draft": Exit.FAILED, "not verified": Exit.REFUSED,
+}  # fmt: skip
+_VERIFY_TONES: Mapping[str, Tone] = {
+    "ok": Tone.GOOD,
+    "CHANGED": Tone.WARN,
+    "FAILED": Tone.BAD,
+    "not checked": Tone.DIM,
+    "holds": Tone.GOOD,
+    "does not hold": Tone.BAD,
+    "not verified": Tone.WARN,
+    "a draft": Tone.WARN,
+}
+
+
+def verify(session: Session, name: str, repo: str) -> int:
+    """Look at a commit again, without the daemon, in a sandbox of its own.
+
+    Returns 0 when it holds, 1 when it does not or is a draft, 5 when nothing could be run.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        AmbiguousName: several fit.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+    """
+    report = asyncio.run(verify_commit(name, Path(repo) if repo else None, session.settings))
+    session.print(_report_fields(report), _report_blocks(report))
+    return _VERIFY_CODES[str(report.judgement)]
+
+
+def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
+    """Write the proof of a commit into a file, without the daemon.
+
+    Raises:
+        UnknownCommit: there is no such commit.
+        AmbiguousName: several fit.
+        NoEvidence: it has no note.
+        GitError: the repository cannot be used.
+        click.UsageError: the file cannot be written.
+    """
+    made = make_proof(name, Path(repo) if repo else None, session.settings)
+    file = out or Path(made.name)
+    try:
+        write_whole(file, made.html)
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be written: {error.strerror}; name another with --out.") from None
+    session.print({"file": str(file), "bytes": len(made.html.encode())}, Cell(f"written to {file}"))
+    return Exit.OK
+
+
+def _report_blocks(report: Report) -> list[Block]:
+    rows = [
+        [cell(check.standing, _VERIFY_TONES[check.standing]), cell(check.what), Cell(check.detail)]
+        for check in report.checks
+    ]
+    return [
+        Fields(pairs=[("commit", cell(report.commit)), ("subject", cell(report.subject)), ("task", cell(report.task))]),
+        Table(head=("result", "what", "found"), rows=rows),
+        Lines(lines=[Cell(report.sentence, _VERIFY_TONES[report.judgement])]),
+    ]
+
+
+def _report_fields(report: Report) -> Mapping[str, object]:
+    checks = [{"what": c.what, "result": str(c.standing), "detail": c.detail} for c in report.checks]
+    return {
+        "commit": report.commit,
+        "subject": report.subject,
+        "task_id": report.task,
+        "label": report.label and str(report.label),
+        "holds": report.judgement == "holds",
+        "judgement": report.sentence,
+        "duration_s": round(report.duration_s, 3),
+        "checks": checks,
+    }
