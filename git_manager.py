@@ -3,7 +3,7 @@
 python -c "from git_manager import git_manager; print(git_manager.get_repository_stats())"
 """
 
-from nightshift.app.own_repository import OwnRepository
+from nightshift.app.git_beside import OwnRepository
 from nightshift.git.manager import GitManager
 
 __all__ = ["GitManager", "git_manager"]

@@ -359,17 +359,15 @@ def owners_limits(settings: Settings, store: BenchmarkStore, clock: Clock) -> Bu
     """Return the rest of the owner's budgets, which his tasks and the benchmark share."""
 
     def of_day() -> float | None:
-        return _seconds_left(settings, store, settings.day_cost_usd, clock().date())
+        return _usd_left(settings, store, settings.day_cost_usd, clock().date())
 
     def of_all() -> float | None:
-        return _seconds_left(settings, store, settings.total_cost_usd, None)
+        return _usd_left(settings, store, settings.total_cost_usd, None)
 
     return Budget(of_day, of_all)
 
 
-def _seconds_left(
-    settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None
-) -> float | None:
+def _usd_left(settings: Settings, store: BenchmarkStore, limit_usd: float | None, since: date | None) -> float | None:
     if limit_usd is None:
         return None
     of_tasks = 0.0

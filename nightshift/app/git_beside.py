@@ -1,4 +1,4 @@
-"""Git for a process of its own that looks at repositories, beside a daemon or without one."""
+"""Git for a process that looks at repositories beside a daemon, and for a shell that asks about the daemon's own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nightshift.app.suites import drop_event
-from nightshift.config.load import Settings
+from nightshift.config.load import Settings, load_settings
+from nightshift.core.repositories import RepositoryStatus
 from nightshift.core.tasks.revisions import Author
 from nightshift.git.manager import GitManager
 
@@ -31,3 +32,27 @@ def git_beside(settings: Settings, folder: Path) -> Iterator[GitManager]:
         yield git
     finally:
         git.close()
+
+
+class OwnRepository:
+    """The daemon's own repository; the settings are read with each question."""
+
+    def get_repository_stats(self) -> RepositoryStatus:
+        """Read how the repository stands.
+
+        Raises:
+            ConfigError: the settings have faults.
+            GitError: the repository cannot be used, or git failed.
+        """
+        settings = load_settings()
+        manager = GitManager(
+            workspace=settings.workspace,
+            author=Author(name=settings.git_author_name, email=settings.git_author_email),
+            auto_push=False,
+            emit=drop_event,
+            environ=settings.process_environment,
+        )
+        try:
+            return manager.statuses.read(None)
+        finally:
+            manager.close()

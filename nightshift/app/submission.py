@@ -1,22 +1,116 @@
-"""Checks of new tasks on this machine, made of the settings; without the parts that work on tasks."""
+"""Refuses a task that could only fail on this machine: its repository, rules or command are not to be had here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import difflib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.app.labels import machine_labels
-from nightshift.app.machine_check import MachineCheck
 from nightshift.config.load import Settings
-from nightshift.core.errors import GitError
+from nightshift.core.errors import GitError, InvalidTask
 from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.git.usable import list_paths, refuse_unusable_place
+from nightshift.remote.mcp_client.servers import faults_of
+from nightshift.verdict.checks.catalogue import RULES
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
-from nightshift.verdict.checks.policy import Policy
+from nightshift.verdict.checks.policy import Policy, unknown
+from nightshift.verdict.languages.python import commands
 
 _PROGRAMS = ("/usr/bin", "/bin")
 """Folders where commands look for programs in every sandbox."""
+
+
+_OURS = frozenset({
+    "python", "python3", "node", "nodejs", "npm", "go", "coverage", "inv", "invoke", "nose2", "nox", "poe", "tox",
+})  # fmt: skip
+"""Programs that stand for what the sandbox or an environment brings along, or whose lack is told elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineCheck:
+    """Looks at a new task; may be called from any thread.
+
+    Attributes:
+        refuse_place: raises GitError whose message begins with the field for a repository or base (second) that
+            cannot be used.
+        policy: the owner's settings for the checker.
+        hooks: the commands that never run.
+        programs: the programs that the sandbox has; None where they are not known.
+        servers: the names of the MCP servers that are configured.
+        labels: what this machine has, where no other could take the task; None where a hub finds one.
+    """
+
+    refuse_place: Callable[[str, str | None], None]
+    policy: Policy
+    hooks: CommandHooks
+    programs: Callable[[], Collection[str]] | None = None
+    servers: Sequence[str] = ()
+    labels: Collection[str] | None = None
+
+    def __call__(self, spec: TaskSpec) -> None:
+        """Do nothing for a task that may begin.
+
+        Raises:
+            InvalidTask: names what is wrong, and the nearest name that is right.
+        """
+        faults = self._rules(spec) | self._command(spec) | self._place(spec) | self._needs(spec)
+        faults |= faults_of(spec.mcp, self.servers)
+        if faults:
+            raise InvalidTask(faults)
+
+    def _rules(self, spec: TaskSpec) -> dict[str, str]:
+        known = (*RULES, *self.hooks.rules)
+        found = {f"allow.{n}": unknown(name, known) for n, name in enumerate(spec.allow) if "/" not in name}
+        return {field: why for field, why in found.items() if why}
+
+    def _needs(self, spec: TaskSpec) -> dict[str, str]:
+        if self.labels is None:
+            return {}
+        has = ", ".join(sorted(self.labels))
+        return {
+            f"needs.{n}": f"this machine has no {name} and belongs to no hub; it has {has} (NODE_LABELS adds to them)"
+            for n, name in enumerate(spec.needs)
+            if name not in self.labels
+        }
+
+    def _command(self, spec: TaskSpec) -> dict[str, str]:
+        if not spec.test_command:
+            return {}
+        if blocked := self.hooks.first(spec.test_command, self.policy.widened(spec).allow):
+            why = f"never runs: {blocked.rule}: {blocked.why} To allow it, give `allow: [{blocked.rule}]`."
+            return {"test_command": why}
+        missing = self._missing(spec.test_command)
+        return {"test_command": missing} if missing else {}
+
+    def _missing(self, command: tuple[str, ...]) -> str | None:
+        """Tell why the program of a command will never be found; one with a folder may be a file of the task."""
+        program = command[0]
+        if self.programs is None or "/" in program or program in _OURS or commands.parse(command):
+            return None
+        programs = self.programs()
+        if program in programs:
+            return None
+        near = difflib.get_close_matches(program, programs, n=1)
+        hint = f"did you mean {near[0]}?" if near else 'a line for the shell is `sh -c "…"`'
+        return (
+            f"{program}: the sandbox has no such program, only those of /usr/bin, Python with pytest, and Node; {hint}"
+        )
+
+    def _place(self, spec: TaskSpec) -> dict[str, str]:
+        if spec.repo is None:
+            return {}
+        # A branch of ours may come from a task that this one waits for.
+        base = None if spec.depends_on and (spec.base or "").startswith("agent/") else spec.base
+        try:
+            self.refuse_place(spec.repo, base)
+        except GitError as error:
+            field, found, why = str(error).partition(": ")
+            if found and field in {"repo", "base"}:
+                return {field: why}
+        return {}  # what git could not tell now, such as a disk that sleeps, is told when the task begins
 
 
 def machine_check(settings: Settings) -> MachineCheck:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nightshift.client import approvals, brief, changes, commits, daemon, following, tasks
-from nightshift.client.clipboard import clipboard_text
 from nightshift.client.errors import Exit
 from nightshift.client.new_task import edit_text, task_body, text_or_stdin
 from nightshift.client.output import Cell
@@ -14,8 +13,7 @@ from nightshift.client.session import Action, Session, Values
 
 def _add(session: Session, values: Values) -> int:
     given = " ".join(values["text"])
-    text = text_or_stdin(given) if values["text"] or values["clipboard"] else edit_text()
-    text = "\n\n".join(filter(None, (text, clipboard_text()))) if values["clipboard"] else text
+    text = text_or_stdin(given) if values["text"] else edit_text()
     return tasks.add(session, task_body(text, values), typed=text != given)
 
 

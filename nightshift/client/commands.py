@@ -312,7 +312,6 @@ def _tasks() -> Iterator[Command | Group]:
                    "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
                    "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
                    _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS),
-                   _flag("--clipboard", help="Take the text from the clipboard; TEXT, if given, comes before it."),
                    later=new_task_options, listed='add "TEXT"',
                    short_help="Add a task; the word `add` may be left out.",
                    epilog=_examples('add "Create a FastAPI health check endpoint"',

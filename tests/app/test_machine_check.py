@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.app.machine_check import MachineCheck
-from nightshift.app.submission import machine_check
+from nightshift.app.submission import MachineCheck, machine_check
 from nightshift.config.load import load_settings
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.task import TaskSpec

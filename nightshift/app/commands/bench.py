@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from nightshift.app.benchmark_words import ModelWriter
 from nightshift.app.repository_settings import open_service
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Lines, Table, cell
-from nightshift.client.session import Action, Session
+from nightshift.client.session import Session, Values
 from nightshift.core.clock import utc_now
 from nightshift.core.errors import BenchmarkError
 from nightshift.core.tasks.benchmarked import Benchmarked
@@ -77,26 +77,21 @@ async def _validate(session: Session, here: Opened, items: int, writer: ModelWri
             await writer.aclose()
 
 
-def run(session: Session, repo: str, asked: Asked, *, models: str | None, file: str | None, key: str | None) -> int:
-    """Let arms solve a repository's items, or go on with it.
-
-    Args:
-        session: whose home keeps the results.
-        repo: a checkout, or a folder in one.
-        asked: over which items, how often, and at what price.
-        models: names of models, separated by commas; an arm for each.
-        file: a file of arms.
-        key: of a run that is gone on with, whose arms, mode, items and rounds hold.
+def run(session: Session, values: Values) -> int:
+    """Let arms solve a repository's items, or go on with the run of a key, whose arms, mode, items and rounds hold.
 
     Raises:
         BenchmarkError: what is asked for cannot be run.
         GitError: it is no repository that can be used.
         SandboxError: nothing can be run here.
     """
+    file, models, key = values["arms"], values["models"], values["run"]
+    mode, budget_usd = Mode(values["mode"]), values["budget"]
+    asked = Asked(mode=mode, items=values["items"], rounds=values["rounds"], budget_usd=budget_usd)
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
     if not arms and not key:
         raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
-    with open_repository(session, repo) as here:
+    with open_repository(session, values["repo"]) as here:
         settings, tell = session.settings, session.out.note
         if key:
             ended = asyncio.run(go_on(settings, here, key, budget_usd=asked.budget_usd, tell=tell))
@@ -218,18 +213,3 @@ def _state(root: str, found: Sequence[Choice], used: Sequence[Benchmarked]) -> s
         return f"In use for the tasks of {root}; --off takes it back."
     arms = ", ".join(one.arm for one in used)
     return f"In use are earlier results ({arms}); --yes takes these over instead, --off takes them back."
-
-
-ACTIONS: Mapping[str, Action] = {
-    "mine": lambda s, v: mine(s, v["repo"], commits=v["commits"], items=v["items"], model=v["model"]),
-    "run": lambda s, v: run(
-        s,
-        v["repo"],
-        Asked(mode=Mode(v["mode"]), items=v["items"], rounds=v["rounds"], budget_usd=v["budget"]),
-        models=v["models"],
-        file=v["arms"],
-        key=v["run"],
-    ),
-    "report": lambda s, v: report(s, v["repo"], v["mode"]),
-    "use": lambda s, v: use(s, v["repo"], mode=v["mode"], yes=v["yes"], off=v["off"]),
-}

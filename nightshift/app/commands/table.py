@@ -1,187 +1,81 @@
-"""The commands that are the application's own, by name; each is imported when it is asked for."""
-
-# ruff: noqa: PLC0415  # one command needs one module
+"""The commands that are the application's own, by name; the module of each is imported when it is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from nightshift.app.commands.offline import OfflineConnection
-from nightshift.client.errors import Exit
-from nightshift.client.following import print_outcome, show_progress
-from nightshift.client.new_task import task_body, text_or_stdin
 from nightshift.client.session import Action, Application, Session, Values
-from nightshift.core.clock import utc_now
-from nightshift.core.events import Event
-from nightshift.core.tasks.states import Status
 
 
-def _run(session: Session, values: Values) -> int:
-    """Work on a task in this very process, while no daemon runs."""
-    import asyncio
+def _lazy(module: str, act: Callable[[Any, Session, Values], int]) -> Action:
+    """Carry out a command by a module, given by its name below `nightshift`."""
+    return lambda session, values: act(import_module(f"nightshift.{module}"), session, values)
 
-    from nightshift.app.main import run_one
-    from nightshift.core.tasks.submission import parse_spec
-    from nightshift.server.schemas import log_line
-
-    def on_event(event: Event) -> None:
-        show_progress(session, log_line(event if event.at else replace(event, at=utc_now())))
-
-    body = task_body(text_or_stdin(" ".join(values["text"])), values)
-    task = asyncio.run(run_one(parse_spec(body), session.settings, on_event))
-    session.disconnect()
-    code = print_outcome(session, session.get(f"/api/task/{task.id}"))
-    return Exit.INTERRUPTED if task.status is Status.CANCELLED else code
-
-
-def _run_daemon(_: Session, values: Values) -> int:
-    from nightshift.app.main import main
-
-    variables = {"FLASK_PORT": values["port"], "WORKER_COUNT": values["workers"]}
-    return main(values["home"], restarts_itself=True, variables=variables)
-
-
-def _doctor(session: Session, values: Values) -> int:
-    from nightshift.app.commands.doctor import doctor
-
-    return doctor(session.out, session.home, deep=values["deep"])
-
-
-def _load(session: Session, values: Values) -> int:
-    from nightshift.app.commands.load import load
-
-    return load(session, values["load"])
-
-
-def _todo(session: Session, values: Values) -> int:
-    from nightshift.app.commands import todo
-
-    if values["install_hook"]:
-        return todo.install_hook(session, values["repo"])
-    return todo.todo(session, values["repo"], from_hook=values["hook"])
-
-
-def _prove(session: Session, values: Values) -> int:
-    from nightshift.app.commands.evidence import proof
-
-    return proof(session, values["name"], values["repo"] or "", values["out"])
-
-
-def _verify(session: Session, values: Values) -> int:
-    from nightshift.app.commands.evidence import verify
-
-    return verify(session, values["name"], values["repo"] or "")
-
-
-def _check(session: Session, values: Values) -> int:
-    from nightshift.app.commands.repository_settings import check_suite
-
-    return check_suite(session, values["path"])
-
-
-def _settings(session: Session, values: Values) -> int:
-    from nightshift.app.commands.repository_settings import repository_settings
-
-    return repository_settings(session, values["path"], values["changes"])
-
-
-def _report(session: Session, values: Values) -> int:
-    from nightshift.app.commands.upkeep import report
-
-    return report(session, values["week"])
-
-
-def _notify(session: Session, _: Values) -> int:
-    from nightshift.app.commands.upkeep import notify_test
-
-    return notify_test(session)
-
-
-def _install(session: Session, values: Values) -> int:
-    from nightshift.app.commands.service import install
-
-    return install(session, dry_run=values["dry_run"])
-
-
-def _uninstall(session: Session, values: Values) -> int:
-    from nightshift.app.commands.service import uninstall
-
-    return uninstall(session, dry_run=values["dry_run"])
-
-
-def _serve_mcp(session: Session, _: Values) -> int:
-    from nightshift.app.commands.mcp import serve
-
-    return serve(session)
-
-
-def _bench(name: str) -> Action:
-    def act(session: Session, values: Values) -> int:
-        from nightshift.app.commands import bench
-
-        return bench.ACTIONS[name](session, values)
-
-    return act
-
-
-def _memory(name: str) -> Action:
-    def act(session: Session, values: Values) -> int:
-        from nightshift.app.commands import transfer
-
-        return transfer.ACTIONS[name](session, values["file"])
-
-    return act
-
-
-def _hub(name: str) -> Action:
-    def act(session: Session, values: Values) -> int:
-        from nightshift.client import hub
-
-        return _HUB[name](hub, session, values)
-
-    return act
-
-
-_HUB: Mapping[str, Callable[[Any, Session, Values], int]] = {
-    "init": lambda hub, s, _: hub.init(s),
-    "status": lambda hub, s, _: hub.status(s),
-    "nodes": lambda hub, s, _: hub.nodes(s),
-    "drain": lambda hub, s, v: hub.drain(s, v["node"], undo=v["undo"]),
-    "remove": lambda hub, s, v: hub.remove(s, v["node"], undo=v["undo"]),
-    "verify": lambda hub, s, v: hub.verify(s, v["id"]),
-    "tasks": lambda hub, s, v: hub.tasks(s, v["status"], v["limit"]),
-    "cancel": lambda hub, s, v: hub.cancel(s, v["id"]),
-    "retry": lambda hub, s, v: hub.retry(s, v["id"]),
-    "priority": lambda hub, s, v: hub.prioritise(s, v["place"]),
-    "pause": lambda hub, s, v: hub.pause(s, " ".join(v["reason"])),
-    "resume": lambda hub, s, _: hub.resume(s),
-    "asks": lambda hub, s, _: hub.asks(s),
-    "answer": lambda hub, s, v: hub.answer(s, v["id"], v["ask"], " ".join(v["words"])),
-    "workspace": lambda hub, s, v: hub.workspace(s, v["url"]),
-    "budget": lambda hub, s, v: hub.budget(
-        s, {name: v[name] for name in ("day_cost_usd", "day_tokens", "total_cost_usd", "total_tokens")}, off=v["off"]
-    ),
-}
 
 ACTIONS: Mapping[str, Action] = {
-    "run": _run,
-    "daemon": _run_daemon,
-    "doctor": _doctor,
-    "load-tasks": _load,
-    "todo": _todo,
-    "proof": _prove,
-    "verify": _verify,
-    "check": _check,
-    "repo-settings": _settings,
-    "report": _report,
-    "notify-test": _notify,
-    "install-service": _install,
-    "uninstall-service": _uninstall,
-    "mcp": _serve_mcp,
-    **{f"bench {name}": _bench(name) for name in ("mine", "run", "report", "use")},
-    **{f"memory {name}": _memory(name) for name in ("export", "import", "export-training")},
-    **{f"hub {name}": _hub(name) for name in _HUB},
+    "run": _lazy("app.commands.foreground", lambda m, s, v: m.run(s, v)),
+    "daemon": _lazy(
+        "app.main",
+        lambda m, _, v: m.main(
+            v["home"], restarts_itself=True, variables={"FLASK_PORT": v["port"], "WORKER_COUNT": v["workers"]}
+        ),
+    ),
+    "doctor": _lazy("app.commands.doctor", lambda m, s, v: m.doctor(s.out, s.home, deep=v["deep"])),
+    "load-tasks": _lazy("app.commands.load", lambda m, s, v: m.load(s, v["load"])),
+    "todo": _lazy(
+        "app.commands.todo",
+        lambda m, s, v: (
+            m.install_hook(s, v["repo"]) if v["install_hook"] else m.todo(s, v["repo"], from_hook=v["hook"])
+        ),
+    ),
+    "proof": _lazy("app.commands.evidence", lambda m, s, v: m.proof(s, v["name"], v["repo"] or "", v["out"])),
+    "verify": _lazy("app.commands.evidence", lambda m, s, v: m.verify(s, v["name"], v["repo"] or "")),
+    "check": _lazy("app.commands.repository_settings", lambda m, s, v: m.check_suite(s, v["path"])),
+    "repo-settings": _lazy(
+        "app.commands.repository_settings", lambda m, s, v: m.repository_settings(s, v["path"], v["changes"])
+    ),
+    "report": _lazy("app.commands.upkeep", lambda m, s, v: m.report(s, v["week"])),
+    "notify-test": _lazy("app.commands.upkeep", lambda m, s, _: m.notify_test(s)),
+    "install-service": _lazy("app.commands.service", lambda m, s, v: m.install(s, dry_run=v["dry_run"])),
+    "uninstall-service": _lazy("app.commands.service", lambda m, s, v: m.uninstall(s, dry_run=v["dry_run"])),
+    "mcp": _lazy("app.commands.mcp", lambda m, s, _: m.serve(s)),
+    "bench mine": _lazy(
+        "app.commands.bench",
+        lambda m, s, v: m.mine(s, v["repo"], commits=v["commits"], items=v["items"], model=v["model"]),
+    ),
+    "bench run": _lazy("app.commands.bench", lambda m, s, v: m.run(s, v)),
+    "bench report": _lazy("app.commands.bench", lambda m, s, v: m.report(s, v["repo"], v["mode"])),
+    "bench use": _lazy(
+        "app.commands.bench", lambda m, s, v: m.use(s, v["repo"], mode=v["mode"], yes=v["yes"], off=v["off"])
+    ),
+    "memory export": _lazy("app.commands.transfer", lambda m, s, v: m.export_memory(s, v["file"])),
+    "memory import": _lazy("app.commands.transfer", lambda m, s, v: m.import_memory(s, v["file"])),
+    "memory export-training": _lazy("app.commands.transfer", lambda m, s, v: m.export_training(s, v["file"])),
+    "hub init": _lazy("client.hub", lambda m, s, _: m.init(s)),
+    "hub status": _lazy("client.hub", lambda m, s, _: m.status(s)),
+    "hub nodes": _lazy("client.hub", lambda m, s, _: m.nodes(s)),
+    "hub drain": _lazy("client.hub", lambda m, s, v: m.drain(s, v["node"], undo=v["undo"])),
+    "hub remove": _lazy("client.hub", lambda m, s, v: m.remove(s, v["node"], undo=v["undo"])),
+    "hub verify": _lazy("client.hub", lambda m, s, v: m.verify(s, v["id"])),
+    "hub tasks": _lazy("client.hub", lambda m, s, v: m.tasks(s, v["status"], v["limit"])),
+    "hub cancel": _lazy("client.hub", lambda m, s, v: m.cancel(s, v["id"])),
+    "hub retry": _lazy("client.hub", lambda m, s, v: m.retry(s, v["id"])),
+    "hub priority": _lazy("client.hub", lambda m, s, v: m.prioritise(s, v["place"])),
+    "hub pause": _lazy("client.hub", lambda m, s, v: m.pause(s, " ".join(v["reason"]))),
+    "hub resume": _lazy("client.hub", lambda m, s, _: m.resume(s)),
+    "hub asks": _lazy("client.hub", lambda m, s, _: m.asks(s)),
+    "hub answer": _lazy("client.hub", lambda m, s, v: m.answer(s, v["id"], v["ask"], " ".join(v["words"]))),
+    "hub workspace": _lazy("client.hub", lambda m, s, v: m.workspace(s, v["url"])),
+    "hub budget": _lazy(
+        "client.hub",
+        lambda m, s, v: m.budget(
+            s,
+            {name: v[name] for name in ("day_cost_usd", "day_tokens", "total_cost_usd", "total_tokens")},
+            off=v["off"],
+        ),
+    ),
 }
 APPLICATION = Application(actions=ACTIONS, offline=OfflineConnection)

@@ -146,6 +146,3 @@ def _print_counts(session: Session, file: str, fields: dict[str, object], lines:
 
 def _count(found: Sequence[object], what: str) -> str:
     return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
-
-
-ACTIONS = {"export": export_memory, "import": import_memory, "export-training": export_training}

@@ -52,7 +52,6 @@ CHECKS: tuple[Check, ...] = (
     Check(section="models", run=backends.check_models, limit_s=45, deep_s=600),
     Check(section="intake", run=machine.check_intake),
     Check(section="clock", run=machine.check_clock),
-    Check(section="limits", run=machine.check_limits),
     Check(section="service", run=machine.check_service),
 )
 

@@ -107,7 +107,6 @@ def _names_a_secret(file: Path, context: CheckContext) -> bool:
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs"})
 _SHARED = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.glusterfs", "virtiofs", "vboxsf", "prl_fs")
 _PASSING = frozenset({"tmpfs", "ramfs"})
-FEW_INODES = 10_000
 
 
 def check_home(context: CheckContext) -> Iterator[Finding]:
@@ -152,10 +151,6 @@ def check_disk(context: CheckContext) -> Iterator[Finding]:
         yield warning("disk", text, mend)
     else:
         yield ok("disk", text)
-    if found.f_files and found.f_favail < FEW_INODES:
-        yield warning("inodes", f"{found.f_favail} of {found.f_files} free", "remove small files: `df -i` shows where")
-    elif found.f_files:
-        yield ok("inodes", f"{found.f_favail} of {found.f_files} free")
     yield _file_system(place)
 
 
@@ -198,7 +193,6 @@ def _find_mount(place: Path) -> tuple[str, str]:
 
 
 QUICK_S, DEEP_S = 15.0, 600.0
-LOG_MANY = 256_000_000
 RESTORE = "stop the daemon and start it again: it restores the newest sound backup by itself (docs/manual/recovery.md)"
 
 
@@ -211,7 +205,6 @@ def check_database(context: CheckContext) -> Iterator[Finding]:
     yield from _schema(path)
     yield from _soundness(path, DEEP_S if context.deep else QUICK_S)
     yield _size(path, context)
-    yield _log(path.with_name(path.name + "-wal"))
 
 
 def check_backups(context: CheckContext) -> Iterator[Finding]:
@@ -289,14 +282,6 @@ def _size(path: Path, context: CheckContext) -> Finding:
         mend = "it shrinks by itself while the daemon runs; else lower keep_work_days, or raise database_max_mb"
         return warning("size", f"{in_bytes(size)}, more than database_max_mb ({in_bytes(most)})", mend)
     return ok("size", f"{in_bytes(size)} of {in_bytes(most)} allowed")
-
-
-def _log(path: Path) -> Finding:
-    size = path.stat().st_size if path.exists() else 0
-    if size > LOG_MANY:
-        mend = "something reads the database all the time and keeps the log from being folded in: end it"
-        return warning("write-ahead log", in_bytes(size), mend)
-    return ok("write-ahead log", in_bytes(size))
 
 
 def _age(newest: Path, count: int, now: datetime, context: CheckContext) -> Finding:

@@ -6,13 +6,12 @@ import importlib.metadata
 import os
 import platform
 import pwd
-import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from nightshift.config.places import ROOT, user_folders
 from nightshift.core.errors import InvalidTask, StoreError
 from nightshift.core.program import typed
 from nightshift.core.status import ExtraState
-from nightshift.core.text.formats import ago, duration
+from nightshift.core.text.formats import duration
 from nightshift.core.version import VERSION
 from nightshift.git.protocol import OLDEST, version_of
 from nightshift.queue.intake.marked_yaml import BrokenFile, Fault, bounded
@@ -148,10 +147,7 @@ def _join_version(version: tuple[int, int]) -> str:
 
 
 NEAR = timedelta(seconds=60)
-FIRST_YEAR = 2026
-FEW_FILES, FEW_PROCESSES, FEW_WATCHES, FEW_INSTANCES = 1024, 512, 8192, 64
 SERVICE = "nightshift.service"
-_INOTIFY = Path("/proc/sys/fs/inotify")
 _LINGER = Path("/var/lib/systemd/linger")
 _SET_CLOCK = "timedatectl set-ntp true   (claims, reports and budgets go by the clock)"
 
@@ -194,25 +190,15 @@ def _list_refusals(context: CheckContext, reading: Reading) -> Iterator[Fault]:
 def check_clock(context: CheckContext) -> Iterator[Finding]:
     """Hold the clock against what was written before."""
     now = context.clock()
-    if now.year < FIRST_YEAR:
-        yield fault("clock", f"it says {now:%Y-%m-%d %H:%M} UTC", _SET_CLOCK)
+    try:
+        with Database(context.settings.db_path, readonly=True, busy_s=1.0) as db:
+            newest = max((event.at for event in EventLog(db).last(100) if event.at), default=now)
+    except (StoreError, Error):  # the section on the database tells why
+        newest = now
+    if newest - now > NEAR:
+        yield fault("clock", f"the newest event is {duration((newest - now).total_seconds())} ahead of it", _SET_CLOCK)
     else:
         yield ok("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
-    yield from _newest_event(context, now)
-    yield from _files(context, now)
-
-
-def check_limits(_: CheckContext) -> Iterator[Finding]:
-    """Look at what the system grants a process and a user."""
-    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    yield _enough(
-        "open files", files, FEW_FILES, f"ulimit -n {max(FEW_FILES, min(most, 65536))}, or LimitNOFILE= in the unit"
-    )
-    processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
-    yield _enough("processes", processes, FEW_PROCESSES, "ulimit -u 4096, or TasksMax= in the unit")
-    for name, few in (("max_user_watches", FEW_WATCHES), ("max_user_instances", FEW_INSTANCES)):
-        found = int((_INOTIFY / name).read_text(encoding="ascii"))
-        yield _enough(f"inotify {name}", found, few, f"sudo sysctl fs.inotify.{name}={few * 4}")
 
 
 def check_service(_: CheckContext) -> Iterator[Finding]:
@@ -234,41 +220,3 @@ def check_service(_: CheckContext) -> Iterator[Finding]:
         yield ok("linger", f"user services of {user} run while nobody is logged in")
     else:
         yield warning("linger", "the service ends when you log out", f"loginctl enable-linger {user}")
-
-
-def _newest_event(context: CheckContext, now: datetime) -> Iterator[Finding]:
-    try:
-        with Database(context.settings.db_path, readonly=True, busy_s=1.0) as db:
-            newest = max((event.at for event in EventLog(db).last(100) if event.at), default=None)
-    except (StoreError, Error):
-        return  # the section on the database tells why
-    if newest is None:
-        return
-    if newest - now > NEAR:
-        text = (
-            f"the newest event is of {newest:%Y-%m-%d %H:%M:%S} UTC, {duration((newest - now).total_seconds())} ahead"
-        )
-        yield fault("events", text, _SET_CLOCK)
-    else:
-        yield ok("events", f"the newest is {ago((now - newest).total_seconds())}")
-
-
-def _files(context: CheckContext, now: datetime) -> Iterator[Finding]:
-    """Look for files that are stamped ahead of us: their file system has another clock, or ours was set back."""
-    settings = context.settings
-    paths = [settings.db_path, settings.db_path.with_name(settings.db_path.name + "-wal"), settings.state_file]
-    times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in paths if path.exists()]
-    if not times:
-        return
-    ahead = max(times) - now
-    if ahead > NEAR:
-        text = f"the newest file of the home is {duration(ahead.total_seconds())} ahead of the clock"
-        yield warning("files", text, "the clock was set back, or the file system's own clock is wrong: " + _SET_CLOCK)
-    else:
-        yield ok("files", "none is ahead of the clock")
-
-
-def _enough(what: str, found: int, few: int, mend: str) -> Finding:
-    if found == resource.RLIM_INFINITY:
-        return ok(what, "unlimited")
-    return ok(what, str(found)) if found >= few else warning(what, f"{found}, fewer than {few}", mend)
