@@ -47,7 +47,8 @@ class Named(Answer):
     """Meaning of a name; `by` tells what it names.
 
     `commit` is the commit whose id begins so, else the newest of the task, null where it made none; `newest` is the
-    newest of the task. `branch` and `repo` are those of `commit`, `title` is its subject or what the task asks for.
+    newest of the task. `branch`, `repo` and `label` are those of `commit`, `title` is its subject or what the task asks
+    for.
     """
 
     by: Literal["task", "commit", "branch"]
@@ -56,6 +57,7 @@ class Named(Answer):
     newest: str | None
     branch: str
     repo: str
+    label: str | None
     title: str
 
 
@@ -118,6 +120,7 @@ class Naming:
             newest=newest.commit if newest else None,
             branch=entry.branch if entry else "",
             repo=entry.repo if entry else "",
+            label=entry.label if entry else None,
             title=short(entry.subject if entry else task.spec.description.partition("\n")[0], self._mask),
         )
 

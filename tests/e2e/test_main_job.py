@@ -75,7 +75,9 @@ def test_wrong_first_and_right_second_ends_as_a_commit_after_two_tries(
     assert git(workspace, "fsck", "--strict") == ""
     looked = daemon.cli("verify", task["commit"][:10])
     assert (looked.returncode, looked.stdout.splitlines()[-1][:19]) == (0, "holds: tests_passed"), looked.stdout
-    told = [event for event in daemon.get("/api/logs?limit=500")["events"] if event["event"] == "suite_judged"]
+    events = daemon.get("/api/logs?limit=500")["events"]
+    assert [event["task_id"] for event in events if event["event"] == "verified"] == [task["task_id"]], "by the daemon"
+    told = [event for event in events if event["event"] == "suite_judged"]
     own = [event for event in told if event["task_id"] == task["task_id"]]
     assert len(own) == 2, "each verdict is told once, with its task"
 

@@ -1,21 +1,27 @@
-"""`nightshift verify` and `nightshift proof`: whether a commit still holds, and what proves it, without the daemon."""
+"""`nightshift verify` and `nightshift proof`: whether a commit still holds, and its proof, with or without a daemon."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 import click
 
 from nightshift.app.proof import make_proof
 from nightshift.app.verify import verify_commit
-from nightshift.attempt.verify import Report
+from nightshift.attempt.verify import Check, Judgement, Report, Standing
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell
 from nightshift.client.session import Session
+from nightshift.config.places import is_held
+from nightshift.core.errors import NightshiftError
+from nightshift.core.tasks.verdicts import Label
 from nightshift.storage.files.whole import write_whole
 
+_POLL_S = 0.2
 _VERIFY_CODES: Mapping[str, Exit] = {
     "holds": Exit.OK, "does not hold": Exit.FAILED, "a draft": Exit.FAILED, "not verified": Exit.REFUSED,
 }  # fmt: skip
@@ -32,7 +38,7 @@ _VERIFY_TONES: Mapping[str, Tone] = {
 
 
 def verify(session: Session, name: str, repo: str) -> int:
-    """Look at a commit again, without the daemon, in a sandbox of its own.
+    """Look at a commit again, in a warm sandbox of the daemon where one runs, else in one of this process.
 
     Returns 0 when it holds, 1 when it does not or is a draft, 5 when nothing could be run.
 
@@ -42,9 +48,45 @@ def verify(session: Session, name: str, repo: str) -> int:
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
-    report = asyncio.run(verify_commit(name, Path(repo) if repo else None, session.settings))
+    report = None if repo else ask_daemon(session, name)
+    if report is None:
+        report = asyncio.run(verify_commit(name, Path(repo) if repo else None, session.settings))
     session.print(_report_fields(report), _report_blocks(report))
     return _VERIFY_CODES[str(report.judgement)]
+
+
+def ask_daemon(session: Session, name: str) -> Report | None:
+    """Have the daemon verify a commit of its ledger.
+
+    Returns None where no daemon runs, or it cannot: it knows no such commit, verifies another one, or is told to stop.
+    """
+    if not is_held(session.access.places.lock_file):
+        return None
+    try:
+        named = session.get("/api/resolve", name=name)
+        if named.commit is None or named.by == "branch":  # a branch may have moved since
+            return None
+        path = f"/api/commit/{named.commit}"
+        state = session.post(f"{path}/verify")
+        began = state.run and state.run.since
+        while state.run:
+            time.sleep(_POLL_S)
+            state = session.get(f"{path}/verification")
+    except NightshiftError:  # the daemon is only the faster way: the slower one says what is wrong
+        return None
+    last = state.last
+    if not (began and last) or datetime.fromisoformat(last.at) < datetime.fromisoformat(began):
+        return None  # somebody cancelled it
+    return Report(
+        commit=named.commit,
+        subject=named.title,
+        task=named.task_id,
+        label=Label(named.label) if named.label else None,
+        checks=tuple(Check(what=c.what, standing=Standing(c.standing), detail=c.detail) for c in last.checks),
+        ran=last.judgement != Judgement.UNKNOWN,
+        duration_s=last.took_s,
+        is_draft=last.judgement == Judgement.DRAFT,
+    )
 
 
 def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
