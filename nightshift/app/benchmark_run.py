@@ -36,7 +36,6 @@ from nightshift.report.benchmark.results import Arm, BrokenOff, Item, Result
 from nightshift.report.benchmark.running import Asked, Budget, Turn, in_order, work
 from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunState
 from nightshift.report.benchmark.validation import environment_of, job_of
-from nightshift.report.benchmark.version import version
 from nightshift.storage.db import spending
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
@@ -185,7 +184,6 @@ class Attempts:
             iterations=task.iterations if task else 0,
             format_errors=sum(event.kind is Kind.REPLY_REFUSED for event in events),
             finished_at=self._clock(),
-            version=version(),
         )
 
 
@@ -260,8 +258,8 @@ async def run_arms(
     with InstanceLock(settings.benchmark_lock_file):
         for arm in arms:
             here.store.add_arm(arm)
-        names, drawn = [arm.name for arm in arms], asked.keys or in_order(items)[: asked.items]
-        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), asked.version, asked.rounds)
+        names, drawn = [arm.name for arm in arms], in_order(items)[: asked.items]
+        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), asked.rounds)
         return await _work_on(settings, here, run, asked.budget_usd, tell, clock)
 
 
@@ -285,7 +283,7 @@ async def go_on(
         run = here.store.run(key)
         if run.repo != here.repo:
             raise BenchmarkError(f"{key}: that run is of {run.repo}")
-        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.version, run.rounds)
+        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.rounds)
         return await _work_on(settings, here, run, budget_usd, tell, clock)
 
 

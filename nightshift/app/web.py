@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from nightshift.app.benchmark_process import BenchmarkProcess
 from nightshift.app.environments import list_environments
 from nightshift.app.hub_client import hub_client
 from nightshift.app.maintenance import Reporter
@@ -144,8 +143,6 @@ def open_web(
     """
     repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
     stack.callback(repositories.stop)
-    benchmark = BenchmarkProcess(settings)
-    stack.callback(benchmark.close)
     hub = hub_client(settings(), store.state)
     if hub:
         stack.callback(hub.close)
@@ -167,9 +164,6 @@ def open_web(
         proof=lambda entry: proof_of(services.git, subject_of(store.queue, entry), store.mask),
         verifying=actions.verifying,
         forge_hook=actions.forge_hook,
-        benchmark=benchmark,
-        benchmark_db=lambda: settings().benchmark_db_path,
-        model_cutoffs=lambda: settings().model_cutoffs,
         memory=lambda: services.memory,
         reports_dir=lambda: settings().reports_dir,
         report=Reporter(settings, store, utc_now).of_week,

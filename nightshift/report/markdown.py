@@ -29,7 +29,7 @@ from nightshift.report.trends import series
 from nightshift.report.weeks import report_name
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 _HELPERS = {
@@ -45,8 +45,9 @@ _HELPERS = {
 
 
 def render(summary: Summary) -> str:
-    """The report as Markdown, ending with a newline; the texts in the summary are shown as they are."""
-    text = _template().render(
+    """Render the report as Markdown, ending with a newline; the texts in the summary are shown as they are."""
+    return fill(
+        "report.md",
         week=summary,
         known=summary.known,
         name=report_name(summary.since, summary.until),
@@ -60,11 +61,16 @@ def render(summary: Summary) -> str:
         enough=ENOUGH,
         held_by=HELD_BY,
     )
+
+
+def fill(template: str, **values: object) -> str:
+    """Fill a template of Markdown, and pad its tables."""
+    text = _templates().get_template(template).render(**values)
     return re.sub(r"\n{3,}", "\n\n", aligned(text)).strip() + "\n"
 
 
 @cache
-def _template() -> Template:
+def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only a report needs it
 
     found = Environment(
@@ -77,7 +83,7 @@ def _template() -> Template:
     )
     found.filters |= _HELPERS
     found.globals |= _HELPERS
-    return found.get_template("report.md")
+    return found
 
 
 def aligned(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -14,7 +13,6 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.code.environments import MadeEnvironment
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import (
-    BenchmarkError,
     BranchRefused,
     ConfigError,
     ExtraMissing,
@@ -35,7 +33,6 @@ from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.text.masking import Masker
 from nightshift.models.live import LiveCalls
 from nightshift.queue.manager import QueueManager
-from nightshift.report.benchmark.running import Asked
 from nightshift.server.hub_port import HubPort
 from nightshift.server.settings_port import CLOSED, SettingsPort
 from nightshift.storage.db.database import Database
@@ -191,49 +188,6 @@ class NoVerifying:
 NO_VERIFYING = NoVerifying()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkState:
-    """Whether a run of the benchmark is under way, wherever it was begun, and what the newest from here told last."""
-
-    is_running: bool = False
-    said: str = ""
-
-
-class BenchmarkPort(Protocol):
-    """Runs of the benchmark, one at a time; for any thread. What cannot be fails with `BenchmarkError`."""
-
-    def state(self) -> BenchmarkState:
-        """Return the state of the benchmark."""
-        ...
-
-    def begin(self, repo: str, models: Sequence[str], asked: Asked, key: str = "") -> None:
-        """Begin a run of these models, or go on with that of a key, whatever else is given then."""
-        ...
-
-    def stop(self, key: str) -> None:
-        """Have a run end, if it is under way."""
-        ...
-
-
-class NoBenchmark:
-    """Benchmark of a context without a daemon behind it."""
-
-    def state(self) -> BenchmarkState:
-        """Return a state in which nothing is under way."""
-        return BenchmarkState()
-
-    def begin(self, repo: str, _models: Sequence[str], _asked: Asked, _key: str = "") -> None:
-        """Refuse."""
-        raise BenchmarkError(f"{repo}: nothing is run here: no daemon is behind this server")
-
-    def stop(self, key: str) -> None:
-        """Refuse."""
-        raise BenchmarkError(f"{key} is not run here: no daemon is behind this server")
-
-
-NO_BENCHMARK = NoBenchmark()
-
-
 def no_hooks(_headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
     """Refuse a webhook; for a context without a daemon behind it."""
     raise HookRefused("no webhook is taken here: no daemon is behind this server")
@@ -279,8 +233,7 @@ class AppContext:
     settings that a forecast rests on. `check_models` looks now which models answer; what waited for one that does goes
     on. `live` has what models write just now. `forge_hook` takes a
     webhook's headers (names in lower case) and body, has the forges looked at, and fails with `HookRefused`.
-    `benchmark` runs that of the home, `benchmark_db` is where its results are, once there are any, and `model_cutoffs`
-    tells when the training of models ended, by their names. `hub` is that of the settings, None where they name none.
+    `hub` is that of the settings, None where they name none.
     """
 
     database: Database
@@ -313,9 +266,6 @@ class AppContext:
     check_models: Callable[[], Future[Sequence[ModelStatus]]] = cannot_check
     live: LiveCalls = field(default_factory=LiveCalls)
     forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]] = no_hooks
-    benchmark: BenchmarkPort = NO_BENCHMARK
-    benchmark_db: Callable[[], Path | None] = lambda: None
-    model_cutoffs: Callable[[], Mapping[str, date]] = dict
     hub: HubPort | None = None
     clock: Clock = utc_now
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from nightshift.server.endpoint import Endpoint
 from nightshift.server.routes import (
     approvals,
-    benchmark,
     brief,
     commits,
     environments,
@@ -44,7 +43,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *logs.NATIVE,
     *memory.routes.endpoints,
     *reports.routes.endpoints,
-    *benchmark.routes.endpoints,
     *hub.routes.endpoints,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

@@ -12,7 +12,6 @@ from nightshift.attempt.evidence import UnreadableNote
 from nightshift.config.overrides import ConfigChanged
 from nightshift.core.errors import (
     AmbiguousName,
-    BenchmarkError,
     BranchRefused,
     ConfigError,
     ExtraMissing,
@@ -68,7 +67,6 @@ def register(app: Flask) -> None:
     app.register_error_handler(HookRefused, lambda error: answer(403, str(error)))
     app.register_error_handler(NoEvidence, lambda error: answer(404, str(error)))
     app.register_error_handler(UnreadableNote, lambda error: answer(409, str(error)))
-    app.register_error_handler(BenchmarkError, lambda error: answer(409, str(error)))
     app.register_error_handler(BranchRefused, _refused)
     app.register_error_handler(GitError, lambda error: answer(409, str(error)))
     app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))

@@ -81,7 +81,7 @@ def test_a_fork_with_another_model_is_three(visit: Visit, seeded: SeededDaemon) 
     model = next(each for each in seeded.daemon.get("/api/status")["models"] if each["name"] == "openai")
     hand.click(hand.page.get_by_role("button", name="Fork…"))
     dialog = hand.page.get_by_role("dialog")
-    hand.click(dialog.get_by_role("checkbox", name=f"openai={model['model']}"))
+    hand.choose(dialog.get_by_label("Model"), f"openai={model['model']}")
     hand.click(dialog.get_by_role("button", name="Fork task"))
     expect(hand.page.get_by_text("Forked as")).to_be_visible()
     assert hand.acts <= 3

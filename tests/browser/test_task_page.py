@@ -223,7 +223,7 @@ def test_a_fork_from_a_step_with_a_model_and_a_note(visit: Visit, seeded: Seeded
     dialog = page.get_by_role("dialog", name=f"Fork task {source}")
     expect(dialog.get_by_label("After step")).to_have_value("1")
     label = next(each for each in seeded.daemon.get("/api/status")["models"] if each["name"] == "openai")
-    dialog.get_by_role("checkbox", name=f"openai={label['model']}").check()
+    dialog.get_by_label("Model").select_option(f"openai={label['model']}")
     dialog.get_by_label("Note").fill("Leave the boundary out.")
     dialog.get_by_role("button", name="Fork task").click()
     page.get_by_role("link", name=re.compile(r"^task \d+$")).click()

@@ -62,8 +62,10 @@ def matrix(daemon: Daemon, task: int, *models: str) -> list[int]:
     return [each["task_id"] for each in made["forks"]]
 
 
-def sides(daemon: Daemon, task: int) -> dict[int, dict[str, Any]]:
-    return {each["task_id"]: each for each in daemon.get(f"/api/task/{task}/forks")["sides"]}
+def commit_of(daemon: Daemon, task: int) -> dict[str, Any]:
+    """The newest commit of a task."""
+    found: dict[str, Any] = daemon.get(f"/api/commits?task={task}")["commits"][0]
+    return found
 
 
 def landed(daemon: Daemon) -> list[str]:
@@ -87,17 +89,14 @@ def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) 
     assert [task["ending"] for task in ended] == ["committed", "committed"], ended
     assert all("it waits on its branch" in task["reason"] for task in ended)
     assert landed(daemon) == before
-    found = sides(daemon, source)
-    assert [(found[n]["held"], found[n]["integrated"], found[n]["waits"]) for n in (small, other)] == [
-        (True, False, True),
-        (True, False, True),
-    ]
+    found = [commit_of(daemon, number) for number in (small, other)]
+    assert [(commit["integrated"], commit["waits"]) for commit in found] == [(False, True), (False, True)]
     done = integrate(daemon, other)
     assert done["ended"] == []
     assert landed(daemon) == [str(other), *before]
     code = git(daemon.home / "workspace", "show", "HEAD:job_1.py")
     assert code == ("# by other\n" + RIGHT.format(n=1)).strip()
-    assert sides(daemon, source)[other]["integrated"]
+    assert commit_of(daemon, other)["integrated"]
     unread = {each["task_id"] for each in daemon.get("/api/commits?unread=1")["commits"]}
     assert unread & {small, other} == {other}, "only what landed is to be read"
     branches = git(daemon.home / "workspace", "branch", "--list", "agent/*")
@@ -168,23 +167,12 @@ def test_what_cannot_be_forked_or_integrated_says_why(daemon: Daemon) -> None:
     ):
         status, refused = daemon.ask("POST", asked, body)
         assert (status, f"{field}: " in refused["error"]) == (400, True), refused
-    assert daemon.get(f"/api/task/{source}/forks")["sides"][1:] == [], "all or none"
+    assert daemon.get(f"/api/task/{source}/timeline")["forks"] == [], "all or none"
     status, refused = daemon.ask("POST", f"/api/task/{source}/integrate")
     assert (status, "force" in refused["fields"]) == (409, True), "what it left is a draft that fails"
     (wrong,) = matrix(daemon, source, "big")
     daemon.wait(wrong)
     assert daemon.ask("POST", f"/api/task/{wrong}/integrate")[0] == 409
-
-
-def test_the_models_come_with_what_they_cost_so_far(daemon: Daemon) -> None:
-    given_up(daemon, 7)
-    found = daemon.get("/api/task/1/fork-models")
-    models = {each["name"]: each for each in found["models"]}
-    assert set(models) == {"openai=big", "openai=small", "openai=other"}
-    assert models["openai=big"]["attempts"] >= 1
-    assert models["openai=big"]["solved"] == 0
-    assert models["openai=big"]["seconds"] is not None
-    assert found["left_usd"] is None
 
 
 def test_the_command_line_forks_by_several_models_and_integrates_one(daemon: Daemon) -> None:

@@ -12,11 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from nightshift.app.benchmark_process import BenchmarkProcess
 from nightshift.app.hub_client import HubClient
 from nightshift.app.repository_settings import RepositoryService
 from nightshift.config.load import load_settings
-from nightshift.core.clock import utc_now
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.submission import TaskIn
@@ -24,7 +22,6 @@ from nightshift.core.tasks.task import TaskSpec
 from nightshift.git.manager import GitManager
 from nightshift.remote.hub.nodes import Node, join
 from nightshift.remote.hub.queue import HubQueue
-from nightshift.report.benchmark.store import BenchmarkStore, Mode
 from nightshift.server.context import AppContext
 from nightshift.server.contract import ENDPOINTS
 from nightshift.server.hub_port import OwnNode
@@ -32,7 +29,6 @@ from nightshift.server.openapi import document
 from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client, Got, Reloads, fill, serving
 from tests.support.asking import package, wait_for
-from tests.support.benchmarks import arm, stored
 from tests.support.git_repo import make_repo
 from tests.support.lessons import learn
 from tests.support.postgres import EMBEDDED, PostgresServer, free_port, hub
@@ -120,8 +116,6 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     for name in ("embedder", "docker", "nothing"):
         path = "/api/extra/{name}/install"
         seen.add((path, check(described, "POST", path, client.request("POST", f"/api/extra/{name}/install"))))
-    for query in ("", "?since=night", "?since=x"):
-        seen.add(("/api/replay", check(described, "GET", "/api/replay", client.get(f"/api/replay{query}"))))
     seen.add(("/api/git", check(described, "GET", "/api/git", client.get("/api/git"))))
     for number, said in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
         seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", said))))
@@ -163,7 +157,6 @@ def asked_of_a_course(context: AppContext, client: Client, described: dict[str, 
     for template, path in (
         ("/timeline", "1/timeline"), ("/timeline", "1/timeline?attempt=1"), ("/timeline", "99/timeline"),
         (step, "1/step/1/0"), (step, "1/step/1/2"), (step, "1/step/1/3?call=0"), (step, "1/step/1/99"),
-        ("/forks", "1/forks"), ("/forks", "99/forks"), ("/fork-models", "1/fork-models"),
         ("/diff", "1/diff"), ("/diff", "1/diff?of=iteration&attempt=1&iteration=2"), ("/diff", "1/diff?of=step"),
         ("/file", "1/file?path=test_calc.py"), ("/file", "1/file?path=calc.py&attempt=1&step=4"), ("/file", "1/file"),
     ):  # fmt: skip
@@ -277,37 +270,6 @@ def asked_of_the_hub(context: AppContext, described: dict[str, Any], folder: Pat
     return seen
 
 
-def asked_of_the_benchmark(context: AppContext, described: dict[str, Any], home: Path) -> set[tuple[str, int]]:
-    """With the real processes, which find no such repository and end."""
-    seen, runs = set(), "/api/benchmark/runs"
-    home.mkdir()
-    settings = load_settings(home=home)
-    process = BenchmarkProcess(lambda: settings)
-    with serving(replace(context, benchmark=process, benchmark_db=lambda: settings.benchmark_db_path)) as client:
-
-        def ask(method: str, template: str, path: str, body: object = None) -> None:
-            sent = None if body is None else json.dumps(body)
-            got = client.request(method, path, sent, {"Content-Type": "application/json"})
-            seen.add((template, check(described, method, template, got)))
-
-        ask("GET", "/api/benchmark", "/api/benchmark")
-        ask("POST", runs, runs, {"repo": "/srv/shop", "models": ["built-in"]})
-        stored(settings.benchmark_db_path, "/srv/shop", {arm("a"): range(3), arm("b"): range(9)})
-        with BenchmarkStore(settings.benchmark_db_path) as store:
-            keys = [item.key for item in store.items()]
-            key = store.begin_run("/srv/shop", Mode.SHOWN, ["a", "b"], keys, utc_now()).key
-        for query in ("", "?repo=/srv/shop&mode=words", "?repo=/srv/other", "?mode=x"):
-            ask("GET", "/api/benchmark", f"/api/benchmark{query}")
-        for models in (["built-in"], ["built-in"], ["x"], []):
-            ask("POST", runs, runs, {"repo": "/srv/shop", "models": models, "items": 2, "budget_usd": 0.5})
-        ask("POST", f"{runs}/{{key}}/stop", f"{runs}/{key}/stop")
-        process.close()
-        for one in (key, "none"):
-            ask("POST", f"{runs}/{{key}}/resume", f"{runs}/{one}/resume")
-        process.close()
-    return seen
-
-
 def test_every_answer_is_as_the_document_says(
     context: AppContext, client: Client, described: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -363,7 +325,6 @@ def test_every_answer_is_as_the_document_says(
     seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
     seen |= asked_of_repositories(context, described, tmp_path / "repositories")
-    seen |= asked_of_the_benchmark(context, described, tmp_path / "benchmark")
     seen |= asked_of_the_hub(context, described, tmp_path / "postgres")
     with settings_served(tmp_path / "home") as rig:
         seen |= asked_of_settings(rig.client, described)

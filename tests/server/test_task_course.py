@@ -12,8 +12,6 @@ from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, 
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall, ToolSpec
 from nightshift.server.context import AppContext
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
-from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client
 from tests.support.worked_task import WRONG, claimed, save, submit, work_on
 
@@ -190,7 +188,7 @@ def test_a_task_that_was_never_begun_reads_well(client: Client, context: AppCont
 def test_hostile_texts_are_printable_in_every_answer(client: Client, context: AppContext) -> None:
     submit(context, EVIL, files={"calc.py": f"# {EVIL}"}, metadata={"a": EVIL})
     work_on(context, passes=False, reply=EVIL, said=EVIL)
-    paths = ["timeline", "forks", "diff", "file?path=calc.py", "file?path=calc.py&attempt=1&step=4"]
+    paths = ["timeline", "diff", "file?path=calc.py", "file?path=calc.py&attempt=1&step=4"]
     for path in [*paths, *(f"step/1/{number}" for number in range(6))]:
         got = client.get(f"/api/task/1/{path}")
         assert got.status == 200, path
@@ -209,23 +207,3 @@ def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, contex
     assert client.get(f"/api/task/{worked}/timeline").json["forks"] == [told["forked_from"]]
     assert client.get(f"/api/task/{worked}").json == before
     assert context.queue.get(2).spec.description.endswith(EVIL)
-
-
-def test_a_task_stands_beside_its_forks_with_what_each_came_to(
-    client: Client, context: AppContext, worked: int
-) -> None:
-    client.post(f"/api/task/{worked}/fork", {"step_no": 2, "model": "qwen2.5-coder:7b"})
-    files = (ChangedFile(path="calc.py", added=4, removed=1), ChangedFile(path="b.bin", added=None, removed=None))
-    commit = Commit(
-        task_id=2, attempt=1, repo="/r", branch="agent/2-x", commit="a" * 40, base="b" * 40, subject="Add",
-        label="verified", model=f"small {EVIL}", files=files, signs=Signs(tests_passed=5),
-    )  # fmt: skip
-    StateStore(context.database).record_commit(commit).result()
-    task, fork = client.get(f"/api/task/{worked}/forks").json["sides"]
-    assert (task["task_id"], task["step_no"], task["label"], task["files"]) == (worked, None, "", None)
-    assert task["cost_usd"] == client.get(f"/api/task/{worked}").json["spent"]["cost_usd"]
-    assert (fork["task_id"], fork["step_no"], fork["status"], fork["seconds"]) == (2, 2, "queued", None)
-    assert (fork["label"], fork["tests_passed"], fork["branch"]) == ("verified", 5, "agent/2-x")
-    assert (fork["files"], fork["added"], fork["removed"], fork["integrated"]) == (2, 4, 1, False)
-    assert "\u202e" not in fork["model"]
-    assert client.get("/api/task/99/forks").status == 404

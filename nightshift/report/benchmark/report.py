@@ -1,4 +1,4 @@
-"""The figures of a benchmark: what each arm solved at what price, by size of change, and each two arms compared.
+"""The figures of a benchmark: what each arm solved at what price, and each two arms compared.
 
 An arm is held against others on the items that both have worked on; what it did in all stands apart. Commits that a
 model may have been trained on inflate its rate, so those after its cut-off are told apart where the owner has said when
@@ -15,10 +15,7 @@ from statistics import fmean
 
 from nightshift.core.shares import Interval, Share, wilson
 from nightshift.report.benchmark.results import Arm, Item, Result
-from nightshift.report.benchmark.statistics import LEVEL, Pairs, detectable, holm, paired
-
-STRATA = (20, 80, 200)
-"""The most lines that a commit of each size changed."""
+from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, paired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +26,6 @@ class ArmFigures:
         arm: the arm.
         solved: of the items that it has worked on.
         interval: of its solve rate, 95 %.
-        by_lines: the same by the size of the change, for each bound of `STRATA`.
         cutoff: when its model's training ended; None where nobody has said so.
         after_cutoff: what it solved of the commits since then; None without a cut-off.
         format_errors: attempts with a reply that could not be read.
@@ -44,7 +40,6 @@ class ArmFigures:
     arm: Arm
     solved: Share
     interval: Interval
-    by_lines: Mapping[int, Share]
     cutoff: date | None
     after_cutoff: Share | None
     format_errors: Share
@@ -76,8 +71,6 @@ class Comparison:
         pairs: what became of their items.
         difference: by how much more often the first one solves, with its 95 % interval.
         p_value: adjusted for the number of comparisons.
-        detectable: the difference that would be found four times in five with so many items on which the two differ as
-            often; None where there are too few.
         is_uplift: whether memory is all that differs.
     """
 
@@ -86,7 +79,6 @@ class Comparison:
     pairs: Pairs
     difference: Interval
     p_value: float
-    detectable: float | None
     is_uplift: bool
 
     @property
@@ -186,7 +178,6 @@ def _comparison(one: ArmFigures, other: ArmFigures) -> Comparison:
         pairs=pairs,
         difference=pairs.difference,
         p_value=pairs.p_value,
-        detectable=detectable(pairs.count, (pairs.only_first + pairs.only_second) / max(1, pairs.count)),
         is_uplift=is_uplift,
     )
 
@@ -200,14 +191,10 @@ def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs
     solved = _solved(one for _, one in ours)
     cutoff = cutoffs.get(arm.label, cutoffs.get(arm.model))
     since = datetime.combine(cutoff, time.max, UTC) if cutoff else None
-    bounds = dict(zip(STRATA, (0, *STRATA), strict=False))
     return ArmFigures(
         arm=arm,
         solved=solved,
         interval=wilson(solved),
-        by_lines={
-            most: _solved(one for item, one in ours if least < item.lines <= most) for most, least in bounds.items()
-        },
         cutoff=cutoff,
         after_cutoff=_solved(one for item, one in ours if item.committed_at > since) if since else None,
         format_errors=Share(sum(one.format_errors > 0 for _, one in ours), len(ours)),

@@ -94,7 +94,6 @@ class Result:
         iterations: rounds of coding and testing.
         format_errors: replies that could not be read.
         finished_at: aware, UTC.
-        version: of the agent that worked on it (`report.benchmark.version.version`); empty where that was not kept.
     """
 
     item: str
@@ -108,4 +107,3 @@ class Result:
     iterations: int
     format_errors: int
     finished_at: datetime
-    version: str = ""

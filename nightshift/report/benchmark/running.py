@@ -26,8 +26,6 @@ class Asked:
         items: so many, drawn from all; None for all.
         rounds: so often they are tried; arms with memory keep the lessons of the rounds before.
         budget_usd: what this and earlier calls for the run may cost together; None for any amount.
-        keys: these items, where they are not to be drawn.
-        version: of the agent, where what other versions did is to be done again.
 
     Raises:
         BenchmarkError: the budget is no amount.
@@ -37,8 +35,6 @@ class Asked:
     items: int | None = None
     rounds: int = 1
     budget_usd: float | None = None
-    keys: tuple[str, ...] = ()
-    version: str = ""
 
     def __post_init__(self) -> None:
         if self.budget_usd is not None and not 0 < self.budget_usd < float("inf"):
@@ -109,7 +105,7 @@ def results_of_round(store: BenchmarkStore, run: Run, number: int) -> tuple[Resu
     """The results that count for a round of a run: its own where it has several, for arms learn in each."""
     if run.rounds > 1:
         return store.round_results(run.key, number)
-    return store.results(run.repo, run.mode, run.version or None)
+    return store.results(run.repo, run.mode)
 
 
 async def work(

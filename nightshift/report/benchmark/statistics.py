@@ -6,10 +6,7 @@ mid-p of that exact binomial test: the exact one keeps its level so cautiously t
 it in practice (M. Fagerland, S. Lydersen, P. Laake, BMC Medical Research Methodology 13:91, 2013). Where several arms
 are compared, p-values are adjusted (S. Holm, Scandinavian Journal of Statistics 6 (1979), 65-70).
 
-How much 50 items can show depends on how alike the arms are. For 50 against 30 % solved (`power`, level 5 %): 98 %
-where the better arm solves all that the other does, 51 % where who solves what is independent. Arms of one benchmark
-are alike, for an item that is hard for one is mostly hard for all. `tests/report/benchmark/test_statistics.py` holds
-this and the rates of the intervals by simulation.
+`tests/report/benchmark/test_statistics.py` holds the rates of the intervals by simulation.
 """
 
 from __future__ import annotations
@@ -17,14 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from nightshift.core.shares import Interval, Share, wilson
 
 LEVEL = 0.05
 """Differences with a smaller p-value are called significant."""
-WANTED_POWER = 0.8
-_NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,50 +99,6 @@ def mid_p(one: int, other: int) -> float:
     return min(1.0, 2 * below - _binomial(n, least, 0.5))
 
 
-def power(items: int, only_first: float, only_second: float, *, level: float = LEVEL) -> float:
-    """How probably the paired test finds a difference.
-
-    Args:
-        items: that both arms work on.
-        only_first: the share of items that the first arm alone solves.
-        only_second: the share that the second arm alone solves.
-        level: of the test.
-    """
-    apart = min(1.0, only_first + only_second)
-    if not apart:
-        return 0.0
-    chances = ((told, _binomial(items, told, apart)) for told in range(items + 1))
-    return math.fsum(
-        chance * _finds(told, only_first / apart, level) for told, chance in chances if chance > _NEGLIGIBLE
-    )
-
-
-def detectable(items: int, apart: float, *, level: float = LEVEL, wanted: float = WANTED_POWER) -> float | None:
-    """The smallest difference that is found with the wanted power, in whole points as a share.
-
-    Args:
-        items: that both arms work on.
-        apart: the share of items that one of two arms alone solves.
-        level: of the test.
-        wanted: the power.
-
-    Returns:
-        None where even the largest that is possible would not be found so surely.
-    """
-    low, high = 0, round(100 * apart)
-
-    def found(points: int) -> bool:
-        gain = min(apart, points / 100)
-        return power(items, (apart + gain) / 2, (apart - gain) / 2, level=level) >= wanted
-
-    if not found(high):
-        return None
-    while high - low > 1:  # the larger the difference, the surer it is found
-        middle = (low + high) // 2
-        low, high = (low, middle) if found(middle) else (middle, high)
-    return high / 100
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values adjusted for being several, in their order."""
     adjusted, worst = [1.0] * len(p_values), 0.0
@@ -156,25 +106,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[at]))
         adjusted[at] = worst
     return adjusted
-
-
-def _finds(told: int, share: float, level: float) -> float:
-    """How probably the test is significant where `told` items tell the arms apart, `share` of them for the first."""
-    most = _most_for_the_other(told, level)
-    tails = (*range(most + 1), *range(told - most, told + 1))
-    return math.fsum(_binomial(told, one, share) for one in tails)
-
-
-@cache
-def _most_for_the_other(told: int, level: float) -> int:
-    """Of `told` items, the most that may speak for the other arm for a difference to be significant; -1 for none."""
-    below = 0.0
-    for least in range(told // 2 + 1):
-        chance = _binomial(told, least, 0.5)
-        below += chance
-        if 2 * below - chance >= level:
-            return least - 1
-    return told // 2
 
 
 def _binomial(n: int, k: int, p: float) -> float:

@@ -1,6 +1,6 @@
 """Keeps what the benchmark knows, in a database of its own: `storage/db/benchmark_rows.py` has the SQL.
 
-Results are kept by item, arm, mode and version of the agent. The mode is what a model is given of an item: `shown` with
+Results are kept by item, arm and mode. The mode is what a model is given of an item: `shown` with
 the tests of the commit, `words` with its statement alone.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, get_origin, get_type_hints
 
-from nightshift.core.clock import from_text, to_text
+from nightshift.core.clock import to_text
 from nightshift.core.errors import BenchmarkError
 from nightshift.core.tasks.commit_message import subject_of
 from nightshift.core.tasks.task import Spent
@@ -91,7 +91,6 @@ class Run:
         reason: why it was stopped.
         started_at: when it began.
         changed_at: when its state changed last.
-        version: of the agent (`report.benchmark.version.version`), where what other versions did is to be done again.
         rounds: so often all items are tried; a run of several has results of its own, for arms learn in each.
     """
 
@@ -104,7 +103,6 @@ class Run:
     reason: str
     started_at: datetime
     changed_at: datetime
-    version: str = ""
     rounds: int = 1
 
 
@@ -204,15 +202,14 @@ class BenchmarkStore:
         arms: Iterable[str],
         items: Iterable[str],
         at: datetime,
-        version: str = "",
         rounds: int = 1,
     ) -> Run:
-        """Store that a run begins, or that the one with these arms, items, version and rounds goes on."""
+        """Store that a run begins, or that the one with these arms, items and rounds goes on."""
         named, ordered = tuple(arms), tuple(items)
-        told = (repo, str(mode), named, ordered, *([version] if version else []), *([rounds] if rounds > 1 else []))
+        told = (repo, str(mode), named, ordered, *([rounds] if rounds > 1 else []))
         digest = hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
         row: dict[str, rows.Value] = {
-            "key": digest, "repo": repo, "mode": str(mode), "version": version, "rounds": rounds, "at": to_text(at),
+            "key": digest, "repo": repo, "mode": str(mode), "rounds": rounds, "at": to_text(at),
         }  # fmt: skip
         with self._writing():
             rows.add_run(self._conn, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
@@ -243,25 +240,12 @@ class BenchmarkStore:
             rows.set_state(self._conn, key, str(state), reason, to_text(at))
         self.run(key)
 
-    def results(
-        self, repo: str | None = None, mode: Mode | None = None, version: str | None = None
-    ) -> tuple[Result, ...]:
-        """Return the results of items under arms, in the order in which they came; of several versions the newest.
-
-        Args:
-            repo: whose; None for all.
-            mode: in which; None for all.
-            version: only those of this version of the agent.
-        """
-        return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode, version)))
-
-    def versions(self, repo: str, mode: Mode) -> dict[str, datetime]:
-        """The versions of the agent that there are results of, the one used last first, with when that was."""
-        found = self._read(lambda: rows.versions(self._conn, repo, mode))
-        return {row["version"]: from_text(row["at"]) for row in found}
+    def results(self, repo: str | None = None, mode: Mode | None = None) -> tuple[Result, ...]:
+        """Return the results of items under arms in the order in which they came; None stands for all."""
+        return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode)))
 
     def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
-        """Store a result; False where that of this item, arm, mode and version is known, which stands."""
+        """Store a result; False where that of this item, arm and mode is known, which stands."""
         with self._writing():
             return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
 

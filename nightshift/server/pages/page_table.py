@@ -83,7 +83,6 @@ PAGES: tuple[Page, ...] = (
         title="Task",
         preload=(STATUS, "/api/task/{task_id}", "/api/task/{task_id}/timeline", "/api/commits?task={task_id}"),
     ),
-    Page(name="replay", path="/replay", title="Replay"),
     Page(name="reports", path="/reports", title="Reports", preload=(STATUS, "/api/reports?limit=20"), key="r"),
     Page(
         name="report",
@@ -98,13 +97,6 @@ PAGES: tuple[Page, ...] = (
         title="Memory",
         preload=(STATUS, "/api/learning", "/api/lessons?limit=50"),
         key="m",
-    ),
-    Page(
-        name="benchmark",
-        path="/benchmark",
-        title="Benchmark",
-        preload=(STATUS, "/api/benchmark"),
-        key="n",
     ),
     Page(
         name="repositories",

@@ -12,10 +12,8 @@ from nightshift.server.diffs.case_files import CaseFiles
 from nightshift.server.diffs.changes import Diff, FileText
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.query import BadQuery, Query
-from nightshift.server.timeline.fork_models import ForkModels, fork_models
 from nightshift.server.timeline.forking import Forked, ForkIn, Forking, Matrix, MatrixIn
 from nightshift.server.timeline.reading import timeline_of
-from nightshift.server.timeline.side_by_side import SideBySide, side_by_side
 from nightshift.server.timeline.step_answers import StepDetail
 from nightshift.server.timeline.step_detail import Steps
 from nightshift.server.timeline.timeline_answers import Timeline
@@ -91,24 +89,11 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
     return files.file(attempt, step, query.path)
 
 
-@routes.endpoint("GET", "/api/task/{task_id}/forks", errors=(400, 404))
-def compare_forks(context: AppContext, task_id: int) -> SideBySide:
-    """Compare a task with its forks: status, verdict, tests, cost, tokens, time and size of the change of each."""
-    return side_by_side(context, context.queue.get(task_id))
-
-
 @routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked}, errors=(400, 404, 415, 503))
 def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
     """Add a task that begins with the files and the plan as they were after a step of this one."""
     made = _forking(context).fork(task_id, body or ForkIn())
     return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
-
-
-@routes.endpoint("GET", "/api/task/{task_id}/fork-models", errors=(400, 404))
-def show_fork_models(context: AppContext, task_id: int) -> ForkModels:
-    """List the models that a fork of this task can ask, with the measured cost and time of each."""
-    context.queue.get(task_id)
-    return fork_models(context)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix}, errors=(400, 404, 415, 503))

@@ -12,7 +12,6 @@ from nightshift.server.endpoint import Routes
 from nightshift.server.lists.series import Stats, StatsQuery, stats
 from nightshift.server.repository_answers import Repositories, repositories
 from nightshift.server.schemas import Answer
-from nightshift.server.timeline.replay import Replay, ReplayQuery, replay
 
 routes = Routes()
 
@@ -52,12 +51,6 @@ class ForecastAnswer(Answer):
 def show_forecast(context: AppContext) -> ForecastAnswer:
     """Forecast the end of the open tasks and their cost, from what earlier tasks took."""
     return ForecastAnswer.from_values(*outlook.read(context.database.reader(), context.work(), context.clock()))
-
-
-@routes.endpoint("GET", "/api/replay")
-def show_replay(context: AppContext, query: ReplayQuery) -> Replay:
-    """Replay the work of a span of time, step by step, with the cost of models up to then."""
-    return replay(context, query)
 
 
 @routes.endpoint("GET", "/api/git")

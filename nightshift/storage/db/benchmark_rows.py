@@ -240,8 +240,8 @@ def add_arm(conn: Connection, row: Mapping[str, Value]) -> None:
 def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
     """Store a run, or that a known one goes on."""
     conn.execute(
-        """INSERT INTO runs (key, repo, mode, arms, items, version, rounds, state, reason, started_at, changed_at)
-        VALUES (:key, :repo, :mode, :arms, :items, :version, :rounds, 'running', '', :at, :at)
+        """INSERT INTO runs (key, repo, mode, arms, items, rounds, state, reason, started_at, changed_at)
+        VALUES (:key, :repo, :mode, :arms, :items, :rounds, 'running', '', :at, :at)
         ON CONFLICT (key) DO UPDATE SET state = 'running', reason = '', changed_at = excluded.changed_at""",
         row,
     )
@@ -253,34 +253,28 @@ def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> N
     conn.execute(query, (state, reason, at, key))
 
 
-def results(conn: Connection, repo: str | None, mode: str | None, version: str | None = None) -> Sequence[Row]:
-    """The results of a repository in a mode, or of all, in the order in which they came.
+def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Row]:
+    """Read the results of a repository in a mode, or of all, in the order in which they came.
 
-    Of an item under an arm in a mode it is that of the wanted version of the agent; without one the newest.
+    Databases of 0.1.0 have a result for each version of the agent; the newest counts.
     """
     query = """SELECT results.* FROM results JOIN items ON items.key = results.item
         WHERE items.repo = coalesce(:repo, items.repo) AND results.mode = coalesce(:mode, results.mode)
-        AND results.version = coalesce(:version, results.version) AND (:version IS NOT NULL OR NOT EXISTS (
+        AND NOT EXISTS (
             SELECT 1 FROM results AS later WHERE later.item = results.item AND later.arm = results.arm
             AND later.mode = results.mode
             AND (later.finished_at, later.version) > (results.finished_at, results.version)
-        )) ORDER BY results.finished_at, results.item, results.arm"""
-    return conn.execute(query, {"repo": repo, "mode": mode, "version": version}).fetchall()
-
-
-def versions(conn: Connection, repo: str, mode: str) -> Sequence[Row]:
-    """The versions of the agent that results of a repository are of, the one used last first, with that time."""
-    query = """SELECT version, max(finished_at) AS at FROM results JOIN items ON items.key = results.item
-        WHERE items.repo = ? AND mode = ? GROUP BY version ORDER BY at DESC, version"""
-    return conn.execute(query, (repo, mode)).fetchall()
+        ) ORDER BY results.finished_at, results.item, results.arm"""
+    return conn.execute(query, {"repo": repo, "mode": mode}).fetchall()
 
 
 def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
-    """Store what became of an item under an arm; False where that is known of the version, which stays as it is."""
+    """Store what became of an item under an arm; False where that is known, which stays as it is."""
     added = conn.execute(
         """INSERT INTO results (item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out, seconds, iterations,
-        format_errors, finished_at, version) VALUES (:item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in,
-        :tokens_out, :seconds, :iterations, :format_errors, :finished_at, :version) ON CONFLICT DO NOTHING""",
+        format_errors, finished_at, version) SELECT :item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in,
+        :tokens_out, :seconds, :iterations, :format_errors, :finished_at, '' WHERE NOT EXISTS (
+            SELECT 1 FROM results WHERE item = :item AND arm = :arm AND mode = :mode)""",
         row,
     )
     return bool(added.rowcount)
@@ -297,7 +291,7 @@ def add_round_result(conn: Connection, row: Mapping[str, Value]) -> bool:
     added = conn.execute(
         """INSERT INTO round_results (run, round, item, arm, solved, outcome, cost_usd, tokens_in, tokens_out, seconds,
         iterations, format_errors, finished_at, version) VALUES (:run, :round, :item, :arm, :solved, :outcome,
-        :cost_usd, :tokens_in, :tokens_out, :seconds, :iterations, :format_errors, :finished_at, :version)
+        :cost_usd, :tokens_in, :tokens_out, :seconds, :iterations, :format_errors, :finished_at, '')
         ON CONFLICT DO NOTHING""",
         row,
     )

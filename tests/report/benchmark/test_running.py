@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,15 +114,6 @@ def test_it_stops_before_the_budget_is_overdrawn_and_an_empty_one_is_not_endless
     bench.left = 0.0
     assert bench.run().state is RunState.STOPPED
     assert len(bench.tried) == 3
-
-
-def test_a_run_of_one_version_does_again_what_others_did(bench: Bench) -> None:
-    bench.run()
-    with BenchmarkStore(bench.path) as store:
-        run = store.begin_run(REPO, Mode.SHOWN, ["a"], in_order(store.items()), NEWEST, "new")
-        assert len(waiting(store, run)) == 6
-        store.add_result(replace(results(arm("a"), items(1), {0})[0], version="new"))
-        assert len(waiting(store, run)) == 5
 
 
 def test_the_least_of_several_limits_counts_and_none_has_no_end() -> None:

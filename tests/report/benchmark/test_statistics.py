@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.shares import Share, wilson
-from nightshift.report.benchmark.statistics import LEVEL, Pairs, detectable, holm, mid_p, paired, power
+from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, mid_p, paired
 
 RUNS, ITEMS = 1000, 50
 ABILITIES = (0.3, 0.5, 0.7)
@@ -86,18 +86,6 @@ def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
     assert seen / RUNS > 0.93
 
 
-@pytest.mark.parametrize(("better", "worse"), [(0.5, 0.3), (0.7, 0.5)])
-@pytest.mark.parametrize(("draw", "stated"), [(alone, 0.51), (by_difficulty, 0.98)])
-def test_twenty_points_are_found_with_fifty_items_at_the_stated_power(
-    draw: Callable[..., list[Solved]], stated: float, better: float, worse: float
-) -> None:
-    overlap = better * worse if draw is alone else worse
-    known = power(ITEMS, better - overlap, worse - overlap)
-    assert known == pytest.approx(stated, abs=0.005)
-    seen = [paired(*arms) for arms in runs(draw, better, worse)]
-    assert holds(sum(pairs.p_value < LEVEL and pairs.difference.estimate > 0 for pairs in seen) / RUNS, known)
-
-
 @pytest.mark.parametrize("ability", ABILITIES)
 def test_arms_of_the_same_ability_are_seldom_called_different(ability: float) -> None:
     seen = [paired(*arms).p_value < LEVEL for arms in runs(alone, ability, ability)]
@@ -122,16 +110,6 @@ def test_items_that_one_arm_did_not_work_on_do_not_count() -> None:
     pairs = paired({"a": True, "b": False, "c": True}, {"a": True, "b": True, "d": False})
     assert pairs == Pairs(both=1, only_second=1)
     assert (pairs.first, pairs.second) == (Share(1, 2), Share(2, 2))
-
-
-def test_the_smallest_difference_that_is_found_needs_the_wanted_power() -> None:
-    least = detectable(ITEMS, 0.3)
-    assert least is not None
-    enough, too_little = (power(ITEMS, (0.3 + gain) / 2, (0.3 - gain) / 2) for gain in (least, least - 0.01))
-    assert too_little < 0.8 <= enough
-    assert detectable(10, 0.3) is None
-    assert detectable(0, 0.3) is None
-    assert (detectable(1200, 0.3) or 1) < least
 
 
 @given(COUNTS)

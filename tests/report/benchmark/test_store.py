@@ -85,25 +85,6 @@ def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: B
     assert store.results("/other") == ()
 
 
-def test_each_version_of_the_agent_has_a_result_of_its_own_and_the_newest_is_told(store: BenchmarkStore) -> None:
-    _with_arm(store)
-    old = replace(RESULT, version="old")
-    new = replace(old, version="new", solved=False, finished_at=NOW + timedelta(hours=1))
-    assert store.add_result(new)
-    assert store.add_result(old)
-    assert not store.add_result(replace(old, solved=False))
-    assert store.results() == (new,)
-    assert store.results(REPO, Mode.SHOWN, "old") == (old,)
-    assert list(store.versions(REPO, Mode.SHOWN).items()) == [("new", new.finished_at), ("old", NOW)]
-    assert store.versions(REPO, Mode.WORDS) == {}
-
-
-def test_a_run_of_one_version_is_another_one(store: BenchmarkStore) -> None:
-    first = store.begin_run(REPO, Mode.SHOWN, ["a"], ["k"], NOW)
-    again = store.begin_run(REPO, Mode.SHOWN, ["a"], ["k"], NOW, "v")
-    assert (again.version, store.run(first.key).version, again.key == first.key) == ("v", "", False)
-
-
 def test_who_only_looks_at_a_database_of_an_earlier_version_sees_what_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "b.sqlite"
     with sqlite3.connect(path) as conn:
@@ -119,7 +100,7 @@ def test_who_only_looks_at_a_database_of_an_earlier_version_sees_what_was_stored
     conn.close()
     with BenchmarkStore(path, readonly=True) as store:
         (found,) = store.results("/r", Mode.SHOWN)
-    assert (found.item, found.solved, found.cost_usd, found.version) == ("k", True, 0.5, "")
+    assert (found.item, found.solved, found.cost_usd) == ("k", True, 0.5)
 
 
 def test_a_result_needs_its_item_and_its_arm(store: BenchmarkStore) -> None:

@@ -1,13 +1,13 @@
 // Why tasks failed: one row for each cause, which is settled once for all its tasks.
 
 import {fault, post} from './api.js';
+import {ModelField} from './model_field.js';
 import {Button, Card, Field} from './parts.js';
 import {status, toast} from './shell.js';
 import {counted, words} from './text.js';
 import {html, useState} from './ui.js';
 
 const SHOWN = 6;
-const label = (model) => (model.model ? `${model.name}=${model.model}` : model.name);
 
 const Task = ({task}) => html`<li><a href=${`/task/${task.task_id}`} title=${task.reason}><span class="number">#${task.task_id}</span> ${task.title}</a></li>`;
 
@@ -49,9 +49,7 @@ function Settle({cause, span, onDone, close}) {
     <div class="row">
       <${Field} label="Allow a package" value=${form.package} onInput=${change('package')} spellcheck="false" autocomplete="off"
         hint=${cause.module ? 'The module that was missing; change it if its package has another name.' : undefined} />
-      <${Field} as="select" label="Model" value=${form.model} onChange=${change('model')} hint="Each task continues as a fork.">
-        <option value="">as the settings say</option>
-        ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>
+      <${ModelField} value=${form.model} onChange=${change('model')} hint="Each task continues as a fork." />
     </div>
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
     <div class="end"><${Button} onClick=${close}>Discard<//><${Button} sends kind="main" onClick=${send}>Resolve and retry ${counted(cause.count, 'task')}<//></div>

@@ -60,11 +60,8 @@ const nameOf = (button) => (button.getAttribute('aria-label') ?? button.textCont
 const isOffered = (button) => !button.disabled && button.id !== 'palette' && nameOf(button) && nameOf(button).length <= MAX_BUTTON_CHARS
   && !button.closest('td, th, li, [role=tablist], dialog') && button.checkVisibility();
 
-/** Pages that the header does not lead to. */
-const UNLISTED = [{key: 'page /replay', label: 'Night replay', hint: 'what ran when, and what it cost by then', href: '/replay'}];
-
-const pages = () => [...[...document.querySelectorAll('.top nav a')].map((link) => (
-  {key: `page ${link.dataset.path}`, label: link.textContent.trim(), hint: `g ${link.dataset.key}`, href: link.dataset.path})), ...UNLISTED];
+const pages = () => [...document.querySelectorAll('.top nav a')].map((link) => (
+  {key: `page ${link.dataset.path}`, label: link.textContent.trim(), hint: `g ${link.dataset.key}`, href: link.dataset.path}));
 
 const taskItem = ({task_id: id, title, status}) => ({key: `task ${id}`, label: title || '(no words)', hint: `#${id} · ${asWords(status)}`, href: `/task/${id}`});
 const settingItem = ({name, text}) => ({key: `setting ${name}`, label: name, hint: firstLine(text, 100), href: `/settings?q=${name}`});

@@ -61,7 +61,6 @@ function Head({brief, span, reload}) {
     <select id="since" value=${span.value} onChange=${choose}>
       ${SPANS.map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select>
     <${Search} />
-    <a class="button" href=${`/replay?${new URLSearchParams({since: brief.since, until: brief.until})}`} title="what ran when, and what it cost by then">Replay</a>
     <${Button} sends id="read" onClick=${read} title="the next brief starts here (e)">Mark as read<//>
   </header>`;
 }

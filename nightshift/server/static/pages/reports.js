@@ -65,7 +65,7 @@ function List({first}) {
 function Reports() {
   const reports = useData('/api/reports', {limit: LIMIT}, ['checkpoint']);
   return html`<h1 class="unseen">Reports</h1>
-    <${Card} title="Weekly reports" hint="what was done, what it cost, what needs you" actions=${html`<a class="button" href="/replay" title="what ran when, and what it cost by then">Replay</a>`}>
+    <${Card} title="Weekly reports" hint="what was done, what it cost, what needs you">
       <${Make} />
       <${Loaded} of=${reports}>${(data) => (data.reports.length
     ? html`<${List} key=${data.reports[0].written_at} first=${data} />`

@@ -9,7 +9,6 @@ import {html, signal} from '../app/ui.js';
 import {Asked} from './task/asked.js';
 import {Course, following} from './task/course.js';
 import {Change} from '../app/difference.js';
-import {Forks} from './task/forks.js';
 import {Head} from './task/head.js';
 import {Lessons} from './task/lessons.js';
 import {go, place} from './task/place.js';
@@ -17,7 +16,7 @@ import {go, place} from './task/place.js';
 const id = Number(page.where.task_id);
 const title = signal(`Task ${id}`);
 
-/** The tasks whose lines of the log change what is shown: this one, its subtasks and its forks. */
+/** The tasks whose lines of the log change what is shown: this one and its subtasks. */
 const about = new Set([id]);
 const concerns = (line) => about.has(line.task_id);
 
@@ -27,14 +26,12 @@ const tabsOf = (task, course) => [
   ['lessons', `Lessons (${course.recalls.length})`],
   ['asked', 'Prompt'],
   ['log', 'Log'],
-  ...(course.forks.length ? [['forks', `Forks (${course.forks.length})`]] : []),
 ];
 
 function Part({name, task, course}) {
   if (name === 'change') return html`<${Change} path=${`/api/task/${id}/diff`} />`;
   if (name === 'lessons') return html`<${Lessons} recalls=${course.recalls} />`;
   if (name === 'asked') return html`<${Asked} task=${task} course=${course} />`;
-  if (name === 'forks') return html`<${Forks} id=${id} concerns=${concerns} />`;
   if (name === 'log') return html`<${LogLines} task=${id} />`;
   return html`<${Course} task=${task} course=${course} />`;
 }
@@ -57,7 +54,6 @@ function TaskPage() {
   const reload = () => Promise.all([task.reload(), course.reload(), commits.reload()]);
   return html`<${Loaded} of=${task}>${(data) => {
     data.children.forEach((part) => about.add(part.task_id));
-    course.data?.forks.forEach((fork) => about.add(fork.task_id));
     title.value = `#${id} ${firstLine(data.description, 60)}`;
     return html`<${Head} task=${data} course=${course.data} commits=${commits.data?.commits} reload=${reload} />
       <${Loaded} of=${course}>${(told) => html`<${Body} task=${data} course=${told} reload=${reload} />`}<//>`;

@@ -1,13 +1,11 @@
 // What can be done with a task: say something to it, cancel, retry, fork, and with its commit: read, revert, reapply.
 
 import {fault, post} from '../../app/api.js';
+import {ModelField} from '../../app/model_field.js';
 import {Button, Check, Dialog, Field} from '../../app/parts.js';
 import {cancelOne, retryOne} from '../../app/queue_acts.js';
 import {toast} from '../../app/shell.js';
-import {counted} from '../../app/text.js';
 import {html, signal, useState} from '../../app/ui.js';
-import {Models} from './models.js';
-import {go} from './place.js';
 import {Say, SayButton} from './say.js';
 
 /** The step from which a fork is being made: `{attempt, step_no}`, or null. */
@@ -39,23 +37,16 @@ function Fork({task, course, reload}) {
 function ForkForm({task, course, from, close, reload}) {
   const steps = course.tries.flatMap((each) => each.steps);
   const last = steps.at(-1)?.step_no ?? 0;
-  const [form, setForm] = useState({step: String(from.step_no ?? last), note: ''});
-  const [models, setModels] = useState([]);
+  const [form, setForm] = useState({step: String(from.step_no ?? last), note: '', model: ''});
   const [error, setError] = useState('');
   const change = (name) => (event) => setForm({...form, [name]: event.target.value});
   const attempt = from.attempt ?? course.attempt;
   const send = async () => {
-    const body = {attempt, step_no: Number(form.step), note: form.note};
-    const isMany = models.length > 1;
-    const answer = isMany ? await post(`/api/task/${task.task_id}/forks`, {...body, models})
-      : await post(`/api/task/${task.task_id}/fork`, {...body, ...(models.length ? {model: models[0]} : {})});
+    const body = {attempt, step_no: Number(form.step), note: form.note, ...(form.model ? {model: form.model} : {})};
+    const answer = await post(`/api/task/${task.task_id}/fork`, body);
     if (!answer.ok) return setError(fault(answer));
     close();
     reload();
-    if (isMany) {
-      go({part: 'forks', step: null, iteration: null, tab: '', item: ''});
-      return toast(`${counted(models.length, 'fork')} made; their commits wait on their branches.`, 'good');
-    }
     const made = answer.data.task_id;
     return toast(html`Forked as <a href=${`/task/${made}`}>task ${made}</a>, ${answer.data.status}.`, 'good');
   };
@@ -63,11 +54,11 @@ function ForkForm({task, course, from, close, reload}) {
     <p>A new task with the files and the plan as they were after a step. This one is not touched.</p>
     <${Field} as="select" label=${`After step, of attempt ${attempt}`} value=${form.step} onChange=${change('step')}>
       ${steps.map((step) => html`<option value=${step.step_no}>${step.step_no} · ${step.phase.toLowerCase()}, iteration ${step.iteration} · ${step.note.slice(0, 60)}</option>`)}<//>
-    <${Models} id=${task.task_id} chosen=${models} choose=${setModels} />
+    <${ModelField} value=${form.model} onChange=${change('model')} hint="It is asked first in every phase; the others follow where it cannot answer." />
     <${Field} as="textarea" label="Note" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
       hint="Added to the task's words. With a note it continues with code, whichever step this was." />
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-    <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>${models.length > 1 ? `Fork by ${models.length} models` : 'Fork task'}<//></footer>`;
+    <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>Fork task<//></footer>`;
 }
 
 /** Reverts what was integrated, or reapplies it: asks first, and says what the tests say. */

@@ -3,7 +3,7 @@
 import {signal} from '../../app/ui.js';
 
 /** The parts of the page besides its course. */
-export const PARTS = ['change', 'lessons', 'asked', 'log', 'forks'];
+export const PARTS = ['change', 'lessons', 'asked', 'log'];
 
 /**
  * `part` is what is shown; of the course, `attempt` (null is the newest), the open `step` of it with its iteration, the step's
