@@ -1,5 +1,5 @@
 """The report of a week. Behind it is `nightshift/report/weekly.py`."""
 
-from nightshift.report.weekly import Summary, render, render_html, summarise, write_report
+from nightshift.report.weekly import Summary, render, summarise, write_report
 
-__all__ = ["Summary", "render", "render_html", "summarise", "write_report"]
+__all__ = ["Summary", "render", "summarise", "write_report"]

@@ -9,10 +9,9 @@ from markupsafe import Markup
 from nightshift.core.events import Kind
 from nightshift.core.program import typed
 from nightshift.core.shares import Share, difference
-from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.verdicts import Label
-from nightshift.core.text.formats import duration, money
+from nightshift.core.text.formats import duration
 from nightshift.report.figures import Summary
 from nightshift.report.learning import ENOUGH
 from nightshift.report.markup import code, sentence
@@ -64,17 +63,6 @@ def _high_risk(summary: Summary) -> Markup | None:
     )  # fmt: skip
 
 
-def _debt(summary: Summary) -> Markup | None:
-    unread, older = summary.commits.unread, summary.commits.unread_before
-    if unread + older < 50 or older < unread:
-        return None
-    return sentence(
-        "{} commits are unread, {} of them from earlier weeks: `REVIEW_DEBT` makes new work wait for you, so that it "
-        "cannot outgrow your reading.",
-        number(unread + older), number(older),
-    )  # fmt: skip
-
-
 def _slow_answers(summary: Summary) -> Markup | None:
     asks = summary.guards.asks
     longest = max(asks.wait_s.median, asks.open_s.median)
@@ -102,14 +90,6 @@ def _crashes(summary: Summary) -> Markup | None:
     form = "The daemon ended unexpectedly {} times: if you did not kill it, look at "
     form += f"`{typed('doctor')}`."
     return sentence(form, number(crashes))
-
-
-def _held_for_review(summary: Summary) -> Markup | None:
-    held = summary.daemon.held_s.get(PauseSource.REVIEW, 0)
-    if held < 3600:
-        return None
-    form = "Work waited {} for commits to be read: read in smaller portions, or raise `REVIEW_DEBT`."
-    return sentence(form, duration(held))
 
 
 def _trouble(kind: Kind, one: str, more: str, remedy: str) -> Rule:
@@ -159,17 +139,6 @@ def _waiting(summary: Summary) -> Markup | None:
     )  # fmt: skip
 
 
-def _many_tries(summary: Summary) -> Markup | None:
-    done, first = summary.tasks.count(Status.DONE), summary.tasks.first_try
-    if done < 5 or first / done >= 0.4:
-        return None
-    return sentence(
-        "Only {} of the finished tasks passed at the first try: tests or files given with a task, or a stronger model "
-        "for PLANNING and CODING, save iterations.",
-        share_of(first, done),
-    )
-
-
 def _unsteady_backend(summary: Summary) -> Markup | None:
     answered = dict[str, int]()
     for model in summary.usage.models:
@@ -191,18 +160,6 @@ def _unpriced(summary: Summary) -> Markup | None:
     return sentence(form, number(most.cost.unpriced_tokens), code(cut(most.model, 60)))
 
 
-def _dearer(summary: Summary) -> Markup | None:
-    now, before = summary.trend[-1], [point for point in summary.trend[:-1] if point.began and point.done]
-    spent, done = sum(point.cost.usd for point in before), sum(point.done for point in before)
-    if now.done < 5 or done < ENOUGH or not spent or now.cost.usd / now.done < 1.5 * spent / done:
-        return None
-    return sentence(
-        "A finished task cost {}, against {} in the spans before: look at which model answered, and whether tasks "
-        "needed more iterations.",
-        money(now.cost.usd / now.done), money(spent / done),
-    )  # fmt: skip
-
-
 def _budget(summary: Summary) -> Markup | None:
     reached = summary.usage.budgets
     if not reached:
@@ -210,17 +167,6 @@ def _budget(summary: Summary) -> Markup | None:
     most = max(reached, key=lambda name: reached[name])
     form = "The budget of {} was reached {}: the work is parked, not lost; raise it or let it wait."
     return sentence(form, code(cut(most, 40)), many(reached[most], "time"))
-
-
-def _idle_engine(summary: Summary) -> Markup | None:
-    engine = summary.usage.engine
-    if engine.declined < 20 or engine.declined_s < 600 or engine.saved / (engine.declined + engine.saved) > 0.05:
-        return None
-    return sentence(
-        "The built-in engine was asked before a model and saved {} of these replies; its failed searches took {}: "
-        "lower `REPAIR_FIRST_S`, or set it to 0.",
-        share_of(engine.saved, engine.declined + engine.saved), duration(engine.declined_s),
-    )  # fmt: skip
 
 
 def _own_tests(summary: Summary) -> Markup | None:
@@ -250,12 +196,12 @@ def _useless_memory(summary: Summary) -> Markup | None:
     return sentence(
         "Attempts that were to see lessons were solved in {}, those of the control group in {}: try fewer lessons "
         "(`RECALL_LIMIT`) and compare.",
-        percent(uplift.shown.solved), percent(uplift.control.solved),
+        percent(uplift.shown), percent(uplift.control),
     )  # fmt: skip
 
 
 RULES: tuple[Rule, ...] = (
-    _regressions, _high_risk, _debt, _slow_answers, _killed, _crashes, _held_for_review,
+    _regressions, _high_risk, _slow_answers, _killed, _crashes,
     _trouble(Kind.DATABASE_RESTORED, "restore of the database", "restores of the database",
              "look at the disk; what was written after the backup is not in these figures."),
     _trouble(Kind.BACKUP_FAILED, "backup failed", "backups failed", "look at the disk and the folder of backups."),
@@ -266,6 +212,6 @@ RULES: tuple[Rule, ...] = (
     _trouble(Kind.PUSH_FAILED, "push failed", "pushes failed", "look at the remote, or set GIT_AUTO_PUSH=false."),
     _trouble(Kind.INBOX_REJECTED, "fault in tasks.yaml", "faults in tasks.yaml",
              "its entry waits until that is fixed."),
-    _failing, _worse, _waiting, _many_tries, _unsteady_backend, _unpriced, _dearer, _budget, _idle_engine, _own_tests,
+    _failing, _worse, _waiting, _unsteady_backend, _unpriced, _budget, _own_tests,
     _unsolved, _useless_memory,
 )  # fmt: skip

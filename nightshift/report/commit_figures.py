@@ -9,23 +9,11 @@ from dataclasses import dataclass
 
 from nightshift.core.events import Kind
 from nightshift.core.tasks.change_checks import AskKind
-from nightshift.core.tasks.verdicts import Label
-from nightshift.report.plots import Part, Tone
 from nightshift.report.risk import Around, Level, Ranked, ordered, rank
 from nightshift.report.stats import counted
 from nightshift.storage.db.report_queries import AskRow, CommitRow, FailureRow, LogRow
 
 KINDS = (Kind.REGRESSION, Kind.CONFLICT, Kind.PUSH_FAILED, Kind.REVERTED, Kind.REVIEWED)
-_TONES = {
-    Label.VERIFIED: Tone.GOOD,
-    Label.TESTS_PASSED: Tone.PLAIN,
-    Label.DOCUMENTED: Tone.PLAIN,
-    Label.REMOVED: Tone.PLAIN,
-    Label.BEHAVIOUR_KEPT: Tone.PLAIN,
-    Label.SELF_TESTED: Tone.WARN,
-    Label.EXIT_CODE: Tone.BAD,
-    Label.DOUBTFUL: Tone.BAD,
-}
 _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 
 
@@ -64,17 +52,6 @@ class CommitFigures:
     def unread_at(self, level: Level) -> int:
         """How many of the unread ones have this level."""
         return sum(not one.decided and one.level == level for one in self.ranked)
-
-    @property
-    def verdicts(self) -> list[Part]:
-        """How many rest on which kind of verdict, the strongest first."""
-        order = [*map(str, _TONES), "unknown"]
-        labels = sorted(self.labels, key=lambda name: order.index(name) if name in order else len(order))
-        tones = {str(label): tone for label, tone in _TONES.items()}
-        return [
-            Part(name=name.replace("_", " "), count=self.labels[name], tone=tones.get(name, Tone.DIM))
-            for name in labels
-        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from nightshift.report import (
     trends,
 )
 from nightshift.report.commit_figures import CommitFigures, Surroundings
-from nightshift.report.daemon_figures import DaemonFigures, Lives
+from nightshift.report.daemon_figures import DaemonFigures
 from nightshift.report.guard_figures import GuardFigures
 from nightshift.report.learning import Learning
 from nightshift.report.model_figures import Usage
@@ -106,7 +106,12 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
         learning=learning.fold(failures, queries.pattern_count(since, until), queries.trials(until), since, rows),
         guards=guard_figures.fold(failures, asks, rows, since, until),
-        daemon=_daemon(log, [row for row in story if row.at < until], rows, log_since, until),
+        daemon=daemon_figures.fold(
+            [row for row in story if row.at < until],
+            log.holds(),
+            [row for row in rows if row.kind in daemon_figures.NOTABLE],
+            log_since,
+        ),
         trend=trends.fold(spans, ended, all_calls),
         events=log.counts(log_since, until),
         drafts=_drafts(rows, now),
@@ -152,17 +157,3 @@ def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until:
             if row.at < until:
                 reverted[name] = not row.data.get("reapplied")
     return [replace(commit, reverted=reverted.get(commit.commit, commit.reverted)) for commit in commits]
-
-
-def _daemon(
-    log: ReportLog, story: Sequence[LogRow], rows: Sequence[LogRow], since: datetime, until: datetime
-) -> DaemonFigures:  # fmt: skip
-    known = Lives(
-        rows=[row for row in story if row.kind in daemon_figures.LIFE],
-        holds=[row for row in story if row.kind in daemon_figures.HOLDS],
-        pruned_to=log.whole_since(),
-        events=bool(log.counts(since, until)),
-        standing=log.holds(),
-        before=log.last_before,
-    )
-    return daemon_figures.fold(known, [row for row in rows if row.kind in daemon_figures.NOTABLE], since, until)

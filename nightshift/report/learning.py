@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nightshift.core.events import Kind
-from nightshift.core.shares import Interval, Share, difference, mean_difference
+from nightshift.core.shares import Interval, Share, difference
 from nightshift.storage.db.report_queries import FailureRow, LogRow, TrialRow
 
 KINDS = (Kind.LESSON_RECALLED,)
@@ -32,42 +32,23 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
-    """One side of a comparison: its attempts, each with what it took."""
-
-    solved: Share
-    iterations: Sequence[int]
-    tokens: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Uplift:
     """Attempts that were to see lessons against those that saw none, by lot; a lesson was near to each of them."""
 
-    shown: Arm
-    control: Arm
+    shown: Share
+    control: Share
 
     @property
     def enough(self) -> bool:
         """Tell whether both sides have enough attempts to be compared at all."""
-        return min(self.shown.solved.whole, self.control.solved.whole) >= ENOUGH
+        return min(self.shown.whole, self.control.whole) >= ENOUGH
 
     @property
     def solved(self) -> Interval | None:
         """By how much more often attempts were solved with lessons; None where a side is empty."""
-        if not (self.shown.solved.whole and self.control.solved.whole):
+        if not (self.shown.whole and self.control.whole):
             return None
-        return difference(self.shown.solved, self.control.solved)
-
-    @property
-    def iterations(self) -> Interval | None:
-        """By how many iterations attempts with lessons took more; None where there are too few."""
-        return mean_difference(self.shown.iterations, self.control.iterations)
-
-    @property
-    def tokens(self) -> Interval | None:
-        """By how many tokens attempts with lessons took more; None where there are too few."""
-        return mean_difference(self.shown.tokens, self.control.tokens)
+        return difference(self.shown, self.control)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,15 +104,5 @@ def _pattern(signature: str, found: Sequence[FailureRow]) -> Pattern:
 
 
 def _uplift(trials: Sequence[TrialRow]) -> Uplift:
-    return Uplift(
-        shown=_arm([trial for trial in trials if not trial.control]),
-        control=_arm([trial for trial in trials if trial.control]),
-    )
-
-
-def _arm(trials: Sequence[TrialRow]) -> Arm:
-    return Arm(
-        solved=Share(sum(trial.solved for trial in trials), len(trials)),
-        iterations=[trial.iterations for trial in trials],
-        tokens=[trial.tokens for trial in trials],
-    )
+    shown, control = ([trial.solved for trial in trials if trial.control is side] for side in (False, True))
+    return Uplift(shown=Share(sum(shown), len(shown)), control=Share(sum(control), len(control)))

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightshift.core.program import typed
+from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import Spent
 from nightshift.core.text import formats
-from nightshift.report import plots, wording
+from nightshift.report import brief, wording
 from nightshift.report.advice import recommendations
 from nightshift.report.commit_figures import short_names
-from nightshift.report.daemon_figures import HELD_BY
 from nightshift.report.figures import Summary
-from nightshift.report.headline import facts, in_brief, needs
 from nightshift.report.learning import ENOUGH
 from nightshift.report.markup import code, escaped
 from nightshift.report.risk import HIGH, MEDIUM
 from nightshift.report.task_figures import duration_s
-from nightshift.report.trends import series
 from nightshift.report.weeks import report_name
 
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _HELPERS = {
     each.__name__: each
     for each in (
-        code, duration_s, short_names, plots.bar, plots.legend, plots.spark, formats.tokens, formats.duration,
-        formats.money, wording.cost, wording.cut, wording.difference, wording.interval, wording.listed, wording.many,
-        wording.minute, wording.number, wording.percent, wording.points, wording.share_of, wording.tenths,
-        wording.words, typed,
+        code, duration_s, short_names, formats.tokens, formats.duration, formats.money, wording.cost, wording.cut,
+        wording.interval, wording.listed, wording.many, wording.minute, wording.number, wording.percent, wording.points,
+        wording.share_of, wording.tenths, wording.words, typed,
     )
 }  # fmt: skip
 """The filters and functions of the template."""
@@ -51,15 +50,12 @@ def render(summary: Summary) -> str:
         week=summary,
         known=summary.known,
         name=report_name(summary.since, summary.until),
-        facts=facts(summary),
-        needs=needs(summary),
-        in_brief=in_brief(summary),
+        needs=list_needs(summary),
+        in_brief=brief.line(tell_brief(summary)),
         advice=recommendations(summary),
-        trend=series(summary.trend),
         points_high=HIGH,
         points_medium=MEDIUM,
         enough=ENOUGH,
-        held_by=HELD_BY,
     )
 
 
@@ -67,6 +63,35 @@ def fill(template: str, **values: object) -> str:
     """Fill a template of Markdown, and pad its tables."""
     text = _templates().get_template(template).render(**values)
     return re.sub(r"\n{3,}", "\n\n", aligned(text)).strip() + "\n"
+
+
+def tell_brief(summary: Summary) -> brief.Figures:
+    """Return the figures of the morning brief as they stood at the end of the span."""
+    tasks, commits, spend = summary.tasks, summary.commits, summary.usage.cost
+    standing = [one.commit for one in commits.ranked if not (one.commit.reverted or one.commit.discarded)]
+    return brief.Figures(
+        landed=sum(commit.integrated for commit in standing),
+        on_branch=sum(not commit.integrated for commit in standing),
+        drafts=len(summary.drafts),
+        failed=tasks.count(Status.FAILED),
+        common=max((len(cause.tasks) for cause in tasks.causes), default=0),
+        spent=Spent(model_calls=summary.usage.calls, cost_usd=spend.usd, unpriced=int(spend.unpriced_tokens > 0)),
+        needs=summary.guards.asks.still_open,
+        unread=commits.unread,
+    )
+
+
+def list_needs(summary: Summary) -> list[str]:
+    """List the matters that wait for the owner."""
+    unread, asks, failed = summary.commits.unread, summary.guards.asks.still_open, summary.tasks.count(Status.FAILED)
+    standing = set(summary.daemon.standing)
+    return [
+        *([f"{wording.many(unread, 'commit')} to read"] if unread else []),
+        *([wording.many(asks, "decision")] if asks else []),
+        *([wording.many(failed, "failed task")] if failed else []),
+        *(["work to be resumed"] if standing & {PauseSource.OWNER, PauseSource.CHECKPOINT} else []),
+        *(["work that waits until commits are read"] if standing == {PauseSource.REVIEW} else []),
+    ]
 
 
 @cache

@@ -10,7 +10,7 @@ from nightshift.core.events import Kind
 from nightshift.report.stats import Spread, counted, spread
 from nightshift.storage.db.report_queries import CommitRow, LogRow, ModelCall
 
-KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.REPAIR_DECLINED, Kind.BUDGET_REACHED, Kind.MODEL_DOWN)
+KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.BUDGET_REACHED, Kind.MODEL_DOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +42,11 @@ class ModelFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFigures:
-    """The built-in engine: it `saved` so many of all `replies`, and `solved` so many tasks without any model.
-
-    `declined` counts the searches without an answer, which took `declined_s` seconds together; the log tells it.
-    """
+    """The built-in engine: it `saved` so many of all `replies`, and `solved` so many tasks without any model."""
 
     replies: int
     saved: int
     solved: int
-    declined: int
-    declined_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +78,6 @@ class Usage:
 
 def fold(calls: Sequence[ModelCall], commits: Iterable[CommitRow], log: Sequence[LogRow]) -> Usage:
     """The figures of the calls of a span."""
-    declined = [row for row in log if row.kind == Kind.REPAIR_DECLINED and _number(row, "seconds") > 0]
     groups: dict[tuple[str, str], list[ModelCall]] = {}
     for call in calls:
         groups.setdefault((call.backend, call.model), []).append(call)
@@ -94,8 +88,6 @@ def fold(calls: Sequence[ModelCall], commits: Iterable[CommitRow], log: Sequence
             replies=len(calls),
             saved=sum(bool(call.saved) for call in calls),
             solved=len({commit.task_id for commit in commits if commit.model == BUILT_IN}),
-            declined=len(declined),
-            declined_s=sum(_number(row, "seconds") for row in declined),
         ),
         failed=counted((_text(r, "backend"), _text(r, "error")) for r in log if r.kind == Kind.MODEL_FAILED),
         fallbacks=counted((_text(r, "from"), _text(r, "to")) for r in log if r.kind == Kind.MODEL_FALLBACK),
@@ -127,8 +119,3 @@ def _model(backend: str, model: str, calls: Sequence[ModelCall]) -> ModelFigures
 
 def _text(row: LogRow, name: str) -> str:
     return str(row.data.get(name) or "unknown")
-
-
-def _number(row: LogRow, name: str) -> float:
-    value = row.data.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0

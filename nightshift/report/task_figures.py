@@ -8,23 +8,11 @@ from dataclasses import dataclass
 from nightshift.core.shares import Share
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.report.causes import Cause, clustered
-from nightshift.report.plots import Part, Tone
 from nightshift.report.stats import Spread, counted, spread
 from nightshift.storage.db.brief_queries import TITLE_CHARS, FailedTask
 from nightshift.storage.db.report_queries import EndedTask, FailureRow
 
 SLOWEST = 5
-_TONES = {Ending.COMMITTED: Tone.GOOD, Ending.NO_CHANGE: Tone.PLAIN, Ending.USER: Tone.DIM}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindFigures:
-    """The ended tasks of one kind; empty for tasks that name none."""
-
-    kind: str
-    done: Share
-    first_try: Share
-    iterations: Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +23,6 @@ class TaskFigures:
     open_at_end: int
     by_status: Mapping[Status, int]
     by_ending: Mapping[Ending, int]
-    kinds: Sequence[KindFigures]
     first_try: int
     iterations: Spread
     duration_s: Spread
@@ -48,15 +35,6 @@ class TaskFigures:
     def ended(self) -> int:
         """All that ended, however."""
         return sum(self.by_status.values())
-
-    @property
-    def endings(self) -> list[Part]:
-        """How many ended in which way, the good ones first."""
-        parts = [
-            Part(name=ending.replace("_", " "), count=count, tone=_TONES.get(ending, Tone.BAD))
-            for ending, count in self.by_ending.items()
-        ]
-        return sorted(parts, key=lambda part: list(Tone).index(part.tone))
 
     def count(self, status: Status) -> int:
         """How many ended so."""
@@ -86,7 +64,6 @@ def fold(
         open_at_end=open_at_end,
         by_status=counted(task.status for task in ended),
         by_ending=counted(task.ending for task in ended if task.ending),
-        kinds=[_kind(kind, [t for t in ended if t.kind == kind]) for kind in counted(task.kind for task in ended)],
         first_try=sum(map(at_first_try, ended)),
         iterations=spread(float(task.iterations) for task in worked),
         duration_s=spread(map(duration_s, worked)),
@@ -121,17 +98,6 @@ def wait_s(task: EndedTask) -> float:
     assert task.started_at is not None
     asked = task.not_before if task.not_before and task.not_before <= task.started_at else task.created_at
     return max(0.0, (task.started_at - max(asked, task.created_at)).total_seconds())
-
-
-def _kind(kind: str, tasks: Sequence[EndedTask]) -> KindFigures:
-    done = sum(task.status is Status.DONE for task in tasks)
-    judged = sum(task.status in {Status.DONE, Status.FAILED} for task in tasks)
-    return KindFigures(
-        kind=kind,
-        done=Share(part=done, whole=judged),
-        first_try=Share(part=sum(map(at_first_try, tasks)), whole=done),
-        iterations=spread(float(task.iterations) for task in tasks if task.started_at),
-    )
 
 
 def _failed(

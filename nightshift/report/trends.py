@@ -1,20 +1,17 @@
-"""The span beside the eight of its length before it, each figure as a series; from rows that are never pruned."""
+"""The span beside the eight of its length before it; from rows that are never pruned."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from nightshift.core.shares import Share
 from nightshift.core.tasks.states import Status
-from nightshift.core.text.formats import duration, money, percent, tokens
 from nightshift.report.model_figures import Cost, cost_of
-from nightshift.report.plots import Series
 from nightshift.report.stats import Spread, spread
 from nightshift.report.task_figures import at_first_try, last_ends, wait_s
-from nightshift.report.wording import day, minute, number, signed
+from nightshift.report.wording import day, minute
 from nightshift.storage.db.report_queries import EndedTask, ModelCall
 
 SPANS = 8
@@ -76,53 +73,3 @@ def _point(
         queue_wait_s=spread(map(wait_s, worked)),
         cost=cost_of(call for call in calls if since <= call.at < until),
     )
-
-
-def series(points: Sequence[Point]) -> list[Series]:
-    """Each figure over the spans; none where nothing came before the last of them."""
-    if not any(point.began for point in points[:-1]):
-        return []
-    return [_series(points, *figure) for figure in _FIGURES]
-
-
-Value = Callable[[Point], float | None]
-_FIGURES: Sequence[tuple[str, Value, Callable[[float], str], bool, float | None]] = (
-    ("tasks done", lambda p: float(p.done), number, True, None),
-    ("succeeded", lambda p: p.success.value, percent, False, 1.0),
-    ("at the first try", lambda p: p.first_try.value, percent, False, 1.0),
-    ("median iterations", lambda p: p.iterations.median if p.iterations.count else None, number, False, None),
-    ("median wait", lambda p: p.queue_wait_s.median if p.queue_wait_s.count else None, duration, False, None),
-    ("tokens", lambda p: float(p.cost.tokens), tokens, True, None),
-    ("cost", lambda p: p.cost.usd if p.cost.known else None, money, True, None),
-)
-
-
-def _series(
-    points: Sequence[Point], name: str, value: Value, words: Callable[[float], str], bars: bool, top: float | None
-) -> Series:
-    values = [value(point) if point.began else None for point in points]
-    known = [v for v in values[:-1] if v is not None]
-    usual, now = (statistics.median(known) if known else None), values[-1]
-    return Series(
-        name=name,
-        values=values,
-        shown=["not known" if v is None else words(v) for v in values],
-        labels=[point.label for point in points],
-        bars=bars,
-        top=top,
-        usual="" if usual is None else words(usual),
-        change=_change(usual, now, points=top == 1.0),
-    )
-
-
-def _change(usual: float | None, now: float | None, *, points: bool) -> str:
-    """The last value against the usual one: in points for rates, else in per cent."""
-    if usual is None or now is None:
-        return ""
-    if points:
-        gap = round(100 * (now - usual))
-        return signed(gap, " points") if gap else "as usual"
-    if not usual:
-        return "" if not now else "was none"
-    change = round(100 * (now / usual - 1))
-    return signed(change, " %") if change else "as usual"

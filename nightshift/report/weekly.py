@@ -1,4 +1,4 @@
-"""The report of a week: a fold over what was stored, written as Markdown and as HTML, with advice that follows from it.
+"""The report of a week: a fold over what was stored, written as Markdown, with advice that follows from it.
 
 The same database and the same span give the same bytes: nothing in the report depends on when or where it was written.
 """
@@ -10,16 +10,14 @@ from datetime import datetime
 from pathlib import Path
 
 from nightshift.core.text.masking import Masker
-from nightshift.report import html, markdown, stored
+from nightshift.report import markdown
 from nightshift.report.figures import Summary, fold, masked
-from nightshift.report.headline import facts
-from nightshift.report.trends import series
 from nightshift.report.weeks import report_name
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.report_queries import ReportLog, ReportQueries
 from nightshift.storage.files.whole import write_whole
 
-__all__ = ["Summary", "render", "render_html", "summarise", "write_report"]
+__all__ = ["Summary", "render", "summarise", "write_report"]
 
 Mask = Callable[[str], str]
 
@@ -34,19 +32,12 @@ def summarise(database: Database, since: datetime, until: datetime) -> Summary:
 
 
 def render(summary: Summary, mask: Mask | None = None) -> str:
-    """The report as Markdown."""
+    """Render the report as Markdown."""
     return markdown.render(masked(summary, mask or Masker()))
 
 
-def render_html(summary: Summary, mask: Mask | None = None) -> str:
-    """The report as one HTML file that needs nothing else."""
-    return html.render(render(summary, mask), series(summary.trend))
-
-
 def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) -> Path:
-    """Write the report as `.md`, `.html` and `.json`, each whole or not at all; gives the path of the first.
-
-    A report of the same name is replaced.
+    """Write the report, whole or not at all, in the place of one of the same name; gives its path.
 
     Args:
         summary: the figures.
@@ -56,10 +47,6 @@ def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) 
     Raises:
         OSError: the folder cannot be written.
     """
-    text, trend = render(summary, mask), series(summary.trend)
     path = reports_dir / f"{report_name(summary.since, summary.until)}.md"
-    kept = stored.Report(since=summary.since, until=summary.until, facts=facts(summary), trend=trend)
-    write_whole(path.with_suffix(".json"), stored.as_text(kept))
-    write_whole(path.with_suffix(".html"), html.render(text, trend))
-    write_whole(path, text)
+    write_whole(path, render(summary, mask))
     return path

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 
-from nightshift.core.shares import Interval, Share, wilson
+from nightshift.core.shares import Share, wilson
 from nightshift.core.text import formats
 from nightshift.core.text.masking import printable
 from nightshift.report.model_figures import Cost
@@ -24,11 +23,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
-def signed(value: int, unit: str = "") -> str:
-    """A change with its sign."""
-    return f"{'+' if value > 0 else '−' if value else ''}{abs(value)}{unit}"
-
-
 def many(count: int, one: str, more: str = "") -> str:
     """A count with its noun."""
     return f"{number(count)} {one if count == 1 else more or one + 's'}"
@@ -41,19 +35,14 @@ def percent(share: Share) -> str:
 
 def points(value: float) -> str:
     """A difference of shares with its sign, in points."""
-    return signed(round(100 * value))
+    whole = round(100 * value)
+    return f"{'+' if whole > 0 else '−' if whole else ''}{abs(whole)}"
 
 
 def interval(share: Share) -> str:
     """Write the interval of a share, with its confidence; a dash of nothing."""
     found = wilson(share)
     return f"{formats.percent(found.low)} to {formats.percent(found.high)}" if share.whole else formats.NOTHING
-
-
-def difference(found: Interval, words: Callable[[float], str]) -> tuple[str, str]:
-    """By how much something is more or fewer, with its interval."""
-    low, high = (f"{'−' if value < 0 else '+'}{words(abs(value))}" for value in (found.low, found.high))
-    return f"{words(abs(found.estimate))} {'fewer' if found.estimate < 0 else 'more'}", f"{low} to {high}"
 
 
 def share_of(part: int, whole: int) -> str:

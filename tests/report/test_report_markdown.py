@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -14,7 +13,6 @@ from nightshift.core.text.masking import printable
 from nightshift.report.figures import Summary
 from nightshift.report.markdown import aligned
 from nightshift.report.markup import code, escaped, sentence
-from nightshift.report.plots import Part, Series, bar, is_bar, legend, parts_of, spark
 from nightshift.report.weekly import render
 from tests.support.hostile_words import hostile_texts
 
@@ -117,19 +115,3 @@ def test_figures_line_up_under_their_heads() -> None:
         "| x    |     1 |",
         "| 日本 | 1,000 |",
     ]
-
-
-@pytest.mark.parametrize(
-    ("values", "top", "shown"),
-    [([0, 1, 2, 4], None, "▁▃▅█"), ([None, 0, 0], None, "·▁▁"), ([0.5, 1.0], 1.0, "▅█"), ([], None, "")],
-)
-def test_a_row_of_bars_stands_for_values(values: list[float | None], top: float | None, shown: str) -> None:
-    assert spark(Series(name="n", values=values, shown=[], labels=[], top=top)) == shown
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=5))
-def test_the_bar_of_a_whole_has_always_the_same_length_and_its_legend_is_read_again(counts: list[int]) -> None:
-    parts = [Part(name=f"gave up {n}", count=count) for n, count in enumerate(counts)]
-    assert is_bar(bar(parts)) if any(counts) else bar(parts) == ""
-    assert parts_of(legend(parts)) == [part for part in parts if part.count]

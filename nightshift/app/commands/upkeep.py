@@ -42,9 +42,8 @@ def report(session: Session, week: str) -> int:
         path = write_report(summary, settings.reports_dir, Masker(settings.secrets))
     except OSError as error:
         raise NightshiftError(f"the report cannot be written to {settings.reports_dir}: {error}") from error
-    html = path.with_suffix(".html")
-    fields = {"report": str(path), "html": str(html), "since": to_text(since), "until": to_text(until)}
-    session.print(fields, [Lines(lines=[Cell(str(path)), Cell(str(html))])])
+    fields = {"report": str(path), "since": to_text(since), "until": to_text(until)}
+    session.print(fields, Cell(str(path)))
     return Exit.OK
 
 

@@ -44,7 +44,7 @@ from nightshift.server.mcp.answers import (
     unified,
 )
 from nightshift.server.mcp.api import Api, Request
-from nightshift.server.report_answers import Reports
+from nightshift.server.routes.reports import Reports
 from nightshift.server.saying import Said
 from nightshift.server.schemas import Failed, Logs, Moved, Submitted, TaskDetail, Tasks, adapter
 

@@ -2,61 +2,83 @@
 
 from __future__ import annotations
 
-from flask import Response
+from typing import Annotated
 
+from flask import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from nightshift.core.clock import Moment
 from nightshift.report import stored
+from nightshift.report.page import Document, read
 from nightshift.server.bodies import BadBody
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Reply, Routes
-from nightshift.server.report_answers import (
-    FileQuery,
-    ReportDetail,
-    ReportIn,
-    ReportRow,
-    Reports,
-    ReportsQuery,
-    report_detail,
-    report_row,
-)
+from nightshift.server.query import Query
+from nightshift.server.schemas import Answer
 
 routes = Routes()
 
-_SUFFIXES = {"markdown": (".md", "text/markdown"), "html": (".html", "text/html")}
+
+class ReportRow(Answer):
+    """A report."""
+
+    name: str
+    written_at: Moment
+
+
+class Reports(Answer):
+    """A page of reports, the newest span first; `next_after` is the `after` of the next page, null on the last."""
+
+    reports: list[ReportRow]
+    next_after: str | None
+
+
+class ReportDetail(ReportRow):
+    """A report in full, as the HTML elements that pages draw."""
+
+    page: Document
+
+
+class ReportsQuery(Query):
+    """Selection of reports to list."""
+
+    limit: int = Field(20, ge=1, le=100, description="at most so many")
+    after: str | None = Field(None, max_length=40, description="the last name of the page before")
+
+
+class ReportIn(BaseModel):
+    """Week of the report; empty for the time since the last checkpoint."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    week: Annotated[str, Field(max_length=20)] = ""
 
 
 @routes.endpoint("GET", "/api/reports")
 def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
-    """List the weekly reports with their figures for a glance, the newest first, page by page."""
+    """List the weekly reports, the newest first, page by page."""
     folder = context.reports_dir()
-    names = stored.names(folder)
+    names = stored.list_names(folder)
     if query.after is not None:
         names = names[names.index(query.after) + 1 :] if query.after in names else []
     page = names[: query.limit]
-    rows = [report_row(stored.read(folder, name)) for name in page]
+    rows = [ReportRow.from_values(stored.read(folder, name)) for name in page]
     return Reports(reports=rows, next_after=page[-1] if len(names) > len(page) else None)
 
 
 @routes.endpoint("GET", "/api/report/{name}", errors=(400, 404))
 def show_report(context: AppContext, name: str) -> ReportDetail:
-    """Show a report in full, beside the figures of the one before."""
-    folder = context.reports_dir()
-    filed = stored.read(folder, name)
-    earlier = stored.before(stored.names(folder), name)
-    before = stored.read(folder, earlier) if earlier else None
-    return report_detail(filed, before)
+    """Show a report in full."""
+    filed = stored.read(context.reports_dir(), name)
+    return ReportDetail.from_values(filed, page=read(filed.text))
 
 
 @routes.endpoint("GET", "/api/report/{name}/file", media="text/markdown", errors=(400, 404))
-def download_report(context: AppContext, name: str, query: FileQuery) -> Response:
-    """Download a report as a file, in Markdown or HTML."""
-    suffix, media = _SUFFIXES[query.form]
-    path = stored.path_of(context.reports_dir(), name).with_suffix(suffix)
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        raise stored.UnknownReport(f"there is no {path.name}") from None
-    headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
-    return Response(text, headers=headers, mimetype=media)
+def download_report(context: AppContext, name: str) -> Response:
+    """Download a report as a file."""
+    filed = stored.read(context.reports_dir(), name)
+    headers = {"Content-Disposition": f'attachment; filename="{name}.md"'}
+    return Response(filed.text, headers=headers, mimetype="text/markdown")
 
 
 @routes.endpoint("POST", "/api/reports", answers={201: ReportRow}, errors=(400, 415, 503))
@@ -66,5 +88,5 @@ def make_report(context: AppContext, body: ReportIn | None) -> Reply:
         path = context.report((body or ReportIn()).week.strip())
     except ValueError as error:
         raise BadBody(f"week: {error}") from None
-    row = report_row(stored.read(path.parent, path.stem))
+    row = ReportRow.from_values(stored.read(path.parent, path.stem))
     return Reply(answer=row, status=201, headers={"Location": f"/api/report/{path.stem}"})

@@ -199,11 +199,6 @@ class ReportLog:
         )
         return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
 
-    def last_before(self, event_id: int) -> datetime | None:
-        """Return the time of the event that came before this one."""
-        rows = self._rows("SELECT at FROM execution_logs WHERE id < ? ORDER BY id DESC LIMIT 1", event_id)
-        return from_text(rows[0][0]) if rows else None
-
     def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
         """Ends in the span of tasks that were tried again afterwards, in the order in which they came."""
         rows = self._rows(

@@ -1,37 +1,38 @@
-// One weekly report, drawn from the elements that it is made of, beside the figures of the one before.
+// One weekly report, drawn from the elements that it is made of; texts are texts and nothing else.
 
 import {page, useData} from '../app/api.js';
 import {Card, Loaded, Moment} from '../app/parts.js';
 import {mount} from '../app/shell.js';
-import {html} from '../app/ui.js';
-import {Elements} from './report/elements.js';
-import {Facts} from './report/facts.js';
+import {h, html} from '../app/ui.js';
 
 const {name} = page.where;
-const FILE = (form) => `/api/report/${name}/file?form=${form}`;
-
-const Downloads = () => html`<a href=${FILE('markdown')} download>Markdown</a>${' · '}<a href=${FILE('html')} download>HTML</a>`;
 
 const Contents = ({sections}) => html`<nav class="contents" aria-label="Parts of the report"><ul class="plain">
   ${sections.map((section) => html`<li key=${section.name}><a href=${`#${section.name}`}>${section.title}</a></li>`)}</ul></nav>`;
 
-const Head = ({report}) => html`<div class="bar">
-  <h1>${report.page.title}</h1>
-  <span class="hint">written <${Moment} at=${report.written_at} /></span> <${Downloads} /> <a href="/reports">all reports</a></div>`;
+/** A text with links to the tasks that it names. */
+const Linked = ({text}) => text.split(/\b(task \d+)\b/).map((part, index) => (index % 2
+  ? html`<a key=${index} href=${`/task/${part.slice(5)}`}>${part}</a>` : part));
 
-function Whole({report}) {
-  const {page: {span, lead, sections}, facts} = report;
-  const said = facts ? lead.filter(({tag}) => tag === 'p') : lead;
-  return html`<${Head} report=${report} />
-    <p class="hint">${span}</p>
-    <div class="columns report">
-      <div>
-        <${Card} title="In short" class="short"><${Elements} of=${said} />${facts ? html`<${Facts} report=${report} />` : null}<//>
-        ${sections.map(({name: id, title, body}) => html`<${Card} key=${id} title=${title} id=${id}><${Elements} of=${body} /><//>`)}
-      </div>
-      <${Contents} sections=${sections} />
-    </div>`;
+function Node({node}) {
+  if (typeof node === 'string') return html`<${Linked} text=${node} />`;
+  const {tag, attributes, children} = node;
+  return h(tag, attributes, tag === 'code' ? children : children.map((child, index) => html`<${Node} key=${index} node=${child} />`));
 }
+
+const Elements = ({of}) => of.map((node, index) => html`<${Node} key=${index} node=${node} />`);
+
+const Whole = ({report: {page: {title, lead, sections}, written_at: writtenAt}}) => html`<div class="bar">
+  <h1>${title}</h1>
+  <span class="hint">written <${Moment} at=${writtenAt} /></span>
+  <a href=${`/api/report/${name}/file`} download>Markdown</a> <a href="/reports">all reports</a></div>
+  <div class="columns report">
+    <div>
+      <${Card} title="In short" class="short"><${Elements} of=${lead} /><//>
+      ${sections.map(({name: id, title: heading, body}) => html`<${Card} key=${id} title=${heading} id=${id}><${Elements} of=${body} /><//>`)}
+    </div>
+    <${Contents} sections=${sections} />
+  </div>`;
 
 function Report() {
   const report = useData(`/api/report/${encodeURIComponent(name)}`);

@@ -1,4 +1,4 @@
-// The weekly reports: newest first with their figures, downloads, and one that is made now.
+// The weekly reports: newest first, and one that is made now.
 
 import {fault, get, post, useData} from '../app/api.js';
 import {go} from '../app/boot.js';
@@ -9,25 +9,11 @@ import {html, useState} from '../app/ui.js';
 
 const LIMIT = 20;
 const ADDRESS = (name) => `/reports/${name}`;
-const FILE = (name, form) => `/api/report/${name}/file?form=${form}`;
-
-// Stored reports keep the names that they were made with.
-const OLD = {'cost in USD': 'cost'};
-const figure = (row, name) => row.facts?.find((fact) => name === fact.name || name === OLD[fact.name])?.shown ?? html`<span class="none">–</span>`;
-const column = (name, label, more = {}) => ({key: name, label, number: true, cell: (row) => figure(row, name), ...more});
 
 const COLUMNS = [
   {key: 'name', label: 'Report', cell: (row) => html`<a href=${ADDRESS(row.name)}><b>${row.name}</b></a>`},
-  {key: 'span', label: 'Span', minor: true, cell: (row) => (row.since
-    ? html`<${Moment} at=${row.since} form="day" /> to <${Moment} at=${row.until} form="day" />` : html`<span class="none">–</span>`)},
-  column('tasks done', 'Done'),
-  column('succeeded', 'Succeeded'),
-  column('at the first try', 'First iteration', {minor: true}),
-  column('commits', 'Commits', {minor: true}),
-  column('tokens', 'Tokens', {minor: true}),
-  column('cost', 'Cost'),
-  {key: 'files', label: 'Download', minor: true, cell: (row) => html`<a href=${FILE(row.name, 'markdown')} download>Markdown</a>
-    ${' · '}<a href=${FILE(row.name, 'html')} download>HTML</a>`},
+  {key: 'written', label: 'Written', cell: (row) => html`<${Moment} at=${row.written_at} />`},
+  {key: 'file', label: 'Download', minor: true, cell: (row) => html`<a href=${`/api/report/${row.name}/file`} download>Markdown</a>`},
 ];
 
 function Make() {

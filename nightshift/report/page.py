@@ -1,0 +1,105 @@
+"""The Markdown of a report as the elements that the dashboard draws; a text in them can be no markup.
+
+Reports of earlier versions, of which the Markdown is always there, are read alike. Nothing in a report is a link, a
+picture or HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element with its attributes, and the texts and elements in it."""
+
+    tag: str
+    attributes: Mapping[str, str]
+    children: Sequence[Element | str]
+
+
+Node = Element | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of the report with a heading; `name` is its anchor."""
+
+    name: str
+    title: str
+    body: Sequence[Element]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The whole report; `lead` stands before the first section."""
+
+    title: str
+    lead: Sequence[Element]
+    sections: Sequence[Section]
+
+
+def read(markdown: str) -> Document:
+    """Read the document that a Markdown text holds."""
+    from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415  only a report needs it
+
+    title, lead = "", list[Element]()
+    sections: list[tuple[str, list[Element]]] = []
+    for block in SyntaxTreeNode(_parser().parse(markdown)).children:
+        if block.type == "heading" and block.tag == "h1":
+            title = _text(block)
+        elif block.type == "heading" and block.tag == "h2":
+            sections.append((_text(block), []))
+        else:
+            drawn = [node for node in _draw(block) if isinstance(node, Element)]
+            (sections[-1][1] if sections else lead).extend(drawn)
+    return Document(
+        title=title,
+        lead=lead,
+        sections=[
+            Section(name="-".join(re.findall(r"[a-z0-9]+", title.lower())), title=title, body=body)
+            for title, body in sections
+        ],
+    )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415  as above
+
+    unwanted = ["link", "image", "autolink", "reference", "code", "html_block", "html_inline"]
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(unwanted)
+
+
+def _draw(node: SyntaxTreeNode) -> Iterator[Node]:
+    """Draw a node of the syntax tree; a node without a tag of its own is drawn as its content."""
+    if node.type in {"text", "softbreak", "hardbreak"}:
+        yield node.content if node.type == "text" else "\n"
+    elif node.type in {"code_inline", "fence"}:
+        yield Element("code" if node.type == "code_inline" else "pre", {}, [node.content])
+    elif node.type == "inline" or node.hidden:
+        yield from _draw_children(node)
+    elif node.type == "table":
+        label = ", ".join(filter(None, map(_text, node.children[0].children[0].children)))
+        table = Element("table", {}, _draw_children(node))
+        yield Element("div", {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": label}, [table])
+    else:
+        is_number = node.type in {"th", "td"} and "right" in str(node.attrs.get("style"))
+        yield Element(node.tag, {"class": "number"} if is_number else {}, _draw_children(node))
+
+
+def _draw_children(node: SyntaxTreeNode) -> list[Node]:
+    return [drawn for child in node.children for drawn in _draw(child)]
+
+
+def _text(node: SyntaxTreeNode) -> str:
+    """Return all that is said in a node, without marks."""
+    return "".join(child.content for child in node.walk() if child.type in {"text", "code_inline"})
