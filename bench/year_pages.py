@@ -48,7 +48,7 @@ MORE = (
     "/api/approvals?open=1", "/api/reports?limit=20",
 )  # fmt: skip
 """Addresses with searches, filters and orders."""
-NOT_TIMED = re.compile("resolve$|stream|export|download|verif|proof|/hub|/file$|/repositories/settings$")
+NOT_TIMED = re.compile("resolve$|stream|export|download|verif|/hub|/file$|/repositories/settings$")
 """Addresses that do not end, take the whole database, run something, or need what a home may not have."""
 OFF = {"REVIEW_DEBT": "1000000", "GIT_AUTO_PUSH": "false", "CHECKPOINT_DAYS": "3650"}
 """Settings under which the daemon has nothing to do."""

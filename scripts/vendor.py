@@ -6,9 +6,9 @@ few files that the pages load, and writes manifest.json with the version, licenc
 neither: it compares what is there with manifest and lock, and is run by the tests. `--update` pins anew what
 package.json names, for a change of version.
 
-Three rewrites make the copies fit pages without a build step and under a strict policy: bare imports become relative
-(an import map would be an inline script), uPlot's global becomes an export, and Pico stands in a cascade layer, so
-that each rule of ours wins. A library that makes code of text is refused.
+Two rewrites make the copies fit pages without a build step and under a strict policy: bare imports become relative (an
+import map would be an inline script), and Pico stands in a cascade layer, so that each rule of ours wins.
+A library that makes code of text is refused.
 """
 
 from __future__ import annotations
@@ -78,11 +78,6 @@ def relative(text: str) -> str:
     return re.sub(r"""(\bfrom\s*|\bimport\s*)["']([^"'./][^"']*)["']""", named, text)
 
 
-def exported(text: str) -> str:
-    """The minified build of uPlot, whose one global becomes the module's export."""
-    return f"{text.rstrip()}\nexport default uPlot;\n"
-
-
 def layered(text: str) -> str:
     """A stylesheet in the cascade layer `pico`: rules outside of layers win over it, whatever their specificity."""
     return "@layer pico {" + text.removeprefix("\ufeff").replace('@charset "UTF-8";', "") + "}\n"
@@ -94,8 +89,6 @@ SOURCES = (
     Source(package="@preact/signals-core", path="dist/signals-core.mjs", copy="signals-core.js", fit=relative),
     Source(package="@preact/signals", path="dist/signals.mjs", copy="signals.js", fit=relative),
     Source(package="htm", path="dist/htm.mjs", copy="htm.js", fit=relative),
-    Source(package="uplot", path="dist/uPlot.iife.min.js", copy="uplot.js", fit=exported),
-    Source(package="uplot", path="dist/uPlot.min.css", copy="uplot.css", fit=str),
     Source(package="@picocss/pico", path="css/pico.min.css", copy="pico.css", fit=layered),
 )
 

@@ -21,9 +21,19 @@ from nightshift.remote.forges.hooks import is_signed
 from nightshift.remote.forges.poller import Poller
 from nightshift.remote.forges.sync import Services as SyncServices
 from nightshift.remote.forges.texts import Evidence
-from nightshift.server.proof.page import WORTH
 
 LOOK_S = 2.0
+WORTH: Mapping[Label, str] = {
+    Label.VERIFIED: "the owner's tests passed, and cases that no prompt showed gave the right values",
+    Label.TESTS_PASSED: "the owner's tests passed; no case was kept from the model",
+    Label.BEHAVIOUR_KEPT: "tests of the base that reach the change passed, before it and with it",
+    Label.SELF_TESTED: "tests that the agent wrote itself passed; they fail without the change",
+    Label.EXIT_CODE: "a command ended with exit status 0; what it looked at is not known",
+    Label.DOCUMENTED: "documentation alone was changed, and checked",
+    Label.REMOVED: "files were taken away, and the tests that are left passed",
+    Label.DOUBTFUL: "the tests passed, and something speaks against them; it was not integrated unasked",
+}
+"""Worth of a label, for a reader who has no manual."""
 
 
 def connections_of(settings: Settings) -> tuple[Connection, ...]:

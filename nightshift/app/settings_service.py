@@ -41,7 +41,7 @@ from nightshift.core.text.masking import MASK, Masker, printable
 from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.model_files import ModelFileBackend
-from nightshift.server.context import Busy
+from nightshift.server.context import Busy, SettingsPort
 from nightshift.server.settings_answers import (
     ChangeIn,
     ModelTested,
@@ -52,7 +52,6 @@ from nightshift.server.settings_answers import (
     SettingsShown,
     Waits,
 )
-from nightshift.server.settings_port import SettingsPort
 
 NOTHING = Sources(in_file={}, page={}, origins={})
 
@@ -408,5 +407,4 @@ def settings_port(
         try_model=on_own_loop(tests.try_model),
         try_notices=on_own_loop(tests.try_notices),
         reload=on_loop(reload, loop),
-        notify_on=lambda: frozenset(live.now.notify_on),
     )

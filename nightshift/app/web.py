@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightshift.app.environments import list_environments
-from nightshift.app.hub_client import hub_client
 from nightshift.app.maintenance import Reporter
 from nightshift.app.outlook import work_settings
 from nightshift.app.services import Services
@@ -24,10 +23,9 @@ from nightshift.core.status import DaemonStatus, ModelStatus, Restart
 from nightshift.git.manager import GitManager
 from nightshift.maintenance.health import Vitals
 from nightshift.server.auth.access import kept_token
-from nightshift.server.context import AppContext, CommitActionsPort, VerifyingPort
+from nightshift.server.context import AppContext, CommitActionsPort, SettingsPort, VerifyingPort
 from nightshift.server.proof.page import proof_of, subject_of
 from nightshift.server.serving.host import Host, Listen
-from nightshift.server.settings_port import SettingsPort
 from nightshift.storage.db import repositories
 from nightshift.storage.db.database import Database
 from nightshift.storage.files.whole import write_whole
@@ -143,9 +141,6 @@ def open_web(
     """
     repositories = RepositoryWatch(settings, store.db, services.git, utc_now)
     stack.callback(repositories.stop)
-    hub = hub_client(settings(), store.state)
-    if hub:
-        stack.callback(hub.close)
     context = AppContext(
         database=store.db,
         queue=store.queue,
@@ -175,7 +170,6 @@ def open_web(
         install_extra=services.extras.install,
         work=lambda: work_settings(settings()),
         ensure_extra=services.extras.ensure,
-        hub=hub,
     )
     return _start(_host(settings(), context), settings().port_file, stack)
 

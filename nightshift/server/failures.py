@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from nightshift.attempt.evidence import UnreadableNote
 from nightshift.config.overrides import ConfigChanged
 from nightshift.core.errors import (
     AmbiguousName,
@@ -17,10 +17,8 @@ from nightshift.core.errors import (
     ExtraMissing,
     GitError,
     HookRefused,
-    HubError,
     IllegalMove,
     InvalidTask,
-    NoEvidence,
     StoreError,
     StoreFull,
     UnknownApproval,
@@ -28,7 +26,6 @@ from nightshift.core.errors import (
     UnknownExtra,
     UnknownLesson,
     UnknownName,
-    UnknownNode,
     UnknownStep,
     UnknownTask,
     UnknownWorker,
@@ -37,7 +34,6 @@ from nightshift.core.text import faults
 from nightshift.report.stored import UnknownReport
 from nightshift.server.bodies import BadBody
 from nightshift.server.context import Busy
-from nightshift.server.hub_port import NoHub
 from nightshift.server.query import BadQuery
 from nightshift.server.reloading import by_name
 from nightshift.server.schemas import Failed
@@ -45,36 +41,28 @@ from nightshift.server.schemas import Failed
 MAX_CHARS = faults.MOST * (faults.NAME_CHARS + faults.WHY_CHARS + 4)
 _log = logging.getLogger(__name__)
 
+_STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
+    403: (HookRefused,),
+    404: (UnknownTask, UnknownApproval, UnknownStep, UnknownReport, UnknownLesson, UnknownExtra, UnknownWorker,
+          UnknownName, UnknownCommit),
+    409: (ExtraMissing, AmbiguousName, GitError, IllegalMove),
+    507: (StoreFull,),
+}  # fmt: skip
+"""Errors that are answered by their text alone, by the status of the answer."""
+
 
 def register(app: Flask) -> None:
     """Answer the errors of all views."""
+    for status, kinds in _STATUSES.items():
+        for kind in kinds:
+            app.register_error_handler(kind, partial(_answer_text, status))
     app.register_error_handler(InvalidTask, _invalid)
     app.register_error_handler(BadQuery, _invalid)
     app.register_error_handler(ConfigChanged, lambda error: answer(409, str(error), by_name(error)))
     app.register_error_handler(ConfigError, lambda error: answer(422, str(error), by_name(error)))
     app.register_error_handler(BadBody, lambda error: answer(error.status, str(error), error.fields))
-    app.register_error_handler(UnknownTask, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnknownApproval, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnknownStep, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnknownReport, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnknownLesson, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnknownExtra, lambda error: answer(404, str(error)))
-    app.register_error_handler(ExtraMissing, lambda error: answer(409, str(error)))
-    app.register_error_handler(UnknownWorker, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnknownName, lambda error: answer(404, str(error)))
-    app.register_error_handler(AmbiguousName, lambda error: answer(409, str(error)))
-    app.register_error_handler(UnknownCommit, lambda error: answer(404, str(error)))
-    app.register_error_handler(HookRefused, lambda error: answer(403, str(error)))
-    app.register_error_handler(NoEvidence, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnreadableNote, lambda error: answer(409, str(error)))
     app.register_error_handler(BranchRefused, _refused)
-    app.register_error_handler(GitError, lambda error: answer(409, str(error)))
-    app.register_error_handler(IllegalMove, lambda error: answer(409, str(error)))
-    app.register_error_handler(NoHub, lambda error: answer(404, str(error)))
-    app.register_error_handler(UnknownNode, lambda error: answer(404, str(error)))
     app.register_error_handler(Busy, _busy)
-    app.register_error_handler(HubError, _busy)
-    app.register_error_handler(StoreFull, lambda error: answer(507, str(error)))
     app.register_error_handler(StoreError, _broken)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _broken)
@@ -89,6 +77,10 @@ def answer(status: int, error: str, fields: Mapping[str, str] | None = None, mor
     return make_response(render_template("error.html", status=status, error=failed.error, fields=named), status)
 
 
+def _answer_text(status: int, error: Exception) -> Response:
+    return answer(status, str(error))
+
+
 def _invalid(error: InvalidTask | BadQuery) -> Response:
     return answer(400, str(error), error.fields, error.more)
 
@@ -97,7 +89,7 @@ def _refused(error: BranchRefused) -> Response:
     return answer(409, str(error), {"force": "integrates it without a run"} if error.is_forcible else {})
 
 
-def _busy(error: Busy | HubError) -> Response:
+def _busy(error: Busy) -> Response:
     response = answer(503, str(error))
     response.headers["Retry-After"] = "5"
     return response

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from nightshift.core.clock import Moment
 from nightshift.core.shares import Interval, Share, difference
 from nightshift.core.tasks.states import Phase
-from nightshift.server.diffs.lesson_diffs import FixedFile, fixed_files
 from nightshift.server.formatting import Mask, short, whole
 from nightshift.server.query import Query
 from nightshift.server.schemas import Answer
@@ -74,7 +73,7 @@ class SeenIn(Answer):
 
 
 class LessonDetail(LessonRow):
-    """A lesson in full. `fix` turns what failed into what passed; `judged_from` is when its owner restored it.
+    """A lesson in full. `fix` is a unified difference; `judged_from` is when its owner restored it.
 
     `retired_by` is `owner`, or `measured` where it did not help; empty where it is in use or that is not known.
     """
@@ -82,7 +81,7 @@ class LessonDetail(LessonRow):
     signature: str
     error: str
     failed_code: str
-    fix: list[FixedFile]
+    fix: str
     created_at: Moment
     retired_at: Moment | None
     retired_by: str
@@ -177,7 +176,7 @@ def lesson_detail(one: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonD
         signature=whole(one.signature, mask),
         error=whole(one.about, mask),
         failed_code=whole(one.code, mask),
-        fix=fixed_files(whole(one.fix, mask)),
+        fix=whole(one.fix, mask),
         uses=uses,
     )
 

@@ -13,7 +13,6 @@ from nightshift.core.tasks.queueing import PauseReason
 from nightshift.core.tasks.states import DaemonState, Ending, Phase, Status
 from nightshift.core.tasks.task import Kind as TaskKind
 from nightshift.core.tasks.task import Language, Spent
-from nightshift.server.log import ansi
 from nightshift.storage.db.event_log import LogPage
 from nightshift.storage.db.step_store import PhaseTime
 
@@ -186,11 +185,7 @@ class Paused(Answer):
 
 
 class LogLine(Answer):
-    """One event of the log; the names are those of `logs/agent.log`.
-
-    `runs` is there where the message has colours: pairs of class names and text, which together are the message without
-    the sequences that colour it.
-    """
+    """One event of the log; the names are those of `logs/agent.log`."""
 
     id: int
     timestamp: Moment
@@ -203,7 +198,6 @@ class LogLine(Answer):
     phase: Phase | None
     worker: str | None
     data: dict[str, Any]
-    runs: list[tuple[str, str]] | None
 
 
 class Logs(Answer):
@@ -252,7 +246,6 @@ def log_line(event: Event) -> LogLine:
         phase=event.phase,
         worker=event.worker,
         data=dict(event.data),
-        runs=ansi.runs(event.message) if ansi.has_colours(event.message) else None,
     )
 
 

@@ -49,8 +49,6 @@ OUT_OF_REACH = """() => {
   }
   scrollTo(0, 0);
   return found; }"""
-# A menu lies over what is below it, and is closed before that is used.
-FOLD_MENUS = "() => document.querySelectorAll('details.download').forEach((each) => { each.open = false; })"
 
 
 def opened(page: Page, address: str) -> Page:
@@ -116,7 +114,6 @@ def test_at_200_and_at_400_per_cent_nothing_is_cut_off_or_covered(
         page = context.new_page()
         for address in addresses(seeded.snapshot.home, *map(seeded.task, tasks)):
             unfolded(opened(page, address))
-            page.evaluate(FOLD_MENUS)
             drawn(page)
             page.screenshot(path=tmp_path / f"{address.strip('/').replace('/', '-') or 'brief'}.png", full_page=True)
             found += [f"{address} is too wide: {each}" for each in wide_things(page)]

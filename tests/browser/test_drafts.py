@@ -22,7 +22,6 @@ def test_the_brief_counts_drafts_and_leads_to_them(visit: Visit, seeded: SeededD
     expect(verdict).to_contain_text("1 of 2 tests pass")
     expect(verdict).to_contain_text("it did not pass")
     expect(page.get_by_role("button", name="Read, next")).to_have_count(0)
-    expect(verdict.get_by_role("link", name="Proof")).to_have_count(0)
 
 
 def test_the_task_page_shows_the_draft_and_a_retry_begins_with_it(visit: Visit, seeded: SeededDaemon) -> None:

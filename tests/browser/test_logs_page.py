@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -195,19 +193,13 @@ def test_a_filter_is_a_link_and_holds_for_what_comes(
         assert found == [*expected, *coming][-len(found) :] if found else not coming
 
 
-def test_filters_that_are_typed_change_the_address_and_the_download(long: Client, opened: Open) -> None:
+def test_filters_that_are_typed_change_the_address(long: Client, opened: Open) -> None:
     page = opened(long)
     page.get_by_label("Text", exact=True).fill("number 12")
     page.wait_for_url("**/logs?q=number+12")
     page.get_by_label("Task").fill("5")
     page.wait_for_url("**/logs?task=5&q=number+12")
     page.wait_for_function(f"() => ({IDS})().every((id) => String(id).startsWith('12') && id % 7 === 4)")
-    page.get_by_text("Download").click()
-    with page.expect_download() as event:
-        page.get_by_role("link", name="JSON Lines").click()
-    got = [json.loads(each) for each in Path(event.value.path()).read_text().splitlines()]
-    assert event.value.suggested_filename.endswith(".jsonl")
-    assert [each["id"] for each in got] == [n for n in range(1, 3001) if str(n).startswith("12") and n % 7 == 4]
     page.get_by_role("button", name="Clear").click()
     page.wait_for_url("**/logs")
     until_last(page, 3000)
@@ -336,16 +328,13 @@ def test_the_number_of_its_task_leads_to_the_step_or_the_attempt_of_a_line(
             expect(page.locator(f"#L{number} .about")).to_have_attribute("href", f"/task/3{place}")
 
 
-def test_colours_are_shown_and_nothing_else_is_obeyed(app_context: AppContext, opened: Open) -> None:
+def test_colours_are_left_out_and_nothing_is_obeyed(app_context: AppContext, opened: Open) -> None:
     put(
         app_context,
         Event(kind=Kind.REMARK, message="\x1b[1;31mbad\x1b[0m <img src=x onerror=alert(1)>\x1b]0;t\x07\x1b[8mhidden"),
     )
     with serving(app_context) as client:
         page = opened(client)
-        bad = page.locator("#L1 .a-fg1.a-bold")
-        expect(bad).to_have_text("bad")
-        assert bad.evaluate("(each) => getComputedStyle(each).fontWeight") == "700"
         expect(page.locator("#L1 .text")).to_have_text(r"bad <img src=x onerror=alert(1)>\x1b]0;t\x07hidden")
         assert page.locator("#L1 img").count() == 0
 

@@ -43,18 +43,13 @@ def test_an_action_of_the_page_is_done(visit: Visit) -> None:
     expect(page.get_by_role("dialog", name="Hold a checkpoint now?")).to_be_visible()
 
 
-def test_settings_lines_of_the_log_and_prompts_are_found(visit: Visit) -> None:
+def test_settings_are_found(visit: Visit) -> None:
     page = visit("/tasks")
     opened(page, "worker count")
     group(page, "Settings").get_by_role("option", name="worker_count").click()
     page.wait_for_url("**/settings?q=worker_count")
     expect(page.locator("[data-setting=worker_count]")).to_be_visible()
     expect(page.locator("[data-setting=git_auto_push]")).to_have_count(0)
-    opened(page, "job_4.py")
-    expect(group(page, "Log")).to_be_visible()
-    group(page, "Prompts and replies").get_by_role("option").first.click()
-    page.wait_for_url(re.compile(r"/task/\d+#1-\d+-\d+/calls"))
-    expect(page.get_by_role("tab", name="Prompts and replies")).to_have_attribute("aria-selected", "true")
 
 
 def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(visit: Visit) -> None:

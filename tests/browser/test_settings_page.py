@@ -244,20 +244,3 @@ def test_what_holds_now_can_be_read_at_once(settings: Page) -> None:
     expect(text).to_contain_text(re.compile(r"openai_api_key: +\*\*\*  # config.yaml"))
     settings.keyboard.press("Escape")
     expect(text).to_have_count(0)
-
-
-def test_the_browser_tells_what_the_owner_is_told(settings: Page, context: BrowserContext, daemon: Daemon) -> None:
-    context.grant_permissions(["notifications"], origin=daemon.url)
-    settings.reload()
-    settings.evaluate(
-        """() => { window.told = []; window.Notification = class {
-            static permission = 'granted'; static requestPermission = async () => 'granted';
-            constructor(title, about) { window.told.push([title, about.tag]); } }; }"""
-    )
-    field(settings, "this browser").check()
-    status, _ = daemon.ask("PUT", "/api/settings", {"changes": {"notify_on": ["failed", "trouble", "checkpoint"]}})
-    assert status == 200
-    status, _ = daemon.ask("POST", "/api/checkpoint")
-    assert status == 200
-    settings.wait_for_function("() => window.told.some(([title]) => title === 'Checkpoint')")
-    daemon.ask("POST", "/api/resume")

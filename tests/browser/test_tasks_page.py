@@ -150,29 +150,6 @@ def test_a_repository_is_chosen_from_those_that_are_known(visit: Visit, seeded: 
     expect(task_row(page, seeded.task("failed"))).to_have_count(0)
 
 
-def test_an_own_filter_is_kept_by_name_for_every_browser_and_forgotten_with_undo(
-    visit: Visit, seeded: SeededDaemon, browser: Browser
-) -> None:
-    page = visit("/tasks?q=job_3&status=failed")
-    page.get_by_role("button", name="Save filter").click()
-    box = page.get_by_role("dialog", name="Save this filter")
-    box.get_by_label("Name").fill("Third <b>job</b>")
-    box.get_by_role("button", name="Save filter").click()
-    expect(choice(page, "Third <b>job</b>")).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_role("button", name="Save filter")).to_have_count(0)
-    with context_of(browser, seeded.url) as other:
-        elsewhere = other.new_page()
-        elsewhere.goto("/tasks")
-        choice(elsewhere, "Third <b>job</b>").click()
-        expect(task_row(elsewhere, seeded.task("failed"))).to_be_visible()
-        expect(task_row(elsewhere, seeded.task("second_try"))).to_have_count(0)
-    page.get_by_role("button", name="Forget the filter").click()
-    expect(choice(page, "Third <b>job</b>")).to_have_count(0)
-    page.get_by_role("button", name="Undo").click()
-    expect(choice(page, "Third <b>job</b>")).to_be_visible()
-    assert [each["name"] for each in seeded.daemon.get("/api/filters")["filters"]] == ["Third <b>job</b>"]
-
-
 @pytest.fixture
 def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
     with context_of(browser, untouched.url) as context:

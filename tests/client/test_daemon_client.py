@@ -330,14 +330,6 @@ def test_a_token_that_the_daemon_made_itself_is_found(home: Home) -> None:
         assert home.cli("do it").out == "task 1 queued\n"
 
 
-def test_a_long_list_is_sent_slower_when_the_daemon_asks_for_it(home: Home) -> None:
-    path = home.path / "list.yaml"
-    path.write_text("tasks: [a, b, c]")
-    with home.daemon(writes_per_s=1.5, writes_burst=2):
-        assert home.cli("--load-tasks", str(path)).code == 0
-        assert len(home.cli("--history", "--json").json) == 3
-
-
 # --- without a daemon
 
 

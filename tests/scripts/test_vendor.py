@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scripts.vendor import FOLDER, MAKES_CODE, Refused, digest, exported, faults, layered, relative
+from scripts.vendor import FOLDER, MAKES_CODE, Refused, digest, faults, layered, relative
 
 
 @pytest.fixture
@@ -46,24 +46,24 @@ def test_a_change_by_hand_is_noticed(copy: Path) -> None:
 def test_a_file_too_many_or_too_few_is_noticed(copy: Path) -> None:
     (copy / "more.js").write_text("1")
     (copy / "htm.js").unlink()
-    (copy / "licences" / "uplot.txt").unlink()
+    (copy / "licences" / "preact.txt").unlink()
     found = list(faults(copy))
     assert "more.js is not in the manifest" in found
     assert "htm.js is missing" in found
-    assert "the licence of uplot is missing" in found
+    assert "the licence of preact is missing" in found
 
 
 def test_a_lock_that_pins_something_else_is_noticed(copy: Path) -> None:
     def change(lock: dict[str, Any]) -> None:
         lock["packages"]["node_modules/htm"]["version"] = "3.1.2"
         del lock["packages"]["node_modules/preact"]["integrity"]
-        lock["packages"]["node_modules/uplot"]["resolved"] = "somewhere"
+        lock["packages"]["node_modules/@preact/signals"]["resolved"] = "somewhere"
 
     changed(copy / "package-lock.json", change)
     assert set(faults(copy)) == {
         "package.json names htm 3.1.1, the lock 3.1.2",
         "the lock has no digest of preact",
-        "the lock names where node_modules/uplot was downloaded",
+        "the lock names where node_modules/@preact/signals was downloaded",
     }
 
 
@@ -100,6 +100,5 @@ def test_other_words_are_left_alone(text: str) -> None:
 
 
 def test_copies_are_fitted_to_pages_without_a_build() -> None:
-    assert exported("var uPlot=1;\n") == "var uPlot=1;\nexport default uPlot;\n"
     assert layered('@charset "UTF-8";a{b:c}') == "@layer pico {a{b:c}}\n"
     assert digest(b"") == "sha384-OLBgp1GsljhM2TJ+sbHjaiH9txEUvgdDTAzHv2P24donTt6/529l+9Ua0vFImLlb"

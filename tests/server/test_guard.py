@@ -182,17 +182,6 @@ def test_a_body_that_was_cut_off_never_becomes_a_task(server: Client, framing: s
     assert tasks(server) == before
 
 
-def test_writes_are_limited_and_the_refusal_says_when_to_come_back(tmp_path: Path) -> None:
-    context = make_desk(tmp_path)
-    with serving(context, Listen(port=0, writes_per_s=0.5, writes_burst=3)) as client:
-        statuses = [client.post("/api/task", {"description": "x"}).status for _ in range(4)]
-        assert statuses == [201, 201, 201, 429]
-        refused = client.post("/api/task", {"description": "x"})
-        assert 1 <= int(refused.headers["retry-after"]) <= 2
-        assert client.get("/api/status").status == 200
-    context.database.close()
-
-
 def test_a_name_that_the_owner_lists_is_served_with_its_origins(tmp_path: Path) -> None:
     context = make_desk(tmp_path)
     with serving(context, Listen(port=0, names=("Night.example",))) as client:

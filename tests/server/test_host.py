@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import http.client
 import signal
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -55,34 +53,6 @@ def test_an_address_is_served_and_a_strangers_name_is_not(context: AppContext) -
         assert ask(port, ["GET /healthz HTTP/1.1"])[0] == 200
         assert ask(port, ["GET /healthz HTTP/1.1"], host=f"192.0.2.1:{port}")[0] == 200, "it cannot be rebound"
         assert ask(port, ["GET /healthz HTTP/1.1"], host=f"evil.example:{port}")[0] == 403
-
-
-def test_a_unix_socket_answers_without_a_token_and_only_as_localhost(context: AppContext, tmp_path: Path) -> None:
-    path = tmp_path / "run" / "s"
-    with serving(context, Listen(port=0, token="t", socket_path=path)) as client:
-        assert over_socket(path, "localhost", "POST") == 201
-        assert over_socket(path, "evil.example", "GET") == 403
-        assert client.post("/api/task", {"description": "x"}).status == 401
-    assert not path.exists()
-
-
-def test_code_of_the_tasks_that_may_reach_the_socket_needs_the_token_there_too(
-    context: AppContext, tmp_path: Path
-) -> None:
-    path = tmp_path / "run" / "s"
-    with serving(context, Listen(port=0, token="t", exposed=True, socket_path=path)):
-        assert over_socket(path, "localhost", "POST") == 401
-
-
-def over_socket(path: Path, host: str, method: str) -> int:
-    connection = http.client.HTTPConnection(host, timeout=5)
-    connection.sock = socket.socket(socket.AF_UNIX)
-    connection.sock.connect(str(path))
-    body = b"x" if method == "POST" else None
-    connection.request(method, "/api/task" if body else "/healthz", body, {"Content-Type": "text/plain"})
-    status = connection.getresponse().status
-    connection.close()
-    return status
 
 
 def test_it_stops_at_once_with_fifty_streams_open(context: AppContext, listen: type[Listener]) -> None:

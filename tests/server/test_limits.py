@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nightshift.server.auth.asgi import Message, Refused, Scope
-from nightshift.server.auth.limits import MAX_ADDRESSES, Attempts, Bucket, Pace, read_body
+from nightshift.server.auth.limits import MAX_ADDRESSES, Attempts, Bucket, read_body
 
 
 class Clock:
@@ -57,7 +57,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
         raise AssertionError
 
     with pytest.raises(Refused) as refused:
-        await read_body(scope((b"content-length", b"5")), never, max_bytes=10, pace=Pace(wall_s=0.05))
+        await read_body(scope((b"content-length", b"5")), never, max_bytes=10, wall_s=0.05)
     assert refused.value.status == 408
 
 
@@ -72,7 +72,7 @@ async def test_a_whole_body_is_handed_over_once_with_its_true_length() -> None:
         return sent.pop(0)
 
     asked = scope((b"transfer-encoding", b"chunked"), (b"accept", b"*/*"))
-    replay = await read_body(asked, receive, max_bytes=4, pace=Pace())
+    replay = await read_body(asked, receive, max_bytes=4)
     assert replay is not None
     assert asked["headers"] == [(b"accept", b"*/*"), (b"content-length", b"4")]
     assert await replay() == {"type": "http.request", "body": b"abcd", "more_body": False}
@@ -85,7 +85,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_gets_nothing_done(
     async def receive() -> Message:
         return sent.pop(0)
 
-    assert await read_body(scope((b"content-length", b"9")), receive, max_bytes=10, pace=Pace()) is None
+    assert await read_body(scope((b"content-length", b"9")), receive, max_bytes=10) is None
 
 
 def scope(*headers: tuple[bytes, bytes]) -> Scope:

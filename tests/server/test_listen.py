@@ -9,7 +9,6 @@ from nightshift.server.serving.listen import Listen, is_loopback, is_wildcard
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.5.5.5", "::1", "localhost"])
 def test_the_loopback_needs_no_token(address: str) -> None:
     Listen(address=address).check()
-    assert not Listen(address=address).policy().token_for_socket
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "fe80::1", "127.0.0.1.evil.example", "10.0.0.1"])
@@ -18,13 +17,11 @@ def test_any_other_address_is_refused_without_a_token(address: str) -> None:
     with pytest.raises(ConfigError, match=r"FLASK_HOST.*API_TOKEN"):
         Listen(address=address).check()
     Listen(address=address, token="t").check()
-    assert not Listen(address=address, token="t").policy().token_for_socket
 
 
 def test_the_weakest_sandbox_needs_a_token_on_the_loopback_too() -> None:
     with pytest.raises(ConfigError, match="API_TOKEN"):
         Listen(exposed=True).check()
-    assert Listen(exposed=True, token="t").policy().token_for_socket
 
 
 def test_names_count_without_their_ports_and_origins_with_them() -> None:

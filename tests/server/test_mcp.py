@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
+from nightshift.core.errors import ExtraMissing
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.states import Status
 from nightshift.server.context import AppContext
@@ -227,8 +228,11 @@ def test_the_packages_are_installed_when_they_are_first_wanted(
 def test_where_nothing_may_be_installed_the_reason_is_told(
     context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def refuse(_name: str) -> None:
+        raise ExtraMissing("nothing is installed here")
+
     monkeypatch.setattr(http, "EXTRA", "no_such_package")
-    with serving(context) as client:
+    with serving(replace(context, ensure_extra=refuse)) as client:
         said = [client.post("/mcp", {}).json["error"] for _ in range(3)]
     assert any("nothing is installed here" in each for each in said), said
 

@@ -12,26 +12,20 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from nightshift.app.hub_client import HubClient
 from nightshift.app.repository_settings import RepositoryService
 from nightshift.config.load import load_settings
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.submission import TaskIn
-from nightshift.core.tasks.task import TaskSpec
 from nightshift.git.manager import GitManager
-from nightshift.remote.hub.nodes import Node, join
-from nightshift.remote.hub.queue import HubQueue
 from nightshift.server.context import AppContext
 from nightshift.server.contract import ENDPOINTS
-from nightshift.server.hub_port import OwnNode
 from nightshift.server.openapi import document
 from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client, Got, Reloads, fill, serving
 from tests.support.asking import package, wait_for
 from tests.support.git_repo import make_repo
 from tests.support.lessons import learn
-from tests.support.postgres import EMBEDDED, PostgresServer, free_port, hub
 from tests.support.settings_rig import settings_served
 from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
@@ -106,8 +100,6 @@ def asked_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[st
     seen, bulk, urgent = set(), "/api/tasks/bulk", "/api/task/{task_id}/priority"
     for body in ({"action": "cancel", "ids": [1, 99]}, {"action": "retry", "filter": {}, "dry_run": True}, {}):
         seen.add((bulk, check(described, "POST", bulk, client.post(bulk, body))))
-    for query in ("", "?range=24h", "?range=all", "?range=x"):
-        seen.add(("/api/stats", check(described, "GET", "/api/stats", client.get(f"/api/stats{query}"))))
     seen.add(("/api/search", check(described, "GET", "/api/search", client.get("/api/search?q=a+task"))))
     seen.add(("/api/forecast", check(described, "GET", "/api/forecast", client.get("/api/forecast"))))
     for name in ("worker-1", "worker-9"):
@@ -180,10 +172,7 @@ def asked_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[s
     (cause, *_) = client.get(causes).json["causes"]
     for name, sent in (("none", {}), (cause["id"], {"note": 7}), (cause["id"], {"note": "Again."})):
         found.add((retry, check(described, "POST", retry, client.post(f"/api/causes/{name}/retry", sent))))
-    kept = "/api/filters"
-    for body in ({"name": "Failed", "query": "status=failed"}, {"name": "x", "query": "y=1"}, {}):
-        found.add((kept, check(described, "POST", kept, client.post(kept, body))))
-    return found | {(kept, check(described, "GET", kept, client.get(kept)))}
+    return found
 
 
 def asked_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
@@ -209,8 +198,6 @@ def asked_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[st
     for body in ({"notify_url": "http://127.0.0.1:9/"}, {}, {"x": 1}):
         path = "/api/notices/test"
         seen.add((path, check(described, "POST", path, client.post(path, body))))
-    for query in ("", "?after=0", "?after=x"):
-        seen.add(("/api/notices", check(described, "GET", "/api/notices", client.get(f"/api/notices{query}"))))
     return seen
 
 
@@ -229,44 +216,6 @@ def asked_of_repositories(context: AppContext, described: dict[str, Any], folder
             seen.add((one, check(described, "GET", one, client.get(one + query))))
         seen.add((known, check(described, "GET", known, client.get(known))))
     assert {status for _, status in seen} == {200, 400, 409}
-    return seen
-
-
-def asked_of_the_hub(context: AppContext, described: dict[str, Any], folder: Path) -> set[tuple[str, int]]:
-    """With a real one that has a node and two tasks, with one that is away, and without any."""
-    seen, tasks, node = set(), "/api/hub/tasks", "/api/hub/nodes/{node}/drain"
-    one = f"{tasks}/{{task_id}}"
-
-    def ask(client: Client, method: str, template: str, path: str, body: object = None) -> None:
-        sent = None if body is None else json.dumps(body)
-        got = client.request(method, path, sent, {} if body is None else {"Content-Type": "application/json"})
-        seen.add((template, check(described, method, template, got)))
-
-    with PostgresServer(EMBEDDED, folder) as server, hub(url := server.database()) as connections:
-        join(connections, Node(id="1", name="a", url="http://a:5000"))
-        queue = HubQueue(connections, "1")
-        queue.beat([])
-        for number in (1, 2):
-            queue.submit(TaskSpec(description="x"), origin_task=number)
-        queue.claim()
-        own = OwnNode(id="1", name="a")
-        there = HubClient(url, lambda: own)
-        away = HubClient(f"postgresql://127.0.0.1:{free_port()}/none", lambda: own)
-        for reached in (there, None, away):
-            with serving(replace(context, hub=reached)) as client:
-                ask(client, "GET", "/api/hub", "/api/hub")
-                for query in ("", "?status=queued&limit=1", "?status=x"):
-                    ask(client, "GET", tasks, tasks + query)
-                for verb, number in (("cancel", 2), ("cancel", 2), ("retry", 2), ("retry", 9)):
-                    ask(client, "POST", f"{one}/{verb}", f"{tasks}/{number}/{verb}")
-                for body in ({"priority": 3}, {"priority": "x"}):
-                    ask(client, "POST", f"{one}/priority", f"{tasks}/1/priority", body)
-                ask(client, "POST", "/api/hub/pause", "/api/hub/pause", {"reason": "backup"})
-                ask(client, "POST", "/api/hub/resume", "/api/hub/resume")
-                for name in ("a", "b"):
-                    ask(client, "POST", node, f"/api/hub/nodes/{name}/drain", {"draining": True})
-        there.close()
-        away.close()
     return seen
 
 
@@ -325,7 +274,6 @@ def test_every_answer_is_as_the_document_says(
     seen |= asked_of_reports(client, described)
     seen |= asked_of_steering(client, described)
     seen |= asked_of_repositories(context, described, tmp_path / "repositories")
-    seen |= asked_of_the_hub(context, described, tmp_path / "postgres")
     with settings_served(tmp_path / "home") as rig:
         seen |= asked_of_settings(rig.client, described)
     hook = "/api/forges/hook"

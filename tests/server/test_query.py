@@ -14,7 +14,7 @@ from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.queue.intake.tasks_file import read_tasks
 from nightshift.server.lists.task_list import TasksQuery
-from nightshift.server.log.log_query import DownloadQuery, LogsQuery
+from nightshift.server.log.log_query import LogsQuery
 from nightshift.server.query import BadQuery, Query, moment, read_query
 
 
@@ -74,6 +74,6 @@ def test_a_time_without_a_zone_is_the_machines_own_by_every_door(door: str, text
 
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for model in (Query, TasksQuery, LogsQuery, DownloadQuery):
+    for model in (Query, TasksQuery, LogsQuery):
         with contextlib.suppress(BadQuery):
             assert isinstance(read_query(model, text), model)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nightshift.report.weekly import summarise, write_report
-from nightshift.server.context import AppContext, cannot_report
+from nightshift.server.context import NO_DAEMON, AppContext
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.history import FIRST, WEEK, History, open_history
 
@@ -120,7 +120,7 @@ def test_a_report_of_before_is_shown_from_its_markdown(tmp_path: Path) -> None:
 
 
 def test_without_a_folder_there_are_no_reports(tmp_path: Path) -> None:
-    context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "nowhere", report=cannot_report)
+    context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "nowhere", report=NO_DAEMON)
     with serving(context) as client:
         assert client.get("/api/reports").json == {"reports": [], "next_after": None}
         assert "no daemon" in client.post("/api/reports", {}).json["error"]

@@ -85,13 +85,6 @@ def test_workers_and_kinds_are_filtered_too(context: AppContext, port: int, list
     assert (first.ids(2), second.ids(1)) == ([7, 8], [6])
 
 
-def test_colours_come_as_classes(context: AppContext, port: int, listen: type[Listener]) -> None:
-    listener = listen(port)
-    context.events.emit(Event(kind=Kind.REMARK, message="\x1b[31mred\x1b[0m \x1b[2J<b>"))
-    (sent,) = listener.take(1)
-    assert sent[2]["runs"] == [["a-fg1", "red"], ["", " \\x1b[2J<b>"]]
-
-
 @pytest.mark.parametrize(
     "query", ["?after=x", "?after=-1", "?level=LOUD", "?task=0", "?kind=party", "?nope=1", "?after=1&after=2"]
 )

@@ -88,7 +88,7 @@ def context_of(
 
 
 def addresses(home: Path, *tasks: int) -> list[str]:
-    """One address of each page but a hub's; of a task's for each of these, of a report's the newest if there is any."""
+    """One address of each page; of a task's for each of these, of a report's the newest if there is any."""
     reports = sorted(path.stem for path in (home / "reports").glob("*.md"))[-1:]
     found = ["/login"]
     for page in PAGES:
@@ -96,7 +96,7 @@ def addresses(home: Path, *tasks: int) -> list[str]:
             found += [page.path.format(task_id=task) for task in tasks]
         elif "{name}" in page.path:
             found += [page.path.format(name=name) for name in reports]
-        elif not page.needs_hub:
+        else:
             found.append(page.path)
     return found
 

@@ -19,8 +19,7 @@ import contextlib
 import ipaddress
 import logging
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import formatdate
 
 from nightshift.server.auth.access import Access
@@ -36,7 +35,7 @@ from nightshift.server.auth.asgi import (
     refuse,
     way_to_root,
 )
-from nightshift.server.auth.limits import Bucket, Pace, Share, Space, drain, read_body, too_many
+from nightshift.server.auth.limits import drain, read_body
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +45,6 @@ LOCAL_ENDS = (".local", ".lan", ".home.arpa", ".internal")
 """Of names that only a network of the owner's resolves (RFC 6762, RFC 8375); those without a dot are such too."""
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?))(?::[0-9]{1,5})?")
 MAX_OPEN_BODY_BYTES = 64 * 1024
-MAX_OPEN_REQUESTS = 100
 
 CSP = "; ".join(
     (
@@ -80,21 +78,13 @@ class Policy:
 
     `names` are hosts that the owner lists, without ports, `origins` exact origins of his; all in lower case. A path
     that begins with `below` is served without that: a proxy may leave its sub-path on.
-    A token is asked for wherever there is one, by reads as by writes. A unix socket lies in a folder of the owner's
-    alone; it is spared the token unless `token_for_socket`. `max_requests` may be under way at once, those that follow
-    the live log among them, and their bodies may take up `max_bodies_bytes`.
+    A token is asked for wherever there is one, by reads as by writes.
     """
 
     names: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     below: str = ""
-    token_for_socket: bool = False
     max_body_bytes: int = 20_000_000
-    max_bodies_bytes: int = 60_000_000
-    pace: Pace = field(default_factory=Pace)
-    max_requests: int = 600
-    writes_per_s: float = 100.0
-    writes_burst: int = 2000
 
 
 class Guard:
@@ -110,9 +100,6 @@ class Guard:
         self._app = app
         self._policy = policy
         self._access = access
-        self._writes = Bucket(policy.writes_per_s, policy.writes_burst)
-        self._space = Space(policy.max_bodies_bytes)
-        self._under_way = {True: 0, False: 0}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
@@ -122,9 +109,9 @@ class Guard:
         try:
             scope = self._without_sub_path(scope)
             self._check(scope)
-            with self._counted(scope), self._space.share() as share:
-                if body := await self._taken(scope, receive, share):
-                    await self._answer(scope, body, hardened)
+            most_bytes = MAX_OPEN_BODY_BYTES if _is_open(scope) else self._policy.max_body_bytes
+            if body := await read_body(scope, receive, max_bytes=most_bytes):
+                await self._answer(scope, body, hardened)
         except Refused as refused:
             await drain(scope, receive)
             await refuse(hardened, refused)
@@ -137,23 +124,6 @@ class Guard:
         if path == below:
             raise Refused(308, "the pages are below", headers=[(b"location", f"{below.rpartition('/')[2]}/".encode())])
         return {**scope, "path": path.removeprefix(below), "raw_path": None}
-
-    @contextlib.contextmanager
-    def _counted(self, scope: Scope) -> Iterator[None]:
-        """Count a request while it is under way; those that need no token apart, for anybody may send them."""
-        is_open = _is_open(scope)
-        if self._under_way[is_open] >= (MAX_OPEN_REQUESTS if is_open else self._policy.max_requests):
-            raise Refused(503, "too many requests at a time; try again", headers=[(b"retry-after", b"1")])
-        self._under_way[is_open] += 1
-        try:
-            yield
-        finally:
-            self._under_way[is_open] -= 1
-
-    async def _taken(self, scope: Scope, receive: Receive, share: Share) -> Receive | None:
-        """The request's body, or None when the client left; raises `Refused`."""
-        most = MAX_OPEN_BODY_BYTES if _is_open(scope) else self._policy.max_body_bytes
-        return await read_body(scope, receive, max_bytes=most, pace=self._policy.pace, share=share)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -175,23 +145,15 @@ class Guard:
         self._check_host(scope)
         self._check_origin(scope)
         self._check_token(scope)
-        if scope["method"] not in SAFE_METHODS:
-            if wait_s := self._writes.wait_s():
-                raise too_many("too many writes", wait_s)
-            self._writes.take()
 
     def _check_host(self, scope: Scope) -> None:
         sent = header_values(scope, b"host")
         if len(sent) != 1:
             raise Refused(400, "send exactly one Host header")
         host = sent[0].lower()
-        if _by_socket(scope):
-            known = host == "localhost"
-        else:
-            match = _HOST.fullmatch(host)
-            name = (match[1] or match[2]) if match else ""
-            known = bool(name) and (name in self._policy.names or self._is_fixed(name))
-        if not known:
+        match = _HOST.fullmatch(host)
+        name = (match[1] or match[2]) if match else ""
+        if not name or not (name in self._policy.names or self._is_fixed(name)):
             raise Refused(403, "this Host is not served here; use the address that the daemon printed at its start, "
                                "or list the name in DASHBOARD_NAMES")  # fmt: skip
 
@@ -213,25 +175,13 @@ class Guard:
             raise Refused(403, f"requests from another page are refused ({site})")
 
     def _check_token(self, scope: Scope) -> None:
-        access = self._access
-        if access is None or not self._needs_token(scope):
-            return
-        if not access.admits(scope):
+        if self._access and not _is_open(scope) and not self._access.admits(scope):
             raise _token_needed(scope)
-
-    def _needs_token(self, scope: Scope) -> bool:
-        return not _is_open(scope) and (self._policy.token_for_socket or not _by_socket(scope))
 
 
 def _is_open(scope: Scope) -> bool:
     """Tell whether a request needs no token, where there is one."""
     return scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/")
-
-
-def _by_socket(scope: Scope) -> bool:
-    """Tell whether a request came over a unix socket: Uvicorn reports its path, without a port."""
-    server = scope.get("server")
-    return server is None or server[1] is None
 
 
 def _is_navigation(scope: Scope) -> bool:

@@ -7,13 +7,12 @@ has no linear way for (looking around, back references) it does not know.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from nightshift.core.events import Kind, Level
 from nightshift.core.text.patterns import compiled
-from nightshift.server.log.ansi import has_colours, plain
 from nightshift.server.query import After, BadQuery, Id, Query, Time
 from nightshift.storage.db.event_log import Accepts, EventFilter
 
@@ -54,7 +53,7 @@ class TextQuery(StreamQuery):
     inverse: bool = Field(False, description="only events whose message does not match `q`")
 
     def accepts(self) -> Accepts | None:
-        """Return the test of messages, as they read without colours; None where no text is asked for.
+        """Return the test of messages; None where no text is asked for.
 
         Raises:
             BadQuery: the pattern is none, or too big.
@@ -62,7 +61,7 @@ class TextQuery(StreamQuery):
         if self.q is None:
             return None
         matches, inverse = _pattern(self.q) if self.regex else _words(self.q), self.inverse
-        return lambda message: matches(plain(message) if has_colours(message) else message) is not inverse
+        return lambda message: matches(message) is not inverse
 
 
 class LogsQuery(TextQuery):
@@ -70,13 +69,6 @@ class LogsQuery(TextQuery):
 
     at: Time | None = Field(None, description="only events since this time (ISO 8601; without a zone the machine's)")
     limit: int = Field(100, ge=1, le=1000, description="at most so many")
-
-
-class DownloadQuery(TextQuery):
-    """Events to download, and the form in which they are written."""
-
-    format: Literal["jsonl", "text"] = Field("jsonl", description="a JSON object a line, or lines for people")
-    ansi: Literal["remove", "keep"] = Field("remove", description="colours in the form for people: none, or SGR")
 
 
 def check_place(query: LogsQuery) -> None:

@@ -28,7 +28,7 @@ MEDIA = {
 }
 BASE = "base.css"
 """Style sheet that all pages share, put together at the start: one request blocks the first paint instead of four."""
-_PARTS = ("vendor/pico.css", "vendor/uplot.css", "style.css", "app/parts.css", "app/queue.css")
+_PARTS = ("vendor/pico.css", "style.css", "app/parts.css", "app/queue.css")
 _IMPORT = re.compile(r"""^\s*(?:import|export)\b[^'"();]*?from\s*['"](\.[^'"]+)['"]""", re.MULTILINE)
 _VENDORED_IMPORT = re.compile(r"""\bfrom\s*"(\./[^"]+)\"""")
 

@@ -19,7 +19,7 @@ class Page:
     the page, so that it is drawn without a request; parameters of the path may stand in them. The first one that
     answers 404 makes the page a 404; what fails otherwise is left to the script, which asks again and shows the error.
     Parameters are numbers, except those in `texts`. `key` is what is pressed after `g` to go there; a page without one
-    is not in the navigation. One that `needs_hub` is nowhere without a hub.
+    is not in the navigation.
     """
 
     name: str
@@ -28,7 +28,6 @@ class Page:
     preload: tuple[str, ...] = (STATUS,)
     key: str = ""
     texts: tuple[str, ...] = ()
-    needs_hub: bool = False
 
     @property
     def rule(self) -> str:
@@ -54,7 +53,7 @@ PAGES: tuple[Page, ...] = (
         preload=(STATUS, "/api/brief", "/api/approvals?open=1", ENDED),
         key="b",
     ),
-    Page(name="tasks", path="/tasks", title="Tasks", preload=(STATUS, TASKS, "/api/filters"), key="t"),
+    Page(name="tasks", path="/tasks", title="Tasks", preload=(STATUS, TASKS), key="t"),
     Page(
         name="review",
         path="/review",
@@ -112,6 +111,5 @@ PAGES: tuple[Page, ...] = (
         preload=(STATUS, "/api/environments"),
         key="e",
     ),
-    Page(name="hub", path="/hub", title="Nodes", key="h", needs_hub=True),
     Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),
 )

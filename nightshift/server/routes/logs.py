@@ -1,10 +1,10 @@
-"""The log: pages of events; the live stream and the download, which are served outside Flask."""
+"""The log: pages of events; the live stream is served outside Flask."""
 
 from __future__ import annotations
 
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Endpoint, Routes
-from nightshift.server.log.log_query import DownloadQuery, FollowQuery, LogsQuery, check_place
+from nightshift.server.log.log_query import FollowQuery, LogsQuery, check_place
 from nightshift.server.schemas import Logs, logs_of
 from nightshift.storage.db.event_log import LogPage
 
@@ -26,16 +26,6 @@ def _page(context: AppContext, query: LogsQuery) -> LogPage:
 
 
 NATIVE = (
-    Endpoint(
-        name="download_logs",
-        method="GET",
-        path="/api/logs/download",
-        summary="All events that pass the filter, oldest first, as a file; up to the newest at the time of asking.",
-        query=DownloadQuery,
-        media="application/x-ndjson",
-        other_media=("text/plain",),
-        errors=(400, 503),
-    ),
     Endpoint(
         name="stream_logs",
         method="GET",

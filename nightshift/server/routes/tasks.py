@@ -10,7 +10,6 @@ from nightshift.server.bodies import read_task_body
 from nightshift.server.context import AppContext, settled
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.lists.bulk import RetryIn
-from nightshift.server.lists.saved_filters import FilterKeptIn, SavedFilters, keep_filter, saved_filters
 from nightshift.server.lists.task_answers import draft_of, task_detail
 from nightshift.server.lists.task_list import TasksQuery, list_of_tasks
 from nightshift.server.reviewing import Reviewing
@@ -63,18 +62,6 @@ def show_task(context: AppContext, task_id: int) -> TaskDetail:
 def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
     """Tasks page by page, filtered and sorted; the newest first unless asked otherwise."""
     return list_of_tasks(context.queue, query, context.mask)
-
-
-@routes.endpoint("GET", "/api/filters")
-def list_filters(context: AppContext) -> SavedFilters:
-    """List the stored filters of the list of tasks, by name."""
-    return saved_filters(context.database)
-
-
-@routes.endpoint("POST", "/api/filters", errors=(400, 415, 503))
-def save_filter(context: AppContext, body: FilterKeptIn) -> SavedFilters:
-    """Keep a filter under a name, or forget one."""
-    return keep_filter(context.database, body)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/cancel", errors=(400, 404, 409, 503))

@@ -9,17 +9,10 @@ from nightshift.core.tasks.forecast import Estimate, TimeEstimate
 from nightshift.report import outlook
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes
-from nightshift.server.lists.series import Stats, StatsQuery, stats
 from nightshift.server.repository_answers import Repositories, repositories
 from nightshift.server.schemas import Answer
 
 routes = Routes()
-
-
-@routes.endpoint("GET", "/api/stats")
-def show_stats(context: AppContext, query: StatsQuery) -> Stats:
-    """Ends of tasks, tries, tokens and cost over time, in buckets as a chart shows them; and by model."""
-    return stats(context.database.reader(), query.range, context.clock())
 
 
 class ForecastAnswer(Answer):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import socket
 from collections.abc import Callable
 from typing import Any, cast
@@ -11,7 +10,6 @@ from typing import Any, cast
 import uvicorn
 
 from nightshift.server.auth.asgi import App
-from nightshift.server.serving.connection import ClientLimits, Connection
 
 
 class Engine(uvicorn.Server):
@@ -21,12 +19,13 @@ class Engine(uvicorn.Server):
     `should_exit`; an idle daemon should not.
     """
 
-    def __init__(self, app: App, started: Callable[[], None], limits: ClientLimits | None = None) -> None:
+    def __init__(self, app: App, started: Callable[[], None], max_connections: int | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 cast("Any", app),
                 loop="asyncio",
-                http=cast("Any", functools.partial(Connection, limits or ClientLimits())),
+                http="h11",
+                limit_concurrency=max_connections,
                 ws="none",
                 lifespan="off",
                 log_config=None,

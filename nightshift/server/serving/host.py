@@ -22,12 +22,11 @@ from nightshift.server.auth.asgi import App, Receive, Scope, Send
 from nightshift.server.auth.guard import Guard
 from nightshift.server.auth.login import Login
 from nightshift.server.context import AppContext
-from nightshift.server.log.download import DOWNLOAD_PATH, Download
 from nightshift.server.log.stream import STREAM_PATH, Stream
 from nightshift.server.mcp.http import MCP_PATH, McpRoute
 from nightshift.server.pages.assets import PREFIX, Assets
 from nightshift.server.serving.listen import Listen
-from nightshift.server.serving.sockets import bind_tcp, bind_unix
+from nightshift.server.serving.sockets import bind_tcp
 
 if TYPE_CHECKING:
     from nightshift.server.serving.engine import Engine
@@ -57,7 +56,6 @@ class Host:
         self._listen.check()
         self._access = Access(self._listen.token) if self._listen.token else None
         self._stream: Stream
-        self._download: Download
         self._ready: Future[None]
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -80,12 +78,9 @@ class Host:
         """
         self._ready = Future()
         self._stream = Stream(self._context.events, self._context.live, self._context.mask)
-        self._download = Download(self._context.events, self._context.mask)
         sockets = [bind_tcp(self._listen.address, self.port)]
         self.port = sockets[0].getsockname()[1]
         try:
-            if self._listen.socket_path:
-                sockets.append(bind_unix(self._listen.socket_path))
             self._thread = threading.Thread(target=self._run, args=(sockets,), name="server", daemon=True)
             self._thread.start()
             self._ready.result(START_WALL_S)
@@ -121,15 +116,12 @@ class Host:
         finally:
             for bound in sockets:
                 bound.close()
-            if self._listen.socket_path:
-                self._listen.socket_path.unlink(missing_ok=True)
 
     async def _serve(self, sockets: list[socket.socket]) -> None:
         from a2wsgi import WSGIMiddleware  # noqa: PLC0415  imported when first needed, as all below
 
         from nightshift.server.app import create_app  # noqa: PLC0415  Flask
         from nightshift.server.metrics import Metrics  # noqa: PLC0415  prometheus_client
-        from nightshift.server.serving.connection import ClientLimits  # noqa: PLC0415  uvicorn
         from nightshift.server.serving.engine import Engine  # noqa: PLC0415  uvicorn
 
         assets, metrics = Assets(), Metrics(self._context, lambda: self._stream.clients)
@@ -140,10 +132,7 @@ class Host:
         routes = self._routes(assets, cast("App", bridge))
         guard = Guard(routes, self._listen.policy(), self._access)
         self._loop = asyncio.get_running_loop()
-        limits = ClientLimits(
-            head_wall_s=self._listen.head_wall_s, stall_s=self._listen.stall_s, most_owing=self._listen.most_owing
-        )
-        self._engine = Engine(guard, lambda: self._ready.set_result(None), limits)
+        self._engine = Engine(guard, lambda: self._ready.set_result(None), self._listen.max_requests)
         try:
             await self._engine.serve(sockets)
         finally:
@@ -154,13 +143,12 @@ class Host:
         self._closing = asyncio.ensure_future(self._close())  # a loop keeps no hold of its tasks
 
     async def _close(self) -> None:
-        self._download.close()
         await self._mcp.close()
         await self._stream.close()
         self._engine.stop()
 
     def _routes(self, assets: Assets, rest: App) -> App:
-        any_method: dict[str, App] = {STREAM_PATH: self._stream, DOWNLOAD_PATH: self._download, MCP_PATH: self._mcp}
+        any_method: dict[str, App] = {STREAM_PATH: self._stream, MCP_PATH: self._mcp}
         native: dict[tuple[str, str], App] = {}
         if self._access:
             login = Login(self._access)

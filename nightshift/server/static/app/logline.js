@@ -1,12 +1,12 @@
 // A line of the log as an element, built by hand: a page may hold a hundred thousand of them.
 //
-// A text becomes text nodes. Colours of terminals come from the server as pairs of class and text (server/log/ansi.py).
+// A text becomes text nodes.
 
 import {here} from './boot.js';
 import {clock, day} from './text.js';
 
 /** @typedef {{id: number, timestamp: string, level: string, event: string, message: string, task_id: number|null,
- *   worker: string|null, data: object, runs: [string, string][]|null}} LogLine */
+ *   worker: string|null, data: object}} LogLine */
 
 /** An element with a class and a text; children are appended by the caller. */
 export function el(tag, name = '', text = '') {
@@ -32,13 +32,12 @@ function placeOf({attempt, iteration, data}) {
 /** The local time of a moment: `11-22 09:05:07`. */
 export const stamp = (at) => `${day(at).slice(5)} ${clock(at)}`;
 
-/** Fill an element with a message, coloured where it has colours. */
+/** What programs print to colour a text in a terminal; the log has the escape character as four visible ones. */
+const COLOURS = /\\x1b\[[\d;:]*m/g;
+
+/** Fill an element with a message, without the colours of terminals. */
 export function spoken(into, line) {
-  if (!line.runs) {
-    into.textContent = line.message;
-    return into;
-  }
-  into.append(...line.runs.map(([name, text]) => (name ? el('span', name, text) : document.createTextNode(text))));
+  into.textContent = line.message.replace(COLOURS, '');
   return into;
 }
 

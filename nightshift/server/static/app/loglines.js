@@ -22,7 +22,7 @@ export function LogLines({task, limit = 200}) {
     ${error ? html`<${Fault} error=${error} />` : null}
     <ol class="lines small" ref=${list} tabindex="0" aria-label="Lines of the log, oldest first" hidden=${!count}></ol>
     ${count === 0 ? html`<${Empty}>The log has no lines of this task${first > 1 ? ' lately' : ''}.<//>` : null}
-    <p class="more"><a href=${`/logs?task=${task}`}>All lines of this task, with search and download</a></p>`;
+    <p class="more"><a href=${`/logs?task=${task}`}>All lines of this task, with search</a></p>`;
 }
 
 function follow(list, task, limit, setState) {

@@ -1,4 +1,4 @@
-// The command palette (Ctrl-K, ⌘K): what can be done here, pages, tasks, settings, the log and prompts by words.
+// The command palette (Ctrl-K, ⌘K): what can be done here, pages, tasks and settings by words.
 //
 // The field is a combobox: the focus stays in it, and the arrows move over the options of the list that it controls.
 
@@ -7,7 +7,7 @@ import {go} from './boot.js';
 import {Dialog} from './dialogs.js';
 import {forGood} from './kept.js';
 import {bindings} from './keys.js';
-import {counted, firstLine, relative, words as asWords} from './text.js';
+import {counted, firstLine, words as asWords} from './text.js';
 import {batch, html, signal, useEffect, useRef} from './ui.js';
 
 /**
@@ -65,12 +65,6 @@ const pages = () => [...document.querySelectorAll('.top nav a')].map((link) => (
 
 const taskItem = ({task_id: id, title, status}) => ({key: `task ${id}`, label: title || '(no words)', hint: `#${id} · ${asWords(status)}`, href: `/task/${id}`});
 const settingItem = ({name, text}) => ({key: `setting ${name}`, label: name, hint: firstLine(text, 100), href: `/settings?q=${name}`});
-const lineItem = ({id, at, message, task_id: task}) => (
-  {key: `line ${id}`, label: firstLine(message, 200), hint: [task && `#${task}`, relative(Date.parse(at), Date.now())].filter(Boolean).join(' · '), href: `/logs#L${id}`});
-const callItem = ({task_id: task, attempt, iteration, step_no: step, phase, at, excerpt}) => (
-  {key: `call ${task}-${attempt}-${step}`, label: excerpt, hint: `#${task} · ${asWords(phase)} · ${relative(Date.parse(at), Date.now())}`,
-    href: `/task/${task}#${attempt}-${iteration}-${step}/calls`});
-
 /** The list: groups of items, those without items left out. */
 function groups() {
   const words = wordsOf(typed.value);
@@ -81,8 +75,6 @@ function groups() {
   const tasks = ['Tasks', (hits?.tasks ?? []).map(taskItem)];
   const more = words.length ? [
     ['Settings', (hits?.settings ?? []).map(settingItem)],
-    [`Log, the newest ${(hits?.of_lines ?? 0).toLocaleString('en')} lines`, (hits?.lines ?? []).map(lineItem)],
-    [`Prompts and replies, the newest ${hits?.of_calls ?? 0} calls`, (hits?.calls ?? []).map(callItem)],
   ] : [['Here', actions().slice(0, MOST_ACTIONS)], ['Pages', pages()]];
   const seen = new Set();
   return [...some, tasks, ...more].map(([title, items]) => [title, items.filter(({key}) => !seen.has(key) && seen.add(key))])

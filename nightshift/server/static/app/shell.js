@@ -7,7 +7,6 @@ import {Standing} from './header.js';
 import {Help, isHelpOpen} from './help.js';
 import {keys, startKeys} from './keys.js';
 import {gap, onResync, startLive} from './live.js';
-import {startNotices} from './notices.js';
 import {Outage} from './outage.js';
 import {Palette, openPalette, startPalette} from './palette.js';
 import {Safe} from './parts.js';
@@ -84,7 +83,6 @@ function Begin() {
   useEffect(() => {
     startState();
     startLive();
-    startNotices();
     setTimeout(() => answers.clear(), BOOT_MS);
   }, []);
 }

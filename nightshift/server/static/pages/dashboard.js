@@ -4,7 +4,6 @@ import {mount, status} from '../app/shell.js';
 import {html} from '../app/ui.js';
 import {Asks, Holds, Notices} from './dashboard/alerts.js';
 import {Models} from './dashboard/brains.js';
-import {Charts} from './dashboard/charts.js';
 import {Figures} from './dashboard/figures.js';
 import {Git} from './dashboard/git.js';
 import {Machine} from './dashboard/machine.js';
@@ -23,11 +22,10 @@ function Dashboard() {
       <div>
         <${Asks} />
         <${Workers} workers=${report.workers} />
-        <${Charts} />
-      </div>
-      <div role="complementary" aria-label="Models, git, memory">
-        <${Models} models=${report.models} />
         <${Git} />
+      </div>
+      <div role="complementary" aria-label="Models, memory, machine">
+        <${Models} models=${report.models} />
         <${Memory} />
         <${Machine} report=${report} />
         <${Optional} extras=${report.extras} />

@@ -1,4 +1,4 @@
-// The tasks: found, sorted and steered, under filters that can be kept by name, and a form for a new one.
+// The tasks: found, sorted and steered, and a form for a new one.
 
 import {useData} from '../app/api.js';
 import {Causes} from '../app/causes.js';
@@ -8,7 +8,7 @@ import {mount, status} from '../app/shell.js';
 import {html} from '../app/ui.js';
 import {Notices} from './dashboard/alerts.js';
 import {NewTask} from './tasks/newtask.js';
-import {Saved} from './tasks/saved.js';
+import {Filters} from './tasks/filters.js';
 
 /** Where failed tasks alone are shown, why they failed stands above them. */
 function Why({list}) {
@@ -23,7 +23,7 @@ function Tasks() {
     <${Forecast} />
     <${Notices} notices=${status.data?.notices ?? []} />
     <div class="columns">
-      <div><a class="only-narrow" href="#new">New task</a><${Queue} title="Tasks" above=${(list) => html`<${Saved} list=${list} /><${Why} list=${list} />`} /></div>
+      <div><a class="only-narrow" href="#new">New task</a><${Queue} title="Tasks" above=${(list) => html`<${Filters} list=${list} /><${Why} list=${list} />`} /></div>
       <div role="complementary" aria-label="New task"><${NewTask} /></div>
     </div>`;
 }

@@ -81,17 +81,8 @@ function Place({open}) {
   </form>`;
 }
 
-const Download = ({download}) => html`<details class="download">
-  <summary>Download</summary>
-  <ul class="plain">
-    ${[['JSON Lines', 'jsonl', ''], ['Text', 'text', ''], ['Text with colours', 'text', 'keep']].map(([what, format, ansi]) => html`
-      <li><a href=${download(format, ansi)} download>${what}</a></li>`)}
-    <li class="hint">${isFiltered() ? 'all lines that pass the filter' : 'the whole log'}</li>
-  </ul>
-</details>`;
-
 /** All of it. */
-export const Bar = ({model, finder, open, find, download, workers}) => html`
+export const Bar = ({model, finder, open, find, workers}) => html`
   <div class="logbar">
     <h1 class="unseen">Log</h1>
     <${Filters} open=${open} workers=${workers} />
@@ -103,7 +94,6 @@ export const Bar = ({model, finder, open, find, download, workers}) => html`
           onClick=${() => model.follow(!model.following.value)}>Follow</button>
         <button type="button" class="switch" aria-pressed=${String(model.paused.value)} title="stop adding lines (space)"
           onClick=${() => model.pause()}>Pause log</button>
-        <${Download} download=${download} />
       </span>
     </div>
   </div>`;

@@ -1,7 +1,7 @@
 // One lesson in full: what failed, its fix, what it is worth, and where it was used.
 
 import {post, fault, useData} from '../../app/api.js';
-import {Button, Dialog, Diff, Empty, Loaded, Moment, Pill, confirmed} from '../../app/parts.js';
+import {Button, Dialog, Empty, Loaded, Moment, Pill, confirmed} from '../../app/parts.js';
 import {UNDO_MS, toast} from '../../app/shell.js';
 import {counted, percent, words} from '../../app/text.js';
 import {html} from '../../app/ui.js';
@@ -67,15 +67,12 @@ const Uses = ({uses}) => (uses.length ? html`<div class="scroll"><table aria-lab
   ${uses.map((use) => html`<${Use} key=${`${use.task_id}-${use.attempt}`} use=${use} />`)}</tbody></table></div>`
   : html`<${Empty}>No attempt was near to it yet.<//>`);
 
-const Fix = ({file}) => html`<details class="file" open><summary><code>${file.path || 'the change'}</code></summary>
-  <${Diff} rows=${file.rows} label=${`Fix for ${file.path || 'the failure'}`} /></details>`;
-
 const Body = ({lesson, reloads}) => html`<div class="lesson">
   ${lesson.lesson ? html`<p class="lead">${lesson.lesson}</p>` : null}
   <${Facts} lesson=${lesson} />
   <h3>${lesson.kind === 'failure' ? 'What failed' : 'The task that it solved'}</h3>
   <pre class="wrap" tabindex="0">${lesson.error}</pre>
-  ${lesson.fix.length ? html`<h3>Fix</h3>${lesson.fix.map((file) => html`<${Fix} key=${file.path} file=${file} />`)}` : null}
+  ${lesson.fix ? html`<h3>Fix</h3><pre tabindex="0" aria-label="Fix">${lesson.fix}</pre>` : null}
   <h3>Where it was near</h3><${Uses} uses=${lesson.uses} />
   ${lesson.failed_code ? html`<details><summary>The whole change that failed</summary><pre tabindex="0">${lesson.failed_code}</pre></details>` : null}
   ${lesson.signature ? html`<details><summary>Its signature, by which it is found</summary><pre class="wrap" tabindex="0">${lesson.signature}</pre></details>` : null}

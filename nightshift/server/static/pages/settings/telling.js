@@ -1,7 +1,6 @@
-// Ways of being told: a test notice, and notifications of this browser.
+// Ways of being told: a test notice.
 
 import {fault, post} from '../../app/api.js';
-import {isTelling, tellHere, tellNoMore} from '../../app/notices.js';
 import {Button} from '../../app/parts.js';
 import {html, useState} from '../../app/ui.js';
 import {drafts} from './model.js';
@@ -18,24 +17,10 @@ function Outcome({answer}) {
     ${way}: ${why || 'sent'}</li>`)}</ul>`;
 }
 
-function Here() {
-  const [why, setWhy] = useState('');
-  const turn = async (event) => {
-    if (!event.target.checked) tellNoMore();
-    else setWhy(await tellHere());
-  };
-  return html`<div class="setting"><div class="about"><label class="name" for="here">this browser</label>
-      <p class="hint" id="t-here">Whether this browser shows a notification of the same kinds while a page of Nightshift is open in it.
-        Kept in the browser, not in config.yaml.</p></div>
-    <div class="control"><input type="checkbox" role="switch" id="here" aria-describedby="t-here" checked=${isTelling.value} onChange=${turn} />
-      ${why ? html`<p class="error" role="alert">${why}</p>` : null}</div></div>`;
-}
-
 export function Telling() {
   const [answer, setAnswer] = useState(null);
   const test = async () => setAnswer(await post('/api/notices/test', asked()));
-  return html`<${Here} />
-    <div class="bar"><${Button} sends onClick=${test}>Send a test notice<//>
+  return html`<div class="bar"><${Button} sends onClick=${test}>Send a test notice<//>
       <span class="hint">each way that is set, with what is typed above</span></div>
     <div role="status">${answer ? html`<${Outcome} answer=${answer} />` : null}</div>`;
 }

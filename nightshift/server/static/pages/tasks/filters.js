@@ -1,0 +1,37 @@
+// Filters of the list: those that everybody wants, and one for each repository.
+
+import {useData} from '../../app/api.js';
+import {queryOf} from '../../app/queue_model.js';
+import {html} from '../../app/ui.js';
+
+const NOTHING = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
+const COMMON = [
+  ['All', {}],
+  ['Needs you', {status: ['waiting']}],
+  ['Running', {status: ['running']}],
+  ['Waiting', {status: ['queued', 'scheduled', 'blocked', 'shared'], sort: 'next', order: 'asc'}],
+  ['Failed', {status: ['failed'], sort: 'ended'}],
+  ['Done today', {status: ['done'], since: 'today', sort: 'ended'}],
+];
+
+/** A filter as one text, the same for the same tasks in the same order. */
+const written = (wanted) => new URLSearchParams(Object.entries(queryOf({...NOTHING, ...wanted})).sort()).toString();
+
+/** Whether two filters show the same tasks, in whichever order. */
+const isSame = (one, other) => written({...one, sort: 'id', order: 'desc'}) === written({...other, sort: 'id', order: 'desc'});
+
+const Choice = ({title, wanted, list}) => html`<li><button type="button" class="chip" aria-pressed=${String(isSame(wanted, list.wanted.value))}
+  onClick=${() => list.want({...NOTHING, ...wanted})}>${title}</button></li>`;
+
+/** @param {{list: object}} props the list that they filter */
+export function Filters({list}) {
+  const known = useData('/api/repositories');
+  const [first, ...others] = known.data?.repositories ?? [];
+  const choose = ({target}) => list.want({repo: target.value});
+  return html`<section class="task-filters" aria-label="Filters"><ul class="chips">
+    ${COMMON.map(([title, each]) => html`<${Choice} key=${title} title=${title} wanted=${each} list=${list} />`)}</ul>
+    ${others.length ? html`<select aria-label="Repository" value=${list.wanted.value.repo} onChange=${choose}>
+      <option value="">every repository</option><option value="workspace" title=${first}>the workspace</option>
+      ${others.map((path) => html`<option key=${path} value=${path}>${path}</option>`)}</select>` : null}
+  </section>`;
+}
