@@ -1,4 +1,4 @@
-"""How the live stream stands three hundred clients: delivery, its time, what it costs, its end, and who is left.
+"""How the live stream stands thirty clients: delivery, its time, what it costs, its end, and who is left.
 
     .venv/bin/python bench/sse.py [--clients N] [--rate EVENTS_A_SECOND] [--seconds S] [--rounds N]
 
@@ -162,7 +162,7 @@ def one_round(folder: Path, clients: int, rate: float, seconds: float) -> dict[s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clients", type=int, default=300)
+    parser.add_argument("--clients", type=int, default=30)
     parser.add_argument("--rate", type=float, default=20)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rounds", type=int, default=3)

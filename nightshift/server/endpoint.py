@@ -40,10 +40,9 @@ class Reply:
 class Endpoint:
     """One operation of the API.
 
-    `answers` maps each status of success to the type of its JSON; an endpoint without any answers with `media` (or
-    one of `other_media`), and its view with a whole response. One without a view is served elsewhere. Parameters of
-    the path are numbers, except those in `texts`. `errors` are the statuses of failure that belong to this endpoint;
-    those of the guard can come from each. A view whose body may also be a text reads it itself.
+    `answers` maps each status of success to the type of its JSON; an endpoint without any answers with `media`, and its
+    view with a whole response. One without a view is served elsewhere. Parameters of the path are numbers, except those
+    in `texts`. A view whose body may also be a text reads it itself.
     """
 
     name: str
@@ -53,13 +52,11 @@ class Endpoint:
     view: View | None = None
     answers: dict[int, type[Any]] = field(default_factory=dict)
     media: str = "application/json"
-    other_media: tuple[str, ...] = ()
     query: type[Query] = Query
     body: type[BaseModel] | None = None
     body_required: bool = False
     text_body: str = ""
     texts: tuple[str, ...] = ()
-    errors: tuple[int, ...] = ()
 
     @property
     def parameters(self) -> list[str]:
@@ -105,7 +102,6 @@ class Routes:
         path: str,
         *,
         answers: dict[int, type[Any]] | None = None,
-        errors: tuple[int, ...] = (400,),
         **more: Any,
     ) -> Callable[[_V], _V]:
         """Add the view below; what its signature does not say are fields of `Endpoint`."""
@@ -123,7 +119,7 @@ class Routes:
                 **_body(hints.get("body")),
                 **more,
             }
-            self.endpoints.append(Endpoint(method=method, path=path, view=view, errors=errors, **known))
+            self.endpoints.append(Endpoint(method=method, path=path, view=view, **known))
             return view
 
         return add

@@ -26,7 +26,7 @@ def the_endpoint(routes: Routes) -> Endpoint:
 def test_a_signature_is_the_contract() -> None:
     routes = Routes()
 
-    @routes.endpoint("POST", "/api/thing/{thing_id}/{name}", errors=(404,))
+    @routes.endpoint("POST", "/api/thing/{thing_id}/{name}")
     def make_thing(context: AppContext, thing_id: int, name: str, query: LoginQuery, body: Sent) -> Made:
         """Make a thing.
 
@@ -38,7 +38,7 @@ def test_a_signature_is_the_contract() -> None:
     assert the_endpoint(routes) == Endpoint(
         name="make_thing", method="POST", path="/api/thing/{thing_id}/{name}",
         summary="Make a thing. It is made once.", view=make_thing, answers={200: Made}, query=LoginQuery,
-        body=Sent, body_required=True, texts=("name",), errors=(404,),
+        body=Sent, body_required=True, texts=("name",),
     )  # fmt: skip
 
 
@@ -52,4 +52,4 @@ def test_a_body_may_be_left_out_and_other_answers_are_named() -> None:
 
     made = the_endpoint(routes)
     assert (made.body, made.body_required, made.answers) == (Sent, False, {201: Made})
-    assert (made.query, made.texts, made.errors) == (Query, (), (400,))
+    assert (made.query, made.texts) == (Query, ())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from nightshift.core.text.masking import Masker
 from nightshift.models.base import CallName, CallText
 from nightshift.models.live import SHOWN_CHARS, LiveCalls, LiveText
 from nightshift.server.context import AppContext
-from nightshift.server.log.live import MOST_FRAMES, Live, Watcher
+from nightshift.server.log.live import MOST_ENDED, Live, Take
 from tests.models.test_call import Script
 from tests.server.test_stream import streaming
 from tests.support.app_context import Client
@@ -32,7 +33,7 @@ def begun(calls: LiveCalls, task_id: int = 7) -> LiveText:
 
 
 class Screen:
-    """What a page shows of the calls, by their numbers, put together from frames as the pages do."""
+    """What a page shows of the calls, by their numbers."""
 
     def __init__(self) -> None:
         self.parts: dict[int, list[tuple[str, str]]] = {}
@@ -45,45 +46,53 @@ class Screen:
             self.take(json.loads(data.removeprefix("data: ")))
 
     def take(self, told: dict[str, Any]) -> None:
-        known = self.parts.get(told["call"], [])
-        assert told["keep"] <= len(known)
-        parts, new = known[: told["keep"]], [(each["tool"], each["text"]) for each in told["parts"]]
-        if told["appends"]:
-            tool, text = parts.pop()
-            new[0] = (tool, text + new[0][1])
-        self.parts[told["call"]], self.last = parts + new, told
+        self.parts[told["call"]] = [(each["tool"], each["text"]) for each in told["parts"]]
+        self.last = told
 
     def text(self, call: int = 1) -> str:
         return "".join(text for _, text in self.parts.get(call, ()))
 
 
-async def shown(live: Live, watcher: Watcher, screen: Screen) -> None:
+class Watching:
+    """One who watches: takes frames, and waits for news."""
+
+    def __init__(self, take: Take, woken: asyncio.Event) -> None:
+        self.take, self.woken = take, woken
+
+
+@contextmanager
+def watching(live: Live) -> Iterator[Watching]:
+    woken = asyncio.Event()
+    with live.watch(woken) as take:
+        yield Watching(take, woken)
+
+
+async def shown(watcher: Watching, screen: Screen) -> None:
     """Wait until what was written is on the screen."""
-    await live.news
+    await watcher.woken.wait()
+    watcher.woken.clear()
     screen.read(watcher.take(None))
 
 
 async def test_a_reply_grows_on_the_screen_and_ends() -> None:
     calls, screen = LiveCalls(), Screen()
     live = Live(calls, Masker(), pause_s=0)
-    async with live.followed() as watcher:
+    with watching(live) as watcher:
         text = begun(calls)
-        await shown(live, watcher, screen)
+        await shown(watcher, screen)
         assert (screen.last["thinks"], screen.text()) == (False, "")
         text.take("Let me ")
-        await shown(live, watcher, screen)
+        await shown(watcher, screen)
         assert screen.text() == "Let me "
         text.take("look. Now ")
-        await shown(live, watcher, screen)
-        assert screen.last["parts"] == [{"tool": "", "text": "look. Now ", "is_thought": False}], (
-            "only what is new is sent"
-        )
+        await shown(watcher, screen)
+        assert screen.text() == "Let me look. Now "
         text.take(CallName("run"))
         text.take(CallText('{"command": "ls'))
-        await shown(live, watcher, screen)
+        await shown(watcher, screen)
         assert screen.parts[1] == [("", "Let me look. Now "), ("run", '{"command": ')]
         text.end(Completion(text="", backend="script", model="m", tokens_out=12))
-        await shown(live, watcher, screen)
+        await shown(watcher, screen)
         assert screen.parts[1][1] == ("run", '{"command": "ls')
         assert (screen.last["end"], screen.last["tokens"], screen.last["estimated"]) == ("answered", 12, False)
 
@@ -93,17 +102,17 @@ async def test_who_joins_in_the_middle_gets_what_was_written_so_far() -> None:
     text = begun(calls)
     text.take("before anybody watched ")
     live = Live(calls, Masker(), pause_s=0)
-    async with live.followed() as watcher:
+    with watching(live) as watcher:
         first.read(watcher.take(None))
         assert first.text() == "before anybody watched "
         text.take("and after ")
-        await shown(live, watcher, first)
-        async with live.followed() as other:
+        await shown(watcher, first)
+        with watching(live) as other:
             second.read(other.take(None))
             assert second.parts == first.parts
             text.take("that")
             text.end(None)
-            await shown(live, watcher, first)
+            await shown(watcher, first)
             second.read(other.take(None))
     assert first.text() == second.text() == "before anybody watched and after that"
     assert first.last["end"] == "broken"
@@ -112,12 +121,12 @@ async def test_who_joins_in_the_middle_gets_what_was_written_so_far() -> None:
 async def test_nobody_is_watched_for_when_nobody_watches() -> None:
     calls = LiveCalls()
     live = Live(calls, Masker(), pause_s=0)
-    async with live.followed():
+    with watching(live):
         assert calls._watchers
     assert not calls._watchers
-    async with live.followed() as watcher:
+    with watching(live) as watcher:
         begun(calls)
-        await live.news
+        await watcher.woken.wait()
         assert len(watcher.take(None)) == 1
 
 
@@ -126,7 +135,7 @@ async def test_only_the_wanted_task_is_told() -> None:
     live = Live(calls, Masker(), pause_s=0)
     begun(calls, 1)
     begun(calls, 2)
-    async with live.followed() as watcher:
+    with watching(live) as watcher:
         (frame,) = watcher.take(2)
         assert b'"task_id":2' in frame
 
@@ -135,16 +144,18 @@ async def test_who_falls_behind_gets_all_of_it_again_and_no_queue_grows_for_him(
     calls, quick, slow = LiveCalls(), Screen(), Screen()
     live = Live(calls, Masker(), pause_s=0)
     text = begun(calls)
-    async with live.followed() as watcher, live.followed() as behind:
+    with watching(live) as watcher, watching(live) as behind:
         slow.read(behind.take(None))
-        for number in range(2 * MOST_FRAMES):
+        for number in range(20):
             text.take(f"{number} ")
-            await shown(live, watcher, quick)
-        assert len(live._frames) == MOST_FRAMES
+            await shown(watcher, quick)
+        for _ in range(2 * MOST_ENDED):
+            begun(calls).end(None)
+            await shown(watcher, quick)
+        assert len(live._frames) <= MOST_ENDED + 1
         frames = behind.take(None)
-        assert len(frames) == 1
         slow.read(frames)
-        assert slow.parts == quick.parts
+        assert slow.text() == quick.text()
         assert behind.take(None) == []
 
 
@@ -152,10 +163,10 @@ async def test_a_reply_that_is_cut_at_its_beginning_is_shown_from_there() -> Non
     calls, screen = LiveCalls(), Screen()
     live = Live(calls, Masker(), pause_s=0)
     text = begun(calls)
-    async with live.followed() as watcher:
+    with watching(live) as watcher:
         for number in range(3 * SHOWN_CHARS // 1000):
             text.take(f"{number} ".rjust(1000, "-"))
-            await shown(live, watcher, screen)
+            await shown(watcher, screen)
     assert screen.last["cut"]
     assert screen.text() == "".join(part.text for part in calls.open()[0].parts)
 
@@ -176,16 +187,16 @@ def test_no_secret_is_shown_however_it_is_cut_into_pieces(words: list[str], data
         calls, screen = LiveCalls(), Screen()
         live, text = Live(calls, mask, pause_s=0), begun(calls)
         final = mask.shown(whole)
-        async with live.followed() as watcher:
+        with watching(live) as watcher:
             screen.read(watcher.take(None))
             for piece in pieces:
                 text.take(piece)
-                await shown(live, watcher, screen)
+                await shown(watcher, screen)
                 assert SECRET[:8] not in screen.text()
                 assert "sk-" not in screen.text()
                 assert final.startswith(screen.text()), "what was shown is not taken back"
             text.end(None)
-            await shown(live, watcher, screen)
+            await shown(watcher, screen)
             assert screen.text() == final
 
     asyncio.run(told())
@@ -217,7 +228,7 @@ def test_who_connects_in_the_middle_is_told_what_was_written(
     begun(context.live, 4).take("of another task ")
     (_, _, data), *_ = listen(client.host.port, "?live=true&task=3").take(1)
     assert data["parts"] == [{"tool": "", "text": "the password is *** and ", "is_thought": False}]
-    assert (data["task_id"], data["keep"], data["appends"]) == (3, 0, False)
+    assert data["task_id"] == 3
 
 
 async def test_the_server_stops_while_something_is_written(context: AppContext) -> None:

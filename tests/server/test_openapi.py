@@ -44,7 +44,7 @@ def described(shared: Client) -> dict[str, Any]:
 
 def validator(described: dict[str, Any], method: str, path: str, status: int, media: str) -> Any:
     responses = described["paths"][path][method.lower()]["responses"]
-    schema = responses[str(status)]["content"][media]["schema"]
+    schema = responses.get(str(status), responses["default"])["content"][media]["schema"]
     # The components are made reachable under the reference that the document uses.
     return Draft202012Validator({**schema, "components": described["components"]})
 

@@ -143,8 +143,8 @@ def test_fifty_clients_all_get_everything(context: AppContext, port: int, listen
     listen(port, "?after=0").close()
 
 
-def test_what_lies_beyond_the_ring_is_read_from_the_log(context: AppContext, port: int, listen: type[Listener]) -> None:
-    held = listen(port)  # keeps the ring filled
+def test_a_long_log_is_read_in_pages(context: AppContext, port: int, listen: type[Listener]) -> None:
+    held = listen(port)
     fill(context, 5200)
     assert held.ids(5200) == list(range(1, 5201))
     assert listen(port, "?after=0").ids(5200) == list(range(1, 5201))
@@ -170,10 +170,9 @@ def test_an_id_from_the_future_is_answered_with_a_resync(
     assert listener.ids(1) == [4]
 
 
-def test_a_client_that_knows_more_than_the_ring_is_not_sent_back(
+def test_a_client_that_knows_what_another_process_wrote_is_not_sent_back(
     context: AppContext, port: int, listen: type[Listener]
 ) -> None:
-    listen(port)  # keeps a ring, which does not see what another process writes until it is woken
     with Database(context.database.path) as other:
         EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
     ahead = listen(port, last_id=1)
@@ -206,20 +205,19 @@ def test_a_slow_client_is_served_from_the_log_and_misses_nothing(
 def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
-    """There is no queue to overflow: a cursor waits, the ring is bounded, and the rest is in the database."""
+    """There is no queue to overflow: a cursor waits, and the rest is in the database."""
     slow = [listen(client.host.port, "?after=0", receive_buffer=4096) for _ in range(2)]
     quick = listen(client.host.port)
     for _ in range(3):
         fill(context, 1000, size=1900)
     assert quick.ids(3000)[-1] == 3000
-    tail, connections = client.host._stream._tail, client.host._engine.server_state.connections
-    assert len(tail._ring) <= tail._size
+    connections = client.host._engine.server_state.connections
     assert all(each.transport.get_write_buffer_size() < 3_000_000 for each in connections)
     for listener in slow:
         assert listener.ids(3000) == list(range(1, 3001))
 
 
-def test_the_reader_runs_only_while_somebody_listens(
+def test_the_log_is_watched_only_while_somebody_listens(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
     stream, others = client.host._stream, list(context.events._subscribers)
@@ -228,8 +226,7 @@ def test_the_reader_runs_only_while_somebody_listens(
     assert [listener.ids(1) for listener in listeners] == [[1]] * 3
     for listener in listeners:
         listener.close()
-    wait_until(lambda: not stream._feeds and stream._tail._reader is None)
-    assert context.events._subscribers == others
+    wait_until(lambda: not stream._feeds and context.events._subscribers == others)
 
 
 def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:

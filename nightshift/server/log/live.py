@@ -1,8 +1,7 @@
 """Live text of models, as server-sent events: ephemeral, without an id, and no part of what a client resumes.
 
-One reader looks at what changed a few times a second, masks it, and makes one frame for all who watch. A frame tells
-how much of what was shown before still holds, and what follows it, so little is sent however long a reply grows. Who
-joins gets all calls as they were last shown; so does who fell behind, for the frames that are kept are few.
+One reader looks at what changed a few times a second, masks it, and makes one frame for all who watch: a call as it
+stands. Who joins gets all calls under way.
 
 A secret may come in pieces. So the text is masked anew from where its part begins each time, and its last word, which
 may be the beginning of a secret that no mask knows yet, is held back until it ends.
@@ -14,8 +13,7 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nightshift.core.clock import Moment
@@ -26,11 +24,14 @@ from nightshift.server.schemas import Answer
 
 PAUSE_S = 0.15
 """Least time between two frames of a call."""
-MOST_FRAMES = 100
+MOST_ENDED = 50
+"""Calls that ended of which a client that is slow still hears."""
 LONGEST_WORD = 400
 """A word that is longer is shown but for its end: more is no secret but data."""
 _WORD = re.compile(r"\S*")
 
+Take = Callable[[int | None], list[bytes]]
+"""Takes the frames that a client was not sent yet, of one task or of all."""
 _log = logging.getLogger(__name__)
 
 
@@ -43,12 +44,11 @@ class WrittenPart(Answer):
 
 
 class Writing(Answer):
-    """New text of a model's call under way.
+    """A model's call under way, as it stands.
 
-    Of what was told of this `call` before, the first `keep` parts still hold; `parts` follow them, and with `appends`
-    the first of these goes on where the last one of them ended. `end` is null while the call goes on. `tokens` are
-    estimated until the backend has counted; they were written in `writing_s` seconds. `thinks` tells that the model
-    gave a sign of life, `cut` that the beginning of the reply is not shown any more.
+    `end` is null while the call goes on. `tokens` are estimated until the backend has counted; they were written in
+    `writing_s` seconds. `thinks` tells that the model gave a sign of life, `cut` that the beginning of the reply is not
+    shown any more.
     """
 
     call: int
@@ -66,21 +66,17 @@ class Writing(Answer):
     estimated: bool
     writing_s: float
     end: str | None
-    keep: int
-    appends: bool
     parts: tuple[WrittenPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    """A call as it was last told: what it was made of, and its parts without secrets."""
+class _Frame:
+    """A call as it was last shown; of two frames the one with the greater number is the newer one."""
 
-    of: LiveCall
-    parts: tuple[WrittenPart, ...] = ()
-
-    @property
-    def snapshot(self) -> bytes:
-        return _frame(self.of, 0, False, self.parts)
+    number: int
+    task_id: int
+    has_ended: bool
+    data: bytes
 
 
 class Live:
@@ -94,32 +90,48 @@ class Live:
 
     def __init__(self, calls: LiveCalls, mask: Mask, *, pause_s: float = PAUSE_S) -> None:
         self._calls, self._mask, self._pause_s = calls, mask, pause_s
-        self._shown: dict[int, _Shown] = {}
-        self._frames: deque[tuple[int, int, bytes]] = deque(maxlen=MOST_FRAMES)
-        self._count = self._followers = 0
+        self._frames: dict[int, _Frame] = {}
+        self._count = 0
+        self._watchers: set[asyncio.Event] = set()
         self._reader: asyncio.Task[None] | None = None
         self._end: Callable[[], None] | None = None
-        self._news: asyncio.Future[None] | None = None
 
-    @contextlib.asynccontextmanager
-    async def followed(self) -> AsyncIterator[Watcher]:
-        """Read what is written while the block runs; several may."""
-        self._followers += 1
+    @contextlib.contextmanager
+    def watch(self, woken: asyncio.Event) -> Iterator[Take]:
+        """Read what is written while the block runs, and set the event when there is news; several may."""
+        self._watchers.add(woken)
         if self._reader is None or self._reader.done():
             self._start()
+        seen: int | None = None
+
+        def take(task_id: int | None) -> list[bytes]:
+            nonlocal seen
+            before, seen = seen, self._count
+            return [
+                frame.data
+                for frame in self._frames.values()
+                if (not frame.has_ended if before is None else frame.number > before)
+                and task_id in {None, frame.task_id}
+            ]
+
         try:
-            yield Watcher(self)
+            yield take
         finally:
-            self._followers -= 1
-            if not self._followers:
+            self._watchers.discard(woken)
+            if not self._watchers:
                 self._stop()
 
     def _start(self) -> None:
         self._stop()
-        woken = asyncio.Event()
-        self._end = self._calls.watch(_waker(woken))
+        news, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed
+                loop.call_soon_threadsafe(news.set)
+
+        self._end = self._calls.watch(wake)
         self._show(self._calls.open())
-        self._reader = asyncio.create_task(self._read_on(woken), name="live")
+        self._reader = asyncio.create_task(self._read_on(news), name="live")
 
     def _stop(self) -> None:
         if self._reader:
@@ -127,28 +139,13 @@ class Live:
         if self._end:
             self._end()
         self._reader = self._end = None
-        self._shown.clear()
         self._frames.clear()
 
-    @property
-    def news(self) -> asyncio.Future[None]:
-        """Done at the next news; never cancel it, all watchers share it."""
-        if self._news is None:
-            self._news = asyncio.get_running_loop().create_future()
-        return self._news
-
-    def since(self, count: int | None) -> tuple[int, list[tuple[int, bytes]]]:
-        """The frames behind a count, each with its task, and the count behind them; None and what is old: snapshots."""
-        oldest = self._frames[0][0] if self._frames else self._count + 1
-        if count is None or count + 1 < oldest:
-            return self._count, [(each.of.task_id, each.snapshot) for each in self._shown.values()]
-        return self._count, [(task_id, frame) for number, task_id, frame in self._frames if number > count]
-
-    async def _read_on(self, woken: asyncio.Event) -> None:
+    async def _read_on(self, news: asyncio.Event) -> None:
         try:
             while True:
-                await woken.wait()
-                woken.clear()
+                await news.wait()
+                news.clear()
                 self._show(self._calls.news())
                 await asyncio.sleep(self._pause_s)
         except Exception:  # noqa: BLE001  whatever it is, the log must go on; the next who joins tries again
@@ -156,82 +153,27 @@ class Live:
 
     def _show(self, calls: Sequence[LiveCall]) -> None:
         for call in calls:
-            before = self._shown.get(call.call)
-            parts = _parts(call, before, self._mask)
-            keep, appends, more = _difference(before.parts if before else (), parts)
-            self._shown[call.call] = _Shown(of=call, parts=parts)
             self._count += 1
-            self._frames.append((self._count, call.task_id, _frame(call, keep, appends, more)))
-            if call.end is not None:
-                del self._shown[call.call]
-        if calls and self._news is not None:
-            self._news.set_result(None)
-            self._news = None
+            has_ended = call.end is not None
+            self._frames.pop(call.call, None)
+            self._frames[call.call] = _Frame(
+                number=self._count, task_id=call.task_id, has_ended=has_ended, data=_serialise(call, self._mask)
+            )
+        for number in [number for number, frame in self._frames.items() if frame.has_ended][:-MOST_ENDED]:
+            del self._frames[number]
+        for woken in self._watchers if calls else ():
+            woken.set()
 
 
-class Watcher:
-    """One client's place in what is written."""
-
-    def __init__(self, live: Live) -> None:
-        self._live = live
-        self._count: int | None = None
-
-    @property
-    def news(self) -> asyncio.Future[None]:
-        """See `Live.news`."""
-        return self._live.news
-
-    def take(self, task_id: int | None) -> list[bytes]:
-        """The frames that this client was not sent yet, of one task or of all."""
-        self._count, found = self._live.since(self._count)
-        return [frame for task, frame in found if task_id in (None, task)]
+def _serialise(call: LiveCall, mask: Mask) -> bytes:
+    open_part = len(call.parts) - 1 if call.end is None else None
+    parts = tuple(_mask_part(part, mask, is_open=number == open_part) for number, part in enumerate(call.parts))
+    shown = Writing.from_values(call, end=str(call.end) if call.end else None, parts=parts)
+    return f"event: writing\ndata: {shown.model_dump_json()}\n\n".encode()
 
 
-def _frame(call: LiveCall, keep: int, appends: bool, parts: tuple[WrittenPart, ...]) -> bytes:
-    end = str(call.end) if call.end else None
-    told = Writing.from_values(call, end=end, keep=keep, appends=appends, parts=parts)
-    return f"event: writing\ndata: {told.model_dump_json()}\n\n".encode()
-
-
-def _parts(call: LiveCall, before: _Shown | None, mask: Mask) -> tuple[WrittenPart, ...]:
-    """Return the parts of a call that may be shown; what was masked already and did not grow is not masked again."""
-    whole_before = list(zip(before.of.parts, before.parts, strict=True))[:-1] if before else []
-    last = len(call.parts) - 1 if call.end is None else None
-    shown = list[WrittenPart]()
-    for number, part in enumerate(call.parts):
-        known = whole_before[number] if number < len(whole_before) else None
-        shown.append(known[1] if known and known[0] == part else _written(part, mask, open=number == last))
-    return tuple(shown)
-
-
-def _written(part: LivePart, mask: Mask, *, open: bool) -> WrittenPart:  # noqa: A002 - the word for it
+def _mask_part(part: LivePart, mask: Mask, *, is_open: bool) -> WrittenPart:
     text = whole(part.text, mask)
-    if open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # backwards, for that takes linear time
+    if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # backwards, for that takes linear time
         text = text[: len(text) - word.end()]
     return WrittenPart(tool=whole(part.tool, mask), text=text, is_thought=part.is_thought)
-
-
-def _difference(
-    before: tuple[WrittenPart, ...], now: tuple[WrittenPart, ...]
-) -> tuple[int, bool, tuple[WrittenPart, ...]]:
-    """Compare parts: the number that still holds, whether the last of them goes on, and the new parts."""
-    keep = next((n for n, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), None)
-    if keep is None:
-        keep = min(len(before), len(now))
-        return keep, False, now[keep:]
-    old, new = before[keep], now[keep]
-    if keep == len(before) - 1 and new.model_copy(update={"text": old.text}) == old and new.text.startswith(old.text):
-        more = new.model_copy(update={"text": new.text[len(old.text) :]})
-        return keep + 1, True, (more, *now[keep + 1 :])
-    return keep, False, now[keep:]
-
-
-def _waker(woken: asyncio.Event) -> Callable[[], None]:
-    """A callback for the workers' thread."""
-    loop = asyncio.get_running_loop()
-
-    def wake() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has closed
-            loop.call_soon_threadsafe(woken.set)
-
-    return wake

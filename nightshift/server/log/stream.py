@@ -1,32 +1,39 @@
 """The live log as server-sent events: `GET /api/logs/stream`, a native ASGI route.
 
 A stream inside Flask would hold a thread for each client and would notice neither a closed tab nor a shutdown. The
-cursor is the event's id: `Last-Event-ID` (or `?after=` on the first connection) resumes exactly behind it. Without
-either, the stream begins with what happens next.
+table is the log (persist, then notify): a commit only wakes the clients, each of which holds a cursor and reads what it
+has not seen, so a slow client costs no memory, and events of other processes are found as well. The cursor is the
+event's id: `Last-Event-ID` (or `?after=` on the first connection) resumes exactly behind it. Without either, the stream
+begins with what happens next.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from nightshift.core.events import Event
 from nightshift.models.live import LiveCalls
 from nightshift.server.auth.asgi import Receive, Refused, Scope, Send, gone, header, refuse
 from nightshift.server.formatting import Mask
-from nightshift.server.log.live import Live
+from nightshift.server.log.live import Live, Take
 from nightshift.server.log.log_query import FollowQuery
-from nightshift.server.log.tail import Line, Tail, passes
 from nightshift.server.query import BadQuery, read_query
+from nightshift.server.schemas import log_line
 from nightshift.storage.db.event_log import EventFilter, EventLog
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 STREAM_PATH = "/api/logs/stream"
-BATCH = 250
+BATCH = 500
 GRACE_S = 0.2
 
 HEADERS = [
@@ -64,13 +71,14 @@ class Stream:
         max_clients: int = 500,
         send_wall_s: float = 60.0,
     ) -> None:
-        self._tail = Tail(events, look_s=heartbeat_s)
+        self._events = events
         self._live = Live(live, mask)
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="stream")
         self._heartbeat_s = heartbeat_s
         self._hello = f"retry: {retry_ms}\n\n".encode()
         self._max_clients = max_clients
         self._send_wall_s = send_wall_s
-        self._feeds: set[asyncio.Task[None]] = set()
+        self._feeds: dict[asyncio.Task[None], asyncio.Event] = {}
         self._requests: set[asyncio.Task[Any]] = set()
         self._closing = False
 
@@ -97,16 +105,17 @@ class Stream:
             await self._serve(query, receive, send)
 
     async def _serve(self, query: FollowQuery, receive: Receive, send: Send) -> None:
-        feed = asyncio.create_task(self._feed(query, _Writer(send, self._send_wall_s)))
+        woken = asyncio.Event()
+        feed = asyncio.create_task(self._feed(query, _Writer(send, self._send_wall_s), woken))
         left = asyncio.create_task(gone(receive))
-        self._feeds.add(feed)
+        self._feeds[feed] = woken
         if request := asyncio.current_task():
             self._requests.add(request)
             request.add_done_callback(self._requests.discard)
         try:
             await asyncio.wait({feed, left}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._feeds.discard(feed)
+            del self._feeds[feed]
             feed.cancel()
             left.cancel()
             await asyncio.wait({feed, left})
@@ -115,53 +124,82 @@ class Stream:
         elif not feed.cancelled() and error:
             raise error
 
-    async def _feed(self, query: FollowQuery, writer: _Writer) -> None:
-        wanted = query.wanted
-        async with self._tail.followed(), self._live.followed() if query.live else nullcontext() as live:
-            cursor = self._tail.newest if query.after is None else query.after
-            await writer.begin(self._hello)
-            if cursor > self._tail.newest and cursor > (newest := await self._tail.newest_stored()):
-                # Ids of a database that was since restored from a backup.
-                cursor = newest
-                await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
-            while not (self._closing or self._tail.failed):
-                news = {self._tail.news, live.news} if live else {self._tail.news}
-                reached, lines = await self._next(cursor, wanted)
-                frames = [line.frame for line in lines]
-                if live:
-                    frames += live.take(wanted.task_id)
-                if frames:
-                    await writer.write(b"".join(frames))
-                if reached == cursor:
-                    await self._rest(news, writer)
-                cursor = reached
+    async def _feed(self, query: FollowQuery, writer: _Writer, woken: asyncio.Event) -> None:
+        with self._woken_by_commits(woken), contextlib.ExitStack() as stack:
+            take = stack.enter_context(self._live.watch(woken)) if query.live else None
+            try:
+                await self._follow(query, writer, woken, take)
+            except TimeoutError:
+                raise
+            except Exception:  # noqa: BLE001  whatever it is, the client must come again
+                _log.exception("the live stream cannot read the log; its client will reconnect")
         await writer.end(END)
 
-    async def _next(self, cursor: int, wanted: EventFilter) -> tuple[int, list[Line]]:
-        """Return the lines behind the cursor that pass the filters, and the cursor behind them."""
-        if cursor < self._tail.floor:
-            return await self._tail.older(cursor, wanted)
-        lines = self._tail.after(cursor, BATCH)
-        return (lines[-1].id if lines else cursor), [line for line in lines if passes(line, wanted)]
+    async def _follow(self, query: FollowQuery, writer: _Writer, woken: asyncio.Event, take: Take | None) -> None:
+        newest = await self._in_thread(self._events.newest_id)
+        cursor = newest if query.after is None else min(query.after, newest)
+        await writer.begin(self._hello)
+        if query.after is not None and query.after > newest:  # of a database that was since restored from a backup
+            await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
+        while not self._closing:
+            woken.clear()
+            reached, frames = await self._in_thread(partial(self._read_page, cursor, query.wanted))
+            frames += take(query.task) if take else []
+            if frames:
+                await writer.write(b"".join(frames))
+            if reached == cursor:
+                await self._rest(woken, writer)
+            cursor = reached
 
-    async def _rest(self, news: set[asyncio.Future[None]], writer: _Writer) -> None:
+    def _read_page(self, cursor: int, wanted: EventFilter) -> tuple[int, list[bytes]]:
+        """Return the cursor behind a page of events, and those of them that pass the filter as they are sent."""
+        newest = self._events.newest_id()
+        if newest <= cursor:
+            return cursor, []
+        found = self._events.after(
+            cursor, limit=BATCH, level=wanted.level, task_id=wanted.task_id, worker=wanted.worker, kind=wanted.kind
+        )
+        last = found[-1].id if found else cursor
+        return (last if len(found) == BATCH else max(last, newest)), [frame_of(event) for event in found]
+
+    async def _rest(self, woken: asyncio.Event, writer: _Writer) -> None:
         """Wait for news; send a heartbeat when nothing was sent for long."""
         due_s = writer.sent_at + self._heartbeat_s - time.monotonic()
-        await asyncio.wait(news, return_when=asyncio.FIRST_COMPLETED, timeout=max(0.0, due_s))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(woken.wait(), max(0.0, due_s))
         if time.monotonic() - writer.sent_at >= self._heartbeat_s:
             await writer.write(BEAT)
+
+    @contextlib.contextmanager
+    def _woken_by_commits(self, woken: asyncio.Event) -> Iterator[None]:
+        """Set an event, from the writer's thread, whenever the log has grown."""
+        loop = asyncio.get_running_loop()
+
+        def wake(_: Sequence[Event]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed
+                loop.call_soon_threadsafe(woken.set)
+
+        unsubscribe = self._events.subscribe(wake)
+        try:
+            yield
+        finally:
+            unsubscribe()
+
+    async def _in_thread(self, read: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, read)
 
     async def close(self) -> None:
         """Send every client the end; those that do not take it in time are cut off."""
         self._closing = True
-        self._tail.wake_all()
+        for woken in self._feeds.values():
+            woken.set()
         if feeds := set(self._feeds):
             _, late = await asyncio.wait(feeds, timeout=GRACE_S)
             for feed in late:
                 feed.cancel()
             if late:
                 await asyncio.wait(set(self._requests), timeout=GRACE_S)
-        self._tail.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class _Writer:
@@ -192,8 +230,13 @@ class _Writer:
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
 
 
+def frame_of(event: Event) -> bytes:
+    """Serialise an event as a server-sent event whose id is the event's."""
+    return f"id: {event.id}\ndata: {log_line(event).model_dump_json()}\n\n".encode()
+
+
 def _read(scope: Scope) -> FollowQuery:
-    """The query; a browser that reconnects sends the old address and the newer `Last-Event-ID`."""
+    """Read the query; a browser that reconnects sends the old address and the newer `Last-Event-ID`."""
     try:
         query = read_query(FollowQuery, scope["query_string"].decode("latin-1"))
         last = header(scope, b"last-event-id")

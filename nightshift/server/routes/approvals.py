@@ -39,14 +39,14 @@ def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
     return Decisions(decisions=[_row(context, each) for each in page], next_after=after)
 
 
-@routes.endpoint("POST", "/api/approvals/{approval_id}", errors=(400, 404, 409, 415, 503))
+@routes.endpoint("POST", "/api/approvals/{approval_id}")
 def decide_approval(context: AppContext, approval_id: int, body: DecisionIn) -> ApprovalRow:
     """Grant or deny what a task asked for; with its last answer the task goes on."""
     decided = settled(context.queue.decide(approval_id, body.granted, body.answer))
     return _row(context, decided)
 
 
-@routes.endpoint("POST", "/api/decisions", errors=(400, 415, 503))
+@routes.endpoint("POST", "/api/decisions")
 def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
     """Grant or deny several asks at once; what cannot be decided is told, and the others are."""
     queue = context.queue
@@ -64,7 +64,7 @@ def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
     return Decided(decided=decided, refused=refused)
 
 
-@routes.endpoint("POST", "/api/approvals/{approval_id}/answer", errors=(400, 404, 409, 415, 503))
+@routes.endpoint("POST", "/api/approvals/{approval_id}/answer")
 def answer_question(context: AppContext, approval_id: int, body: AnswerIn) -> ApprovalRow:
     """Answer what a task asked; refused (409) where the ask is a decision and no question."""
     answered = settled(context.queue.answer(approval_id, body.answer))

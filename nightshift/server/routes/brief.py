@@ -134,13 +134,13 @@ def list_causes(context: AppContext, query: CausesQuery) -> Causes:
     return Causes(**_bounded(found, context.mask))
 
 
-@routes.endpoint("POST", "/api/causes/{cause_id}/retry", errors=(400, 409, 415, 503))
+@routes.endpoint("POST", "/api/causes/{cause_id}/retry")
 def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> CauseSettled:
     """Settle a cause, and try all tasks that failed for it again; what became of each is told."""
     return settle(context, cause_id, body or SettleIn())
 
 
-@routes.endpoint("POST", "/api/brief/read", errors=(400, 415, 503))
+@routes.endpoint("POST", "/api/brief/read")
 def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
     """Mark the brief as read up to a time: the next one begins there."""
     if body.until > context.clock():

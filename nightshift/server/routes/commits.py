@@ -27,13 +27,13 @@ def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
     return _reviewing(context).commits(query)
 
 
-@routes.endpoint("POST", "/api/commits/reviewed", errors=(400, 404, 415, 503))
+@routes.endpoint("POST", "/api/commits/reviewed")
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
     """Mark one commit as read, or all; or take that back by the ids of their rows."""
     return _reviewing(context).review(body)
 
 
-@routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html", errors=(400, 404, 409))
+@routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html")
 def download_proof(context: AppContext, commit: str) -> Response:
     """Download the proof of a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
     found = context.proof(_reviewing(context).entry(commit))
@@ -41,13 +41,13 @@ def download_proof(context: AppContext, commit: str) -> Response:
     return Response(found.html, headers=headers, mimetype="text/html")
 
 
-@routes.endpoint("GET", "/api/commit/{commit}/verification", errors=(400, 404))
+@routes.endpoint("GET", "/api/commit/{commit}/verification")
 def show_verification(context: AppContext, commit: str) -> Verification:
     """Show whether a commit is being verified again, and the last result; `commit` is the beginning of its id."""
     return verification(context, _reviewing(context).entry(commit))
 
 
-@routes.endpoint("POST", "/api/commit/{commit}/verify", answers={202: Verification}, errors=(400, 404, 409, 503))
+@routes.endpoint("POST", "/api/commit/{commit}/verify", answers={202: Verification})
 def verify_again(context: AppContext, commit: str) -> Reply:
     """Begin to run the evidence of a commit again; there is one slot, and 409 says whose commit is in it."""
     entry = _reviewing(context).entry(commit)
@@ -55,7 +55,7 @@ def verify_again(context: AppContext, commit: str) -> Reply:
     return Reply(answer=verification(context, entry), status=202)
 
 
-@routes.endpoint("POST", "/api/commit/{commit}/verify/cancel", answers={202: Verification}, errors=(400, 404, 409, 503))
+@routes.endpoint("POST", "/api/commit/{commit}/verify/cancel", answers={202: Verification})
 def cancel_verification(context: AppContext, commit: str) -> Reply:
     """End the verification of a commit at once; what was known of it stays."""
     entry = _reviewing(context).entry(commit)
@@ -63,32 +63,32 @@ def cancel_verification(context: AppContext, commit: str) -> Reply:
     return Reply(answer=verification(context, entry), status=202)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/reviewed", errors=(400, 404, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/reviewed")
 def review_task(context: AppContext, task_id: int) -> Reviewed:
     """Mark the commits of a task as read."""
     return _reviewing(context).review_task(task_id)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/revert", errors=(400, 404, 409, 415, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/revert")
 def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
     """Revert what a task integrated, by a commit on top; answers when it is made, after running tests."""
     how = body or RevertIn()
     return _done(context.commit_actions.revert(task_id, how.force, how.reapply))
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/integrate", errors=(400, 404, 409, 415, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/integrate")
 def integrate_task(context: AppContext, task_id: int, body: IntegrateIn | None) -> Integrated:
     """Integrate the commit that waits on the branch of a task, after running its tests; asking twice is harmless."""
     return _done(context.commit_actions.integrate(task_id, (body or IntegrateIn()).force))
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/discard", errors=(400, 404, 409, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/discard")
 def discard_task(context: AppContext, task_id: int) -> Discarded:
     """Remove the branch on which a commit of a task waits; the answer names the command that makes it again."""
     return _done(context.commit_actions.discard(task_id))
 
 
-@routes.endpoint("GET", "/api/resolve", errors=(400, 404, 409))
+@routes.endpoint("GET", "/api/resolve")
 def resolve_name(context: AppContext, query: NameQuery) -> Named:
     """Look up the task and the commit of a name: a number, or the beginning of a commit's id or of a branch."""
     return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)

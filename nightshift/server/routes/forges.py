@@ -18,7 +18,7 @@ class Hinted(Answer):
     looking_at: list[str]
 
 
-@routes.endpoint("POST", HOOK_PATH, errors=(403,))
+@routes.endpoint("POST", HOOK_PATH)
 def take_hook(context: AppContext) -> Hinted:
     """Take a webhook of GitHub, GitLab, Gitea or Forgejo; it needs its signature, and no token."""
     headers = {name.lower(): value for name, value in request.headers.items()}

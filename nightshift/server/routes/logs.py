@@ -36,6 +36,5 @@ NATIVE = (
         "write just now. These have no id and are not sent again; whoever connects gets first what was written so far.",
         query=FollowQuery,
         media="text/event-stream",
-        errors=(400, 503),
     ),
 )

@@ -72,13 +72,13 @@ def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
     ][: query.limit]
 
 
-@routes.endpoint("GET", "/api/lesson/{lesson_id}", errors=(400, 404))
+@routes.endpoint("GET", "/api/lesson/{lesson_id}")
 def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
     """Show a lesson in full: what failed, what mended it, where it was used and what it was worth."""
     return _detail(context, _key(lesson_id))
 
 
-@routes.endpoint("POST", "/api/lesson/{lesson_id}/retire", errors=(400, 404, 503))
+@routes.endpoint("POST", "/api/lesson/{lesson_id}/retire")
 def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
     """Recall a lesson no more."""
     key = _known(context, lesson_id)
@@ -86,7 +86,7 @@ def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
     return _detail(context, key)
 
 
-@routes.endpoint("POST", "/api/lesson/{lesson_id}/restore", errors=(400, 404, 503))
+@routes.endpoint("POST", "/api/lesson/{lesson_id}/restore")
 def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
     """Recall a lesson again that has retired; it begins without a record."""
     key = _known(context, lesson_id)
@@ -122,7 +122,7 @@ def export_lessons(context: AppContext) -> Response:
     return Response(stream_with_context(lines()), headers=headers, mimetype="application/x-ndjson")
 
 
-@routes.endpoint("POST", "/api/lessons/import", errors=(400, 415, 503))
+@routes.endpoint("POST", "/api/lessons/import")
 def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
     """Take lessons as JSON Lines, all or none; known ones are not taken twice."""
     try:

@@ -66,14 +66,14 @@ def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
     return Reports(reports=rows, next_after=page[-1] if len(names) > len(page) else None)
 
 
-@routes.endpoint("GET", "/api/report/{name}", errors=(400, 404))
+@routes.endpoint("GET", "/api/report/{name}")
 def show_report(context: AppContext, name: str) -> ReportDetail:
     """Show a report in full."""
     filed = stored.read(context.reports_dir(), name)
     return ReportDetail.from_values(filed, page=read(filed.text))
 
 
-@routes.endpoint("GET", "/api/report/{name}/file", media="text/markdown", errors=(400, 404))
+@routes.endpoint("GET", "/api/report/{name}/file", media="text/markdown")
 def download_report(context: AppContext, name: str) -> Response:
     """Download a report as a file."""
     filed = stored.read(context.reports_dir(), name)
@@ -81,7 +81,7 @@ def download_report(context: AppContext, name: str) -> Response:
     return Response(filed.text, headers=headers, mimetype="text/markdown")
 
 
-@routes.endpoint("POST", "/api/reports", answers={201: ReportRow}, errors=(400, 415, 503))
+@routes.endpoint("POST", "/api/reports", answers={201: ReportRow})
 def make_report(context: AppContext, body: ReportIn | None) -> Reply:
     """Make a report of a week, or of the time since the last checkpoint; one of the same name is replaced."""
     try:

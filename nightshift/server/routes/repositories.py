@@ -47,13 +47,13 @@ def list_repositories(context: AppContext) -> KnownRepositories:
     return KnownRepositories(repositories=context.repository_settings.known())
 
 
-@routes.endpoint("GET", "/api/repositories/settings", errors=(400, 409))
+@routes.endpoint("GET", "/api/repositories/settings")
 def show_repository(context: AppContext, query: RepositoryQuery) -> RepositoryOptions:
     """Show the settings for a repository's tasks, the source of each, and the commands that its files name."""
     return context.repository_settings.show(query.repo)
 
 
-@routes.endpoint("PATCH", "/api/repositories/settings", errors=(400, 409, 415, 503))
+@routes.endpoint("PATCH", "/api/repositories/settings")
 def change_repository(context: AppContext, body: RepositoryChangeIn) -> RepositoryOptions:
     """Change what holds for the tasks of a repository, all that is named or (400) nothing of it."""
     if BY_HAND in body.changes:

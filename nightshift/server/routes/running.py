@@ -40,31 +40,31 @@ def show_status(context: AppContext) -> DaemonStatus:
     return context.status()
 
 
-@routes.endpoint("POST", "/api/pause", errors=(400, 415, 503))
+@routes.endpoint("POST", "/api/pause")
 def pause(context: AppContext, body: PauseIn | None) -> Paused:
     """Claim no more tasks until resumed; survives a restart."""
     return _paused(context, settled(context.queue.pause((body or PauseIn()).reason)))
 
 
-@routes.endpoint("POST", "/api/resume", errors=(400, 503))
+@routes.endpoint("POST", "/api/resume")
 def resume(context: AppContext) -> Paused:
     """Claim tasks again."""
     return _paused(context, settled(context.queue.resume()))
 
 
-@routes.endpoint("POST", "/api/checkpoint", errors=(400, 503))
+@routes.endpoint("POST", "/api/checkpoint")
 def checkpoint(context: AppContext) -> CheckpointAsked:
     """Hold a checkpoint now: what runs finishes, a report is written, nothing is started until resumed."""
     return checkpoint_asked(context)
 
 
-@routes.endpoint("POST", "/api/reload", errors=(400, 422, 503))
+@routes.endpoint("POST", "/api/reload")
 def reload(context: AppContext) -> Reloaded:
     """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
     return reloaded(context)
 
 
-@routes.endpoint("POST", "/api/models/check", errors=(400, 503))
+@routes.endpoint("POST", "/api/models/check")
 def check_models(context: AppContext) -> ModelsChecked:
     """Look now which models answer, instead of when the time has come; tasks that waited for one go on."""
     try:
@@ -73,14 +73,14 @@ def check_models(context: AppContext) -> ModelsChecked:
         raise Busy("a model takes its time to answer: look at the status in a moment") from None
 
 
-@routes.endpoint("POST", "/api/extra/{name}/install", errors=(400, 404, 409))
+@routes.endpoint("POST", "/api/extra/{name}/install")
 def install_extra(context: AppContext, name: str) -> Installing:
     """Begin to install optional packages; `extras` in `/api/status` tells how it goes."""
     context.install_extra(name)
     return Installing(name=name)
 
 
-@routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health}, errors=())
+@routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health})
 def check_health(context: AppContext) -> Reply:
     """Tell whether the daemon can do its work; 503 when it cannot."""
     health = look(context)

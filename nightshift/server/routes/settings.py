@@ -30,13 +30,13 @@ DEEPEST, LONGEST = 8, 200_000
 _T = TypeVar("_T")
 
 
-@routes.endpoint("GET", "/api/settings", errors=(400, 422))
+@routes.endpoint("GET", "/api/settings")
 def show_settings(context: AppContext) -> SettingsShown:
     """Show every setting: its meaning, its value, the source of that, and how it may be changed."""
     return context.settings.show()
 
 
-@routes.endpoint("PUT", "/api/settings", errors=(400, 409, 415, 422, 503))
+@routes.endpoint("PUT", "/api/settings")
 def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
     """Change settings over what config.yaml says, all of them or (422) none, and read them again."""
     _writable(body.changes)
@@ -50,13 +50,13 @@ def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
         return SettingsChanged(changed=[], later=[], diff=[], digest=body.digest, faults=faults)
 
 
-@routes.endpoint("POST", "/api/models/test", errors=(400, 415, 422, 503))
+@routes.endpoint("POST", "/api/models/test")
 def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
     """Try a backend of models, with an address and a key that need not be saved."""
     return _done(context.settings.try_model(body), TRIAL_WALL_S)
 
 
-@routes.endpoint("POST", "/api/notices/test", errors=(400, 415, 422, 503))
+@routes.endpoint("POST", "/api/notices/test")
 def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
     """Send a test notice each way that is set, or would be."""
     faults = _done(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)

@@ -15,20 +15,20 @@ routes = Routes()
 RESTART_WALL_S = 20.0
 
 
-@routes.endpoint("POST", "/api/tasks/bulk", errors=(400, 415, 503))
+@routes.endpoint("POST", "/api/tasks/bulk")
 def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
     """Cancel, retry or prioritise many tasks; what became of each is told. Goes on at `next_after`."""
     return act_on_many(context.queue, body)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/priority", errors=(400, 404, 409, 415, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/priority")
 def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prioritised:
     """Let a task be claimed sooner (a higher priority) or later."""
     task = settled(context.queue.prioritise(task_id, body.priority))
     return Prioritised.from_values(task, task.spec, task_id=task.id)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/say", errors=(400, 404, 409, 415, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/say")
 def say_to_task(context: AppContext, task_id: int, body: SayIn) -> Said:
     """Say something to a task that is open: it stands in all requests to models from the next one on.
 
@@ -37,7 +37,7 @@ def say_to_task(context: AppContext, task_id: int, body: SayIn) -> Said:
     return say(context, task_id, body)
 
 
-@routes.endpoint("POST", "/api/worker/{name}/restart", errors=(400, 404, 503))
+@routes.endpoint("POST", "/api/worker/{name}/restart")
 def restart_worker(context: AppContext, name: str) -> Restart:
     """End what a worker does now and begin it anew: its task goes on from the last finished step."""
     try:

@@ -27,7 +27,6 @@ routes = Routes()
     body=TaskIn,
     body_required=True,
     text_body="the whole body is the description",
-    errors=(400, 413, 415, 503),
 )
 def submit_task(context: AppContext) -> Reply:
     """Add a task.
@@ -44,7 +43,7 @@ def submit_task(context: AppContext) -> Reply:
     )
 
 
-@routes.endpoint("GET", "/api/task/{task_id}", errors=(400, 404))
+@routes.endpoint("GET", "/api/task/{task_id}")
 def show_task(context: AppContext, task_id: int) -> TaskDetail:
     """Show a task with its iterations."""
     task = context.queue.get(task_id)
@@ -64,14 +63,14 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
     return list_of_tasks(context.queue, query, context.mask)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/cancel", errors=(400, 404, 409, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/cancel")
 def cancel_task(context: AppContext, task_id: int) -> Moved:
     """Cancel a task; a running one ends at its next safe point."""
     task = settled(context.queue.cancel(task_id))
     return Moved.from_values(task, task_id=task.id)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/retry", errors=(400, 404, 409, 415, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/retry")
 def retry_task(context: AppContext, task_id: int, body: RetryIn | None) -> Moved:
     """Queue a failed or cancelled task again, from its beginning or with the change of its draft."""
     how = body or RetryIn()

@@ -54,19 +54,19 @@ class FileQuery(Query):
     step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="after this step of it")
 
 
-@routes.endpoint("GET", "/api/task/{task_id}/timeline", errors=(400, 404))
+@routes.endpoint("GET", "/api/task/{task_id}/timeline")
 def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Timeline:
     """Show the course of a task: attempts, and of one the iterations and steps, without their texts."""
     return timeline_of(context, context.queue.get(task_id), query.attempt)
 
 
-@routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}", errors=(400, 404))
+@routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}")
 def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
     """Show a step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
     return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
 
 
-@routes.endpoint("GET", "/api/task/{task_id}/diff", errors=(400, 404))
+@routes.endpoint("GET", "/api/task/{task_id}/diff")
 def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
     """Compare the states before and after the whole task, one iteration or one step; as highlighted hunks."""
     files = CaseFiles(context, context.queue.get(task_id))
@@ -79,7 +79,7 @@ def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
     return files.of_step(attempt, step, query.path)
 
 
-@routes.endpoint("GET", "/api/task/{task_id}/file", errors=(400, 404))
+@routes.endpoint("GET", "/api/task/{task_id}/file")
 def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
     """Show a file as it was after a step, or as it came with the task; as highlighted lines."""
     files = CaseFiles(context, context.queue.get(task_id))
@@ -89,14 +89,14 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
     return files.file(attempt, step, query.path)
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked}, errors=(400, 404, 415, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked})
 def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
     """Add a task that begins with the files and the plan as they were after a step of this one."""
     made = _forking(context).fork(task_id, body or ForkIn())
     return Reply(answer=made, status=201, headers={"Location": f"/api/task/{made.task_id}"})
 
 
-@routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix}, errors=(400, 404, 415, 503))
+@routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix})
 def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
     """Add a fork of one step for each model; each leaves its commit on its branch."""
     return Reply(answer=_forking(context).fork_held(task_id, body), status=201)

@@ -11,22 +11,8 @@ const set = (change) => {
   calls.value = next;
 };
 
-/** Parts as they are after a frame: those it keeps, then its own. */
-function joined(before, {keep, appends, parts}) {
-  const kept = before.slice(0, keep);
-  if (!appends || !kept.length) return [...kept, ...parts];
-  const [more, ...rest] = parts;
-  const last = kept.pop();
-  return [...kept, {...last, text: last.text + more.text}, ...rest];
-}
-
-/** Take a frame of the stream; one that goes on from what this page has not seen is passed over. */
-export function write(frame) {
-  const before = calls.peek().get(frame.task_id);
-  const known = before?.call === frame.call ? before.parts : [];
-  if (known.length < frame.keep) return;
-  set((next) => next.set(frame.task_id, {...frame, keep: 0, appends: false, parts: joined(known, frame)}));
-}
+/** Take a frame of the stream: a call as it stands. */
+export const write = (frame) => set((next) => next.set(frame.task_id, frame));
 
 /** Forget all: the connection was away, and the next one begins with what there is. */
 export const forget = () => set((next) => next.clear());
