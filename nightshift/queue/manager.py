@@ -127,13 +127,6 @@ class QueueManager:
             lambda tx: [transitions.submit(tx, spec, f"{number}.depends_on") for number, spec in enumerate(specs)]
         )
 
-    def submit_fork(self, spec: TaskSpec, fork: Fork, state: str) -> Future[Submitted]:
-        """Store a task that begins where another one was; `state` is the digest of that attempt's state, to be kept.
-
-        The future fails as that of `submit`.
-        """
-        return self._refuse(spec) or self._write(lambda tx: transitions.submit_fork(tx, spec, fork, state))
-
     def submit_forks(self, forks: Sequence[tuple[TaskSpec, Fork]], state: str) -> Future[list[Submitted]]:
         """Store several forks of one step, all or none.
 

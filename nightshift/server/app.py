@@ -54,13 +54,12 @@ def create_app(context: AppContext, assets: Assets, *, asks_token: bool = False)
         asks_token: whether visitors are asked for a token, so that they can log out.
     """
     from nightshift.server.contract import ENDPOINTS  # noqa: PLC0415  # an API of few endpoints does without the others
-    from nightshift.server.pages import frame, shown  # noqa: PLC0415  # as above
+    from nightshift.server.pages import frame  # noqa: PLC0415  # as above
 
     build_models()
     app = create_api(context, ENDPOINTS)
     app.add_url_rule("/api/openapi.json", "describe", cache(lambda: _described(context.status().version)))
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    shown.register(app, context.mask)
     frame.register(app, context, assets)
     app.jinja_env.globals["asks_token"] = asks_token
     return app

@@ -24,6 +24,7 @@ from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.text.masking import Masker
 from nightshift.models.live import LiveCalls
 from nightshift.queue.manager import QueueManager
+from nightshift.server.reads import Reads
 from nightshift.server.settings_answers import (
     ChangeIn,
     ModelTested,
@@ -189,6 +190,11 @@ class AppContext:
     live: LiveCalls = field(default_factory=LiveCalls)
     forge_hook: Callable[[Mapping[str, str], bytes], Sequence[str]] = NO_DAEMON
     clock: Clock = utc_now
+
+    @property
+    def reads(self) -> Reads:
+        """Queries of the views by name."""
+        return Reads(self.database, self.events)
 
 
 def settled(write: Future[_T]) -> _T:

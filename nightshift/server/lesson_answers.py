@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nightshift.core.clock import Moment
 from nightshift.core.shares import Interval, Share, difference
-from nightshift.core.tasks.states import Phase
 from nightshift.server.formatting import Mask, short, whole
 from nightshift.server.query import Query
 from nightshift.server.schemas import Answer
@@ -50,7 +49,7 @@ class LessonRow(Answer):
 class LessonUse(Answer):
     """An attempt that the lesson was near to. `iterations` and `tokens` are what it took, null until it has ended.
 
-    `arm` tells what the attempt saw of it; `seen_in` where, as far as the log goes back.
+    `arm` tells what the attempt saw of it.
     """
 
     task_id: int
@@ -62,14 +61,6 @@ class LessonUse(Answer):
     solved: bool | None
     iterations: int | None
     tokens: int | None
-    seen_in: list[SeenIn]
-
-
-class SeenIn(Answer):
-    """The try and the phase before which a lesson was recalled."""
-
-    iteration: int | None
-    phase: Phase | None
 
 
 class LessonDetail(LessonRow):

@@ -20,7 +20,6 @@ from prometheus_client.registry import Collector
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.status import DaemonStatus, OverallState
 from nightshift.core.tasks.states import CircuitState, DaemonState, Ending, Status
-from nightshift.queue import listing
 from nightshift.server.context import AppContext
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
@@ -116,7 +115,7 @@ class Gauges(Collector):
     def _queue(self, status: DaemonStatus) -> Iterator[Metric]:
         counts = self._context.queue.counts()
         yield _gauge("tasks", "Tasks by status", ("status",), [((each,), count) for each, count in counts.items()])
-        oldest = listing.queued_since(self._context.database.reader())
+        oldest = self._context.reads.find_oldest_queued()
         age_s = (self._context.clock() - oldest).total_seconds() if oldest else 0.0
         yield _gauge("oldest_queued_seconds", "Age of the oldest task that may be started", (), [((), max(0.0, age_s))])
         busy = sum(worker.task_id is not None for worker in status.workers)

@@ -69,11 +69,6 @@ class Reviewing:
         ranked, by_id = ranks(self._database, [each.id for each in found], self._clock()), {c.id: c for c in found}
         return [commit_row(by_id[n], ranked[n], self._mask) for n in list(ranked if by_risk else by_id)[:limit]]
 
-    def reverted_by(self, task_id: int) -> str | None:
-        """The commit that reverts what a task integrated last, None where it stands or there is nothing."""
-        integrated = (commit for commit in self._ledger.page(MOST, task_id=task_id) if commit.integrated)
-        return next((commit.reverted_by for commit in integrated), None)
-
     def review_task(self, task_id: int) -> Reviewed:
         """Mark all commits of a task as read.
 

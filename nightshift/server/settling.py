@@ -16,12 +16,12 @@ from nightshift.core.errors import IllegalMove, InvalidTask, TaskError, UnknownS
 from nightshift.core.tasks.amending import MAX_NOTE_CHARS, NOTHING, Amendment
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import PackageIn
-from nightshift.report.causes import Cause, clustered
+from nightshift.report.causes import Cause
 from nightshift.server.context import AppContext, settled
 from nightshift.server.query import Bound, Query, moment
 from nightshift.server.schemas import Answer
 from nightshift.server.timeline.forking import ForkIn, Forking
-from nightshift.storage.db.brief_queries import BriefQueries, FailedTask
+from nightshift.storage.db.brief_queries import FailedTask
 
 
 class CausesQuery(Query):
@@ -76,9 +76,7 @@ class CauseSettled(Answer):
 
 def causes(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
     """List the causes of tasks that failed and were not tried again."""
-    queries, now = BriefQueries(context.database), context.clock()
-    since, until = moment(query.since), moment(query.until)
-    return clustered(queries.failed(since or queries.first() or now, until or now))
+    return context.reads.list_causes(moment(query.since), moment(query.until) or context.clock())
 
 
 def settle(context: AppContext, cause_id: str, asked: SettleIn) -> CauseSettled:
@@ -97,7 +95,7 @@ def _again(context: AppContext, task: FailedTask, asked: SettleIn) -> SettledTas
     try:
         if asked.model and task.ending is not Ending.DEPENDENCY:
             status = context.status()
-            forking = Forking(context.database, context.queue, context.steps, status.models)
+            forking = Forking(context.reads, context.queue, context.steps, status.models)
             as_task = forking.fork(task.id, ForkIn(model=asked.model, note=asked.note)).task_id
         else:
             is_root = task.ending is not Ending.DEPENDENCY

@@ -17,7 +17,7 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.git.manager import GitManager
 from nightshift.queue.manager import QueueManager
-from nightshift.server.repository_answers import repositories
+from nightshift.server.routes.watching import repositories
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import Commit, StateStore

@@ -23,7 +23,7 @@ from nightshift.agent.prompt import text
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.core.text.masking import MASK, Masker
-from nightshift.server.pages.shown import register
+from nightshift.server.pages.frame import add_filter
 from nightshift.storage.db.file_log import FileLog
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, runtime
@@ -141,7 +141,7 @@ def test_what_is_printed_and_raised_harms_nobody_who_shows_it(
 
 def page(text: str) -> str:
     app = Flask("page")
-    register(app, Masker([SECRET]))
+    add_filter(app, Masker([SECRET]))
     with app.app_context():
         return render_template_string("<p title='{{ text | shown }}'>{{ text | shown }}</p>", text=text)
 

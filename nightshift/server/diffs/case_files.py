@@ -14,12 +14,9 @@ from nightshift.core.tasks.forking import begin_with_draft, begun
 from nightshift.core.tasks.projects import WHOLE, Scope
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Task
-from nightshift.queue import store
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.changes import Diff, FileDiff, FileText, OpenTree, State, compared, file_text
 from nightshift.server.formatting import short
-from nightshift.storage.db import pruning
-from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.state_store import Commit
 from nightshift.storage.db.step_store import StepRow
 
@@ -71,7 +68,7 @@ class CaseFiles:
             if found.files or not found.note:
                 return found
         rows = self._context.steps.course(self._task.id, self._task.attempt)
-        if not rows and pruning.work_pruned(self._context.database.reader(), self._task.id) is None:
+        if not rows and self._context.reads.find_pruned(self._task.id) is None:
             return Diff(
                 of="task", before="", after="", commit=None, note="No step has finished yet.", files=[], left_out=0
             )
@@ -123,7 +120,7 @@ class CaseFiles:
 
     def missing(self, what: str) -> UnknownStep:
         """Make the error that says that a task has not what was asked for, or no longer."""
-        gone = pruning.work_pruned(self._context.database.reader(), self._task.id)
+        gone = self._context.reads.find_pruned(self._task.id)
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")
 
@@ -149,7 +146,7 @@ class CaseFiles:
         begins_with = self._task.draft_attempt
         if row.attempt > begins_with > 0 and (left := self._context.steps.last_work(self._task.id, begins_with)):
             return self._state(begin_with_draft(left), name, work.scope)
-        found = store.fork_origin(self._context.database.reader(), self._task.id)
+        found = self._context.reads.find_fork(self._task.id)
         source = self._context.steps.work(found[1]) if found else None
         if found and source:
             return self._state(begun(source, found[0]), name, work.scope)
@@ -186,11 +183,11 @@ class CaseFiles:
 
     def _entry(self) -> Commit | None:
         """The newest commit of the task in the ledger, where it ended with one; the draft of one that failed."""
-        entries = CommitLedger(self._context.database, self._context.events).page(1, task_id=self._task.id)
-        if not entries:
+        entry = self._context.reads.find_commit(self._task.id)
+        if entry is None:
             return None
-        has_ended_so = self._task.status is Status.FAILED if entries[0].is_draft else self._task.commit
-        return entries[0] if has_ended_so else None
+        has_ended_so = self._task.status is Status.FAILED if entry.is_draft else self._task.commit
+        return entry if has_ended_so else None
 
     def _diff(
         self,

@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from nightshift.core.errors import UnknownTask
 from nightshift.core.program import program, typed
+from nightshift.core.text.masking import printable
 from nightshift.server.auth.asgi import way_to_root
 from nightshift.server.context import AppContext
 from nightshift.server.pages.assets import Assets
@@ -19,8 +20,8 @@ from nightshift.server.pages.boot import boot_data
 from nightshift.server.pages.page_table import PAGES, Page
 from nightshift.server.query import LoginQuery, Query, read_query
 from nightshift.server.timeline.transcript import as_text
-from nightshift.storage.db import pruning
 
+MAX_SHOWN_CHARS = 200_000
 TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
 
 _Q = TypeVar("_Q", bound=Query)
@@ -37,7 +38,7 @@ class Pages:
         calls = self._context.steps.calls(task_id, attempt, step_no)
         if found := next((call for call in calls if call.call_no == call_no), None):
             return Response(as_text(self._context, found), mimetype="text/plain")
-        if gone := pruning.work_pruned(self._context.database.reader(), task_id):
+        if gone := self._context.reads.find_pruned(task_id):
             text = f"The prompts and replies of task {task_id} were pruned on {gone.at:%Y-%m-%d} ({gone.setting}).\n"
             return Response(text, status=410, mimetype="text/plain")
         raise UnknownTask(task_id)
@@ -61,8 +62,14 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
     blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
     app.register_blueprint(blueprint)
     navigation = [page for page in PAGES if page.key]
+    add_filter(app, context.mask)
     app.context_processor(lambda: _addresses(assets, way_to_root(request.path)))
     app.jinja_env.globals.update(program=program, typed=typed, navigation=navigation)
+
+
+def add_filter(app: Flask, mask: Callable[[str], str]) -> None:
+    """Give the templates the filter `shown`, which takes secrets out of a text and makes it printable."""
+    app.jinja_env.filters["shown"] = lambda text: printable(mask(text), max_chars=MAX_SHOWN_CHARS)
 
 
 def _addresses(assets: Assets, root: str) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from nightshift.server.formatting import Mask, short
 from nightshift.server.query import Query, Time
 from nightshift.server.schemas import Answer
 from nightshift.server.settling import CauseSettled, CausesQuery, SettleIn, causes, settle
-from nightshift.storage.db.state_store import StateStore
 
 routes = Routes()
 
@@ -120,11 +119,11 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
     """Show the results of the work since its owner last looked."""
     now = context.clock()
     if isinstance(query.since, str):
-        since, until = brief.bounds(context.database, Span(query.since), now)
+        since, until = context.reads.find_span(Span(query.since), now)
     else:
         since, until = min(query.since, now), now
-    found = brief.read(context.database, since, until)
-    return brief_answer(found, brief.read_up_to(context.database), context.mask)
+    found = context.reads.read_brief(since, until)
+    return brief_answer(found, context.reads.find_read_time(), context.mask)
 
 
 @routes.endpoint("GET", "/api/causes")
@@ -145,8 +144,8 @@ def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
     """Mark the brief as read up to a time: the next one begins there."""
     if body.until > context.clock():
         raise InvalidTask({"until": "lies in the future; send the `until` of the brief that was read"})
-    before = brief.read_up_to(context.database)
-    settled(StateStore(context.database).set(brief.READ, to_text(body.until)))
+    before = context.reads.find_read_time()
+    settled(context.reads.mark_read(to_text(body.until)))
     return ReadUpTo(read_at=body.until, before=before)
 
 

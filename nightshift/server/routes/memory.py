@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from flask import Response, stream_with_context
 
 from nightshift.core.errors import NotLessons, UnknownLesson
-from nightshift.core.events import Kind
 from nightshift.server.bodies import BadBody
 from nightshift.server.context import AppContext, settled
 from nightshift.server.endpoint import Routes
@@ -23,21 +22,19 @@ from nightshift.server.lesson_answers import (
     LessonsIn,
     LessonsQuery,
     LessonUse,
-    SeenIn,
     lesson_detail,
     lesson_row,
     uplift_of,
 )
 from nightshift.server.query import BadQuery
 from nightshift.storage.memory import exchange, listing, recall_log
-from nightshift.storage.memory.listing import Key, State, Use, Wanted
+from nightshift.storage.memory.listing import Key, State, Wanted
 from nightshift.storage.memory.vector_index import LessonKind
 
 routes = Routes()
 
 MOST_NEAR = 100
 USES_SHOWN = 50
-RECALLS_READ = 20
 DAYS = 30
 _ID = re.compile(r"(failure|pattern)-([1-9]\d{0,17})")
 
@@ -153,26 +150,11 @@ def _detail(context: AppContext, key: Key) -> LessonDetail:
     found = listing.read(conn, *key)
     if found is None:
         raise UnknownLesson(f"{key[0]}-{key[1]}")
-    uses = [_use(context, key, use) for use in listing.uses(conn, *key, USES_SHOWN)]
-    return lesson_detail(found, context.mask, uses)
-
-
-def _use(context: AppContext, key: Key, use: Use) -> LessonUse:
-    return LessonUse.from_values(
-        use,
-        description=short(use.description.strip().split("\n")[0], context.mask),
-        seen_in=_seen_in(context, key, use) if use.arm is recall_log.Assignment.SHOWN else [],
-    )
-
-
-def _seen_in(context: AppContext, key: Key, use: Use) -> list[SeenIn]:
-    """Find where the attempt was told of the lesson; the log keeps that for as long as its events."""
-    return [
-        SeenIn(iteration=event.iteration, phase=event.phase)
-        for event in context.events.last(RECALLS_READ, task_id=use.task_id, kind=Kind.LESSON_RECALLED)
-        if event.attempt == use.attempt
-        and any((one.get("kind"), one.get("id")) == key for one in event.data.get("lessons", ()))
+    uses = [
+        LessonUse.from_values(use, description=short(use.description.strip().split("\n")[0], context.mask))
+        for use in listing.uses(conn, *key, USES_SHOWN)
     ]
+    return lesson_detail(found, context.mask, uses)
 
 
 def _in_use(counts: dict[tuple[LessonKind, State], int], kind: LessonKind) -> InUse:

@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from nightshift.config.reloaded import Reloaded
-from nightshift.core.status import DaemonStatus, ModelStatus
+from nightshift.core.errors import StoreError
+from nightshift.core.status import DaemonStatus, ModelStatus, OverallState
 from nightshift.core.tasks.queueing import PauseState
 from nightshift.server.context import AppContext, Busy, settled
 from nightshift.server.endpoint import Reply, Routes
-from nightshift.server.health import Health, look
 from nightshift.server.pausing import CheckpointAsked, checkpoint_asked
 from nightshift.server.reloading import reloaded
 from nightshift.server.schemas import Answer, Installing, Paused
 
 routes = Routes()
 
-
 CHECK_WALL_S = 20.0
+PROBE_WALL_S = 2.0
+
+
+class Health(Answer):
+    """Whether the daemon can do its work (`maintenance.health`), and whether its database takes a write now.
+
+    Nothing of any task is shown. `faults` are sentences, empty when it can.
+
+    `state` is the daemon's state as everywhere else: that it is paused or needs its owner is no failure. Null where the
+    database cannot be read.
+    """
+
+    status: Literal["ok", "failing"]
+    state: OverallState | None
+    database: bool
+    writer: bool
+    loop_lag_s: float | None
+    faults: list[str]
+
+
+def look(context: AppContext) -> Health:
+    """Read the database, let the writer commit an empty transaction, and look at the workers' signs of life."""
+    reads, writes = (
+        _works(context.events.newest_id),
+        _works(lambda: context.database.write(_nothing).result(PROBE_WALL_S)),
+    )
+    faults = list(context.faults())
+    return Health(
+        status="ok" if reads and writes and not faults else "failing",
+        state=context.status().overall.state if reads else None,
+        database=reads,
+        writer=writes,
+        loop_lag_s=context.loop_lag_s() if context.loop_lag_s else None,
+        faults=faults,
+    )
+
+
+def _works(probe: Callable[[], object]) -> bool:
+    try:
+        probe()
+    except (StoreError, TimeoutError):
+        return False
+    return True
+
+
+def _nothing(_: object) -> None:
+    """Change nothing; a write job to test whether writing works."""
 
 
 class ModelsChecked(Answer):

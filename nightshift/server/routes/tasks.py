@@ -12,10 +12,7 @@ from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.lists.bulk import RetryIn
 from nightshift.server.lists.task_answers import draft_of, task_detail
 from nightshift.server.lists.task_list import TasksQuery, list_of_tasks
-from nightshift.server.reviewing import Reviewing
 from nightshift.server.schemas import Moved, Submitted, TaskDetail, Tasks
-from nightshift.storage.db import pruning
-from nightshift.storage.db.state_store import read_draft
 
 routes = Routes()
 
@@ -47,11 +44,11 @@ def submit_task(context: AppContext) -> Reply:
 def show_task(context: AppContext, task_id: int) -> TaskDetail:
     """Show a task with its iterations."""
     task = context.queue.get(task_id)
-    reverted_by = Reviewing(context.database, context.queue, context.events, context.mask).reverted_by(task.id)
-    pruned = pruning.notes(context.database.reader(), task.id, task.ended_at)
+    reverted_by = context.reads.find_revert(task.id)
+    pruned = context.reads.list_pruned(task)
     rows, family = context.steps.iterations(task.id), context.queue.family(task)
     waits_for = context.queue.waits_for(task.id) if task.status is Status.BLOCKED else ()
-    draft = read_draft(context.database.reader(), task.id)
+    draft = context.reads.find_draft(task.id)
     found = task_detail(task, rows, family, reverted_by, pruned, waits_for)
     has_draft = draft is not None and task.status is Status.FAILED
     return found.model_copy(update={"draft": draft and draft_of(draft, context.mask), "has_draft": has_draft})

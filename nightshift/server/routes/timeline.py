@@ -105,7 +105,7 @@ def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
 def _forking(context: AppContext) -> Forking:
     status = context.status()
     models = None if status.state is DaemonState.STOPPED else status.models
-    return Forking(context.database, context.queue, context.steps, models)
+    return Forking(context.reads, context.queue, context.steps, models)
 
 
 def _needed(name: str, value: int | None, beside: str) -> int:

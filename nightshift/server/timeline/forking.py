@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -16,9 +17,8 @@ from nightshift.core.tasks.task import Task
 from nightshift.core.text.strict import without_nul
 from nightshift.queue.manager import QueueManager
 from nightshift.server.context import settled
+from nightshift.server.reads import Reads
 from nightshift.server.schemas import Answer
-from nightshift.storage.db import pruning
-from nightshift.storage.db.database import Database
 from nightshift.storage.db.step_store import StepRow, StepStore
 
 MOST_MODELS = 8
@@ -83,16 +83,16 @@ class Forking:
     """Makes forks; thread-safe.
 
     Args:
-        database: says which steps were pruned.
+        reads: says which steps were pruned.
         queue: takes the new tasks.
         steps: where forks may begin.
         models: the backends that may be asked for; None where no daemon knows them.
     """
 
     def __init__(
-        self, database: Database, queue: QueueManager, steps: StepStore, models: Sequence[ModelStatus] | None
+        self, reads: Reads, queue: QueueManager, steps: StepStore, models: Sequence[ModelStatus] | None
     ) -> None:
-        self._database, self._queue, self._steps, self._models = database, queue, steps, models
+        self._reads, self._queue, self._steps, self._models = reads, queue, steps, models
 
     def fork(self, task_id: int, asked: ForkIn) -> Forked:
         """Submit a task that begins where another one was after a step.
@@ -102,12 +102,8 @@ class Forking:
             UnknownStep: it has no such step, or it is no longer kept.
             InvalidTask: the model is not one of the settings, or the note is too long; names the field.
         """
-        task = self._queue.get(task_id)
-        row = self._row(task, asked)
-        model = self._model(asked.model) if asked.model else ""
-        fork = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note))
-        sent = settled(self._queue.submit_fork(forked_spec(task.spec, fork, asked.note), fork, row.work))
-        return Forked.from_values(sent, fork)
+        models = [self._model(asked.model)] if asked.model else [""]
+        return self._submit(task_id, asked, models, held=False).forks[0]
 
     def fork_held(self, task_id: int, asked: MatrixIn) -> Matrix:
         """Submit a fork for each model, all or none; what they commit waits on their branches.
@@ -117,21 +113,20 @@ class Forking:
             UnknownStep: it has no such step, or it is no longer kept.
             InvalidTask: a model is not one of the settings, or is named twice; or the note is too long.
         """
-        task = self._queue.get(task_id)
-        row = self._row(task, asked)
         models = [self._model(name, f"models.{number}") for number, name in enumerate(asked.models)]
         if twice := next((label for label in models if models.count(label) > 1), None):
             raise InvalidTask({"models": f"{twice} is named twice; name each once"})
-        forks = [
-            Fork(
-                source=task_id, attempt=row.attempt, step_no=row.step_no, model=model, noted=bool(asked.note), held=True
-            )
-            for model in models
-        ]
-        made = [(forked_spec(task.spec, fork, asked.note), fork) for fork in forks]
-        sent = settled(self._queue.submit_forks(made, row.work))
-        told = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
-        return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=told)
+        return self._submit(task_id, asked, models, held=True)
+
+    def _submit(self, task_id: int, asked: _NotedIn, models: Sequence[str], *, held: bool) -> Matrix:
+        task = self._queue.get(task_id)
+        row = self._row(task, asked)
+        first = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, noted=bool(asked.note), held=held)
+        forks = [replace(first, model=model) for model in models]
+        specs = [(forked_spec(task.spec, fork, asked.note), fork) for fork in forks]
+        sent = settled(self._queue.submit_forks(specs, row.work))
+        answers = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
+        return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=answers)
 
     def _row(self, task: Task, asked: PlaceIn) -> StepRow:
         attempt = asked.attempt or task.attempt
@@ -147,7 +142,7 @@ class Forking:
         if rows:
             last = rows[-1].step_no
             return f"no step {asked.step_no} in attempt {attempt}; it has 0 to {last}, choose one of them"
-        if gone := pruning.work_pruned(self._database.reader(), task_id):
+        if gone := self._reads.find_pruned(task_id):
             return f"no steps any more: they were pruned on {gone.at:%Y-%m-%d} ({gone.setting})"
         return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not started yet"
 

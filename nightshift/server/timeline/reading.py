@@ -13,7 +13,6 @@ from typing import Any
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import Task
-from nightshift.queue import store
 from nightshift.server.approvals import approval_row
 from nightshift.server.context import AppContext
 from nightshift.server.formatting import TEXT_CHARS, passage, short
@@ -32,9 +31,7 @@ from nightshift.server.timeline.timeline_answers import (
     TimelineTry,
     Words,
 )
-from nightshift.storage.db import pruning, tool_store
 from nightshift.storage.db.step_store import Call, IterationRow, StepRow
-from nightshift.storage.memory.recall_log import of_task
 
 MOST_STEPS = 1000
 MOST_MARKS = 200
@@ -51,20 +48,20 @@ _SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REM
 
 def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
     """The course of a task, with one attempt in full; None is the newest."""
-    conn, mask = context.database.reader(), context.mask
+    reads, mask = context.reads, context.mask
     rows = context.steps.iterations(task.id)
     attempts = _attempts(rows)
     shown = attempt or max([task.attempt, *(each.attempt for each in attempts)], default=0)
     mine = [row for row in rows if row.attempt == shown]
     steps, calls = context.steps.course(task.id, shown), context.steps.calls(task.id, shown)
-    made = tool_store.counts(conn, task.id, shown)
-    found = store.fork_origin(conn, task.id)
+    made = reads.count_tool_calls(task.id, shown)
+    found = reads.find_fork(task.id)
     wait_s = context.clarify_wait_s()
     return Timeline(
         task_id=task.id,
         words=_words(context, task),
         forked_from=ForkRow.from_values(found[0], task_id=task.id) if found else None,
-        forks=[ForkRow.from_values(fork, task_id=task_id) for task_id, fork in store.forks_of(conn, task.id)],
+        forks=[ForkRow.from_values(fork, task_id=task_id) for task_id, fork in reads.list_forks(task.id)],
         attempts=attempts,
         attempt=shown,
         tries=_tries(mine, timeline_steps(context, steps[-MOST_STEPS:], calls, made)),
@@ -76,7 +73,7 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
         recalls=_recalls(context, task.id),
         asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],
         said=said_rows(context, task.id),
-        pruned=[short(note, mask) for note in pruning.notes(conn, task.id, task.ended_at)],
+        pruned=[short(note, mask) for note in reads.list_pruned(task)],
     )
 
 
@@ -219,7 +216,7 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
     """
     logged = {(one.attempt, one.kind, one.item): one for one in shown_lessons(context, task_id)}
     rows = list[RecallRow]()
-    for near in of_task(context.database.reader(), task_id):
+    for near in context.reads.list_near_lessons(task_id):
         log = logged.pop((near.attempt, near.kind, near.item), None)
         rows.append(
             RecallRow.from_values(

@@ -22,27 +22,6 @@ class Said(Answer):
     said: Passage
 
 
-class PromptHeld(Answer):
-    """Content of a prompt, and what was left out of it; `again`: as before, with the last reply and a complaint.
-
-    `sections` are titles with their tokens; `whole`, `outlined` and `named` the files that were shown so, the first
-    forty of `counts`.
-    """
-
-    tokens: int
-    limit: int
-    again: bool
-    sections: list[tuple[str, int]]
-    whole: list[str]
-    outlined: list[str]
-    named: list[str]
-    counts: dict[str, int]
-    left_out: int
-    shortened: list[str]
-    omitted: list[str]
-    lessons: list[int]
-
-
 class StepCall(Answer):
     """A model call. Without `parts` it has to be asked for alone; `text` is the address of all of it as plain text."""
 
@@ -55,7 +34,6 @@ class StepCall(Answer):
     latency_s: float
     finish: str
     at: Moment
-    prompt: PromptHeld | None
     parts: list[Said]
     text: str
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from nightshift.core.events import Event
 from nightshift.core.tasks.attempt_state import AttemptState, Reflection
@@ -20,17 +19,15 @@ from nightshift.server.schemas import LogLine, log_line
 from nightshift.server.timeline.reading import timeline_steps
 from nightshift.server.timeline.step_answers import (
     LessonText,
-    PromptHeld,
     Said,
     StepCall,
     StepDetail,
     StepFile,
 )
-from nightshift.server.timeline.task_reading import mappings, number, shown_findings
+from nightshift.server.timeline.task_reading import shown_findings
 from nightshift.server.timeline.tool_reading import TEXT_CHARS, tool_calls
 from nightshift.server.timeline.transcript import transcript
 from nightshift.server.timeline.verdict_answers import verdict_row
-from nightshift.storage.db import tool_store
 from nightshift.storage.db.step_store import Call, StepRow
 
 PART_CHARS = 60_000
@@ -63,7 +60,7 @@ class Steps:
         """
         steps, task_id = self._context.steps, self._task.id
         row, calls = steps.step(task_id, attempt, step_no), steps.calls(task_id, attempt, step_no)
-        tools = tool_store.calls(self._context.database.reader(), task_id, attempt, step_no)
+        tools = self._context.reads.list_tool_calls(task_id, attempt, step_no)
         if row is None and not calls:
             raise self._files.missing(f"no step {step_no} in attempt {attempt}")
         if alone is not None and alone not in {call.call_no for call in calls}:
@@ -72,7 +69,7 @@ class Steps:
         found = self._unfinished(attempt, step_no) if row is None else self._finished(row, calls)
         most = TEXT_CHARS if alone is None else ALONE_CHARS
         told = tool_calls(self._context, [one for one in tools if alone in (None, one.call_no)], calls, most=most)
-        return found.model_copy(update={"calls": self._calls(row, shown, whole=alone is not None), "tools": told})
+        return found.model_copy(update={"calls": self._calls(shown, whole=alone is not None), "tools": told})
 
     def _unfinished(self, attempt: int, step_no: int) -> StepDetail:
         nothing = Passage(text="", chars=0, cut=False)
@@ -121,7 +118,7 @@ class Steps:
         )
 
     def _made(self, attempt: int) -> Mapping[int, tuple[int, int]]:
-        return tool_store.counts(self._context.database.reader(), self._task.id, attempt)
+        return self._context.reads.count_tool_calls(self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
         """Yield the events that were logged while the step ran, and its own line."""
@@ -130,26 +127,24 @@ class Steps:
         last = next((event.id for event in found if _ends(event, row)), found[-1].id if found else 0)
         return (event for event in found if event.id <= last)
 
-    def _calls(self, row: StepRow | None, calls: Sequence[Call], *, whole: bool) -> list[StepCall]:
+    def _calls(self, calls: Sequence[Call], *, whole: bool) -> list[StepCall]:
         left, most = (ALONE_CHARS, ALONE_CHARS) if whole else (ALL_CHARS, PART_CHARS)
-        prompts = {one.get("call"): one for one in mappings(row.data, "prompts")} if row else {}
         found = list[StepCall]()
         for call in calls:
             parts = self._parts(call, most) if left > 0 else []
             left -= sum(len(part.said.text) for part in parts)
-            found.append(self._call(call, parts, prompts.get(call.call_no)))
+            found.append(self._call(call, parts))
         return found
 
     def _parts(self, call: Call, most: int) -> list[Said]:
         mask = self._context.mask
         return [Said(role=role, said=passage(text, mask, most)) for role, text in transcript(self._context, call)]
 
-    def _call(self, call: Call, parts: list[Said], held: Mapping[str, Any] | None) -> StepCall:
+    def _call(self, call: Call, parts: list[Said]) -> StepCall:
         mask = self._context.mask
         return StepCall.from_values(
             call,
             model=short(call.model, mask),
-            prompt=_held(held, mask) if held else None,
             parts=parts,
             text=f"/task/{self._task.id}/call/{call.attempt}/{call.step_no}/{call.call_no}",
         )
@@ -164,32 +159,6 @@ def _judged(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> b
     """Tell whether the verdict in the case file is this step's, and not one that is carried along."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
-
-
-def _held(one: Mapping[str, Any], mask: Mask) -> PromptHeld:
-    def texts(name: str) -> list[str]:
-        return [short(str(each), mask) for each in _list(one.get(name))]
-
-    sections = [each for each in _list(one.get("sections")) if isinstance(each, list) and len(each) == 2]
-    kinds = ("whole", "outlined", "named")
-    return PromptHeld(
-        tokens=int(number(one.get("tokens"))),
-        limit=int(number(one.get("limit"))),
-        again=one.get("again") is True,
-        sections=[(short(str(title), mask), int(number(tokens))) for title, tokens in sections],
-        whole=texts("whole"),
-        outlined=texts("outlined"),
-        named=texts("named"),
-        counts={kind: int(number(one.get(f"{kind}_count"))) for kind in kinds},
-        left_out=int(number(one.get("left_out"))),
-        shortened=texts("shortened"),
-        omitted=texts("omitted"),
-        lessons=[int(number(each)) for each in _list(one.get("lessons"))],
-    )
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _files(work: AttemptState, earlier: AttemptState | None, mask: Mask) -> list[StepFile]:

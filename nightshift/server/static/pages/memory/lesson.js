@@ -3,7 +3,7 @@
 import {post, fault, useData} from '../../app/api.js';
 import {Button, Dialog, Empty, Loaded, Moment, Pill, confirmed} from '../../app/parts.js';
 import {UNDO_MS, toast} from '../../app/shell.js';
-import {counted, percent, words} from '../../app/text.js';
+import {counted, percent} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {State} from './list.js';
 import {shown} from './model.js';
@@ -54,9 +54,8 @@ const Facts = ({lesson}) => html`<dl class="lesson-facts">
 
 function Use({use}) {
   const [said, colour] = ARMS[use.arm];
-  const seen = use.seen_in.map(({iteration, phase}) => `${words(phase ?? '')} of iteration ${iteration ?? 0}`).join(', ');
   return html`<tr><td class="what"><a href=${`/task/${use.task_id}`}>#${use.task_id} ${use.description}</a>
-      <small>attempt ${use.attempt}${seen ? `, before ${seen}` : ''}</small></td>
+      <small>attempt ${use.attempt}</small></td>
     <td><${Pill} status=${colour}>${said}<//></td>
     <td>${use.solved === null ? html`<span class="hint">runs</span>` : html`<${Pill} status=${use.solved ? 'done' : 'failed'}>${use.solved ? 'solved' : 'not solved'}<//>`}</td>
     <td class="number">${use.iterations === null ? '–' : counted(use.iterations, 'iteration')}</td>

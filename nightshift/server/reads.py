@@ -1,0 +1,118 @@
+"""Queries of the views by name: the one place where they meet the tables behind the queue and the stores."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from datetime import datetime
+
+from nightshift.core.tasks.forecast import Forecast, WorkSettings
+from nightshift.core.tasks.forking import Fork
+from nightshift.core.tasks.task import Task
+from nightshift.queue import checkpoints, listing, store
+from nightshift.report import brief, outlook
+from nightshift.report.brief import Brief, Span
+from nightshift.report.causes import Cause, clustered
+from nightshift.storage.db import pruning, tool_store
+from nightshift.storage.db.brief_queries import BriefQueries
+from nightshift.storage.db.commit_ledger import CommitLedger
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.pruning import Pruned
+from nightshift.storage.db.state_store import Commit, StateStore, read_draft
+from nightshift.storage.db.tool_store import StoredCall
+from nightshift.storage.memory.recall_log import NearLesson, of_task
+
+MOST_COMMITS = 500
+"""Commits of one task that are looked at."""
+
+
+class Reads:
+    """What the daemon's database knows; thread-safe.
+
+    Args:
+        database: its database.
+        events: its log.
+    """
+
+    def __init__(self, database: Database, events: EventLog) -> None:
+        self._database, self._events = database, events
+
+    # Tasks
+
+    def find_pruned(self, task_id: int) -> Pruned | None:
+        """Find when the steps of a task were pruned; None when they never were."""
+        return pruning.work_pruned(self._database.reader(), task_id)
+
+    def list_pruned(self, task: Task) -> list[str]:
+        """List what was pruned of a task, in sentences."""
+        return pruning.notes(self._database.reader(), task.id, task.ended_at)
+
+    def find_draft(self, task_id: int) -> Commit | None:
+        """Find the newest draft of a task."""
+        return read_draft(self._database.reader(), task_id)
+
+    def find_commit(self, task_id: int) -> Commit | None:
+        """Find the newest commit of a task, drafts included."""
+        return next(iter(CommitLedger(self._database, self._events).page(1, task_id=task_id)), None)
+
+    def find_revert(self, task_id: int) -> str | None:
+        """Find the commit that reverts what a task integrated last; None where that stands or there is nothing."""
+        entries = CommitLedger(self._database, self._events).page(MOST_COMMITS, task_id=task_id)
+        return next((entry.reverted_by for entry in entries if entry.integrated), None)
+
+    def find_fork(self, task_id: int) -> tuple[Fork, str] | None:
+        """Find where a fork began, and the digest of the state there; None for a task that is no fork."""
+        return store.fork_origin(self._database.reader(), task_id)
+
+    def list_forks(self, task_id: int) -> list[tuple[int, Fork]]:
+        """List the forks of a task with their numbers."""
+        return list(store.forks_of(self._database.reader(), task_id))
+
+    def list_tool_calls(self, task_id: int, attempt: int, step_no: int) -> list[StoredCall]:
+        """List the tool calls of a step."""
+        return tool_store.calls(self._database.reader(), task_id, attempt, step_no)
+
+    def count_tool_calls(self, task_id: int, attempt: int) -> dict[int, tuple[int, int]]:
+        """Count the tool calls of each step of an attempt, and those that failed."""
+        return tool_store.counts(self._database.reader(), task_id, attempt)
+
+    def list_near_lessons(self, task_id: int) -> list[NearLesson]:
+        """List the lessons that were near to the attempts of a task."""
+        return of_task(self._database.reader(), task_id)
+
+    # The daemon
+
+    def find_oldest_queued(self) -> datetime | None:
+        """Find when the oldest task was added that may be claimed now."""
+        return listing.queued_since(self._database.reader())
+
+    def forecast(self, work: WorkSettings, now: datetime) -> tuple[Forecast, outlook.Outlook]:
+        """Forecast the end of the open tasks, with its words."""
+        return outlook.read(self._database.reader(), work, now)
+
+    def ask_checkpoint(self, now: datetime) -> Future[bool]:
+        """Note that a checkpoint is wanted, where the daemon finds it, or its next start does."""
+        return self._database.write(lambda conn: checkpoints.ask(conn, now))
+
+    # The brief
+
+    def find_span(self, span: Span, now: datetime) -> tuple[datetime, datetime]:
+        """Find the beginning and the end of a span of the brief."""
+        return brief.bounds(self._database, span, now)
+
+    def read_brief(self, since: datetime, until: datetime) -> Brief:
+        """Read the brief of a span."""
+        return brief.read(self._database, since, until)
+
+    def find_read_time(self) -> datetime | None:
+        """Find up to when the owner has read the brief."""
+        return brief.read_up_to(self._database)
+
+    def mark_read(self, text: str) -> Future[None]:
+        """Note up to when the owner has read the brief."""
+        return StateStore(self._database).set(brief.READ, text)
+
+    def list_causes(self, since: datetime | None, until: datetime) -> list[Cause]:
+        """List the causes of tasks that failed in a span and were not tried again."""
+        queries = BriefQueries(self._database)
+        return clustered(queries.failed(since or queries.first() or until, until))
