@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from flask import Response
+
+from nightshift.core.clock import utc_now
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Endpoint, Routes
-from nightshift.server.log.log_query import FollowQuery, LogsQuery, check_place
-from nightshift.server.schemas import Logs, logs_of
-from nightshift.storage.db.event_log import LogPage
+from nightshift.server.log.log_query import FollowQuery, LogsQuery, TextQuery, check_place
+from nightshift.server.schemas import Logs, log_line, logs_of
+from nightshift.storage.db.event_log import LogPage, LogReader
 
+DOWNLOAD_PAGE = 500
+"""Events that a download reads at a time."""
 routes = Routes()
 
 
@@ -16,6 +23,23 @@ def list_logs(context: AppContext, query: LogsQuery) -> Logs:
     """Events, oldest first: those behind `after`, before `before`, since `at`, or the newest."""
     check_place(query)
     return logs_of(_page(context, query))
+
+
+@routes.endpoint("GET", "/api/logs/download", media="application/x-ndjson")
+def download_logs(context: AppContext, query: TextQuery) -> Response:
+    """Download all events that pass the filter, oldest first, up to the newest of now: a JSON object a line."""
+    headers = {"Content-Disposition": f'attachment; filename="nightshift-{utc_now():%Y%m%d-%H%M%S}.jsonl"'}
+    end = min(context.events.newest_id(), (query.before or 2**63) - 1)
+    pages = context.events.pages(query.wanted, query.accepts())
+    return Response(_read_lines(context, pages, query.after or 0, end), headers=headers, mimetype="application/x-ndjson")
+
+
+def _read_lines(context: AppContext, pages: LogReader, reached: int, end: int) -> Iterator[str]:
+    """Read events a page at a time, so that the size of the log does not matter."""
+    while reached < end:
+        page = pages.after(reached, DOWNLOAD_PAGE)
+        reached = page.last_id
+        yield "".join(f"{context.mask(log_line(e).model_dump_json())}\n" for e in page.events if e.id <= end)
 
 
 def _page(context: AppContext, query: LogsQuery) -> LogPage:

@@ -1,5 +1,6 @@
 // The log: all that happened, as it happens, and how to find one's way in it.
 
+import {address} from '../app/api.js';
 import {useKeys} from '../app/keys.js';
 import {Button, Fault} from '../app/parts.js';
 import {mount, status, toast} from '../app/shell.js';
@@ -7,7 +8,7 @@ import {counted} from '../app/text.js';
 import {html, useEffect, useRef} from '../app/ui.js';
 import {Bar} from './log/bar.js';
 import {copyLink, toggle} from './log/detail.js';
-import {clear, filter, isFiltered} from './log/filter.js';
+import {clear, filter, isFiltered, query} from './log/filter.js';
 import {Finder} from './log/find.js';
 import {LogModel} from './log/model.js';
 import {LogView, idOf} from './log/view.js';
@@ -152,7 +153,8 @@ function unfiltered() {
 }
 
 function Page() {
-  return html`<${Bar} model=${model} finder=${finder} open=${open} find=${find} workers=${status.data?.workers.map((each) => each.name) ?? []} />
+  return html`<${Bar} model=${model} finder=${finder} open=${open} find=${find}
+      download=${address('/api/logs/download', query())} workers=${status.data?.workers.map((each) => each.name) ?? []} />
     ${model.error.value ? html`<${Fault} error=${model.error.value} retry=${() => open()} />` : null}
     <${Nothing} />
     <div class="window"><${Lines} /><${Under} /></div>

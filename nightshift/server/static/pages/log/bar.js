@@ -82,7 +82,7 @@ function Place({open}) {
 }
 
 /** All of it. */
-export const Bar = ({model, finder, open, find, workers}) => html`
+export const Bar = ({model, finder, open, find, download, workers}) => html`
   <div class="logbar">
     <h1 class="unseen">Log</h1>
     <${Filters} open=${open} workers=${workers} />
@@ -94,6 +94,7 @@ export const Bar = ({model, finder, open, find, workers}) => html`
           onClick=${() => model.follow(!model.following.value)}>Follow</button>
         <button type="button" class="switch" aria-pressed=${String(model.paused.value)} title="stop adding lines (space)"
           onClick=${() => model.pause()}>Pause log</button>
+        <a class="button small" href=${download} download title=${isFiltered() ? 'all lines that pass the filter' : 'the whole log'}>Download</a>
       </span>
     </div>
   </div>`;
