@@ -27,7 +27,7 @@ MOST_COMMITS = 500
 
 
 class Reads:
-    """What the daemon's database knows; thread-safe.
+    """Reads of the daemon's database by views; thread-safe.
 
     Args:
         database: its database.

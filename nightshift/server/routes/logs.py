@@ -31,7 +31,8 @@ def download_logs(context: AppContext, query: TextQuery) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="nightshift-{utc_now():%Y%m%d-%H%M%S}.jsonl"'}
     end = min(context.events.newest_id(), (query.before or 2**63) - 1)
     pages = context.events.pages(query.wanted, query.accepts())
-    return Response(_read_lines(context, pages, query.after or 0, end), headers=headers, mimetype="application/x-ndjson")
+    lines = _read_lines(context, pages, query.after or 0, end)
+    return Response(lines, headers=headers, mimetype="application/x-ndjson")
 
 
 def _read_lines(context: AppContext, pages: LogReader, reached: int, end: int) -> Iterator[str]:
